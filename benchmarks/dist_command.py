@@ -47,7 +47,8 @@ with ScratchFiles() as files, open(path, 'rb') as stream:
     times.append(time.perf_counter())
     counter, bands = prepared.counter, prepared.plan.bands()
     ignore = lambda work: None
-    parts = counter.near(prepared.panels, bands, prepared.rule, ignore) if most else counter.run(prepared.panels, bands, ignore)
+    panels = prepared.panels
+    parts = counter.select_pairs(panels, bands, prepared.selection_rule, ignore) if most else counter.run(panels, bands, ignore)
     for part in parts:
         del part
     times.append(time.perf_counter())

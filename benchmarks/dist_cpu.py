@@ -42,7 +42,7 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
     wanted = CountRequest(Measure.DIFFERENCES, False)
     counter = engine.prepare(wanted, 4 * samples**2)
     recipe = make_recipe(wanted, used, counter.products_only)
-    bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
+    bits = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))
     bits[:] = rng.integers(0, 2**63, bits.shape, dtype=np.uint64)
     best = 1e9
     for _ in range(3):

@@ -37,7 +37,7 @@ def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples:
     used = every | {MISSING} if missing else every
     counter = engine.prepare(WANTED, 0)
     recipe = make_recipe(WANTED, used, counter.products_only)
-    words = counter.words(sites)
+    words = counter.words_per_sample(sites)
     raw = rng.integers(0, 2**64, (3, samples, words), dtype=np.uint64, endpoint=False)
     raw[:, :, -(-sites // 64) :] = 0
     called = raw[2] | rng.integers(0, 2**64, raw[2].shape, dtype=np.uint64) if missing else np.full_like(raw[2], 2**64 - 1)

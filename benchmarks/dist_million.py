@@ -26,12 +26,12 @@ from common import finish, machine, table
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
+from gpualign.core.distance.calls import MISSING, CallKind, Samples, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, MissingRule, metric_named
 from gpualign.core.distance.output.base import NearDistances
 from gpualign.core.distance.preparation import DistanceTask, prepare
-from gpualign.core.distance.readers.base import Omitted, Selection
+from gpualign.core.distance.readers.base import OmittedSites, SiteSelection
 from gpualign.core.distance.runner import measure
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
@@ -43,7 +43,7 @@ _FOUNDERS = 10  # times as many changes in the first generation, whose samples w
 class Evolved:
     """Samples of a tree. Implements `gpualign.core.distance.readers.base.Source`, as an alignment without constant sites does."""
 
-    kind = Kind.NUCLEOTIDE
+    kind = CallKind.NUCLEOTIDE
     nbytes = 0
 
     def __init__(self, count: int, sites: int, generations: int, changes: float, missing: float) -> None:
@@ -61,19 +61,20 @@ class Evolved:
         self._run_stops = self._run_starts + run
 
     @property
-    def called(self) -> CountArray:
+    def calls_per_sample(self) -> CountArray:
         return self.sites - (self._run_stops - self._run_starts)
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Codes]:
-        room: Codes = np.empty(self.samples.total * min(self.sites, PANEL_SITES), np.uint8)  # the last panel is packed before the next one
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
+        # The last panel is packed before the next one.
+        room: Codes = np.empty(self.samples.row_count * min(self.sites, PANEL_SITES), np.uint8)
         for first in range(0, self.sites, PANEL_SITES):
             width = min(self.sites - first, PANEL_SITES)
-            codes = room[: self.samples.total * width].reshape(self.samples.total, width)
+            codes = room[: self.samples.row_count * width].reshape(self.samples.row_count, width)
             self._evolve(first, codes)
             yield codes
 
     def _evolve(self, first: int, codes: Codes) -> None:
-        rng = np.random.default_rng([first, self.samples.total, self.sites])
+        rng = np.random.default_rng([first, self.samples.row_count, self.sites])
         width = codes.shape[1]
         root = rng.integers(0, 4, width, dtype=np.uint8)
         varies = np.zeros(width, np.bool_)
@@ -134,7 +135,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     start = time.perf_counter()
     prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)
     made = time.perf_counter() - start
-    print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.count} bands", flush=True)
+    print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
     measure(prepared, sink, Dots(prepared.plan.pairs * prepared.panel_sites))

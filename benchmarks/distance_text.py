@@ -20,7 +20,7 @@ from common import Count, finish, least, machine, table
 
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import DECIMALS
-from gpualign.core.distance.output.pairs import PairText, write_molten
+from gpualign.core.distance.output.pairs import PairTextFormat, write_molten
 from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
@@ -50,7 +50,7 @@ def texts(samples: int) -> dict[str, Write]:
             f"phylip, {kind}": lambda stream, threads, values=values: write_phylip(stream, values, names, DECIMALS, threads),
             f"mega, {kind}": lambda stream, threads, values=values: write_mega(stream, names, values, "made up", DECIMALS, threads),
             f"molten, {kind}": lambda stream, threads, values=values: write_molten(
-                stream, names, names, values, None, PairText("\t", DECIMALS), threads
+                stream, names, names, values, None, PairTextFormat("\t", DECIMALS), threads
             ),
         }
     return found

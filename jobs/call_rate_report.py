@@ -16,7 +16,7 @@ _MAX_SAMPLES_IN_MESSAGE = 5
 
 def describe_few_calls(prepared: PreparedDistances) -> str | None:
     """Name the samples with calls at less than half of the sites, fewest calls first; None if there are none."""
-    ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
+    ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.calls_per_sample
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
         return None
@@ -42,16 +42,18 @@ def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals
     """Describe how many pairs have no distance, and why; None if there are none."""
     min_compared = prepared.coverage.min_sites
     sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
-    reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined_reason)
+    reasons = (totals.too_few_sites_count, sites), (totals.undefined_count, prepared.task.metric.undefined_reason)
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
 
 
 def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Describe how many near pairs were left out because too few sites were compared, which samples are affected, and how to keep the
     pairs; None if none were left out."""
-    if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):
+    if prepared.too_few_sites_test is None or totals.left_out_per_sample is None or not (count := int(totals.left_out_per_sample.sum())):
         return None
-    named = list_poorest_samples(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)
+    named = list_poorest_samples(
+        prepared.samples.ids, prepared.calls_per_sample, np.flatnonzero(totals.left_out_per_sample), prepared.input_sites
+    )
     pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
     why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"
-    return f"{pairs} fewer than {prepared.few.min_sites:,} compared sites and {are} left out, {why}"
+    return f"{pairs} fewer than {prepared.too_few_sites_test.min_sites:,} compared sites and {are} left out, {why}"

@@ -23,8 +23,8 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
-from gpualign.core.distance.output.base import AnySink
-from gpualign.core.distance.output.names import written_samples
+from gpualign.core.distance.output.base import AnyDistanceSink
+from gpualign.core.distance.output.names import samples_with_writable_ids
 from gpualign.core.distance.preparation import DistanceTask, PreparedDistances
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
@@ -90,24 +90,26 @@ class DistOptions:
         )
         min_compared = 1 if self.min_compared is None else self.min_compared
         task = DistanceTask(metric, self.missing, self.compared, min_compared, self.max_distance, self.added, self.min_kinship, believed)
-        metric.check_rule(task.missing)
+        metric.check_missing_rule(task.missing_rule)
         max_distance, min_kinship = parameter("max_distance"), parameter("min_kinship")
-        if metric.similarity and self.max_distance is not None:
+        if metric.is_similarity and self.max_distance is not None:
             raise InputError(
                 f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value_name}; give {min_kinship}"
             )
-        if not metric.similarity and self.min_kinship is not None:
+        if not metric.is_similarity and self.min_kinship is not None:
             raise InputError(f"{min_kinship} is for {_similarities()}, and {metric.name} is a distance; give {max_distance}")
         if self.min_kinship is not None and self.min_kinship > metric.max_value:
             raise InputError(f"{min_kinship}: {metric.name} is {metric.max_value:g} at most; found {self.min_kinship:g}")
-        if metric.max_value == 1 and not metric.similarity:
+        if metric.max_value == 1 and not metric.is_similarity:
             check_fraction("max_distance", self.max_distance, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
             r = self.resources
             if r.executor is not None or r.device not in (AUTO, "cpu"):
                 elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
                 raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
-        if self.kernel != AUTO and replace(task.request, selected_only=False) != CountRequest(Measure.DIFFERENCES, compared=False):
+        if self.kernel != AUTO and replace(task.count_request, selected_only=False) != CountRequest(
+            Measure.DIFFERENCES, counts_compared_sites=False
+        ):
             raise InputError(
                 f"{parameter('kernel', self.kernel)} counts differing calls: {parameter('metric', 'hamming')}, without"
                 f" {parameter('compared')} and {parameter('missing', 'as-difference')}"
@@ -128,7 +130,7 @@ def _default_compared_fraction() -> Fraction:
 
 
 def _similarities() -> str:
-    first, *others = (name for name, metric in METRICS.items() if metric.similarity)
+    first, *others = (name for name, metric in METRICS.items() if metric.is_similarity)
     return " or ".join([parameter("metric", first), *others])
 
 
@@ -181,21 +183,21 @@ class DistJob:
         prepared, samples = self.prepared, self.samples
         task, plan, counter = prepared.task, prepared.plan, prepared.counter
         return [
-            ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
-            ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
+            ("samples", f"{len(samples.queries):,}" if samples.is_one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
+            ("sites", f"{prepared.max_compared_sites:,}, {prepared.panel_sites:,} of them looked at"),
             ("pairs", f"{samples.pairs:,}"),
-            ("metric", f"{task.metric.name}, missing calls: {task.missing.value}"),
+            ("metric", f"{task.metric.name}, missing calls: {task.missing_rule.value}"),
             ("engine", counter.hardware),
             ("kernel", counter.kernel),
-            ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
-            ("memory", f"bit planes {format_bytes(prepared.panel_bytes)}, counts {format_bytes(plan.bytes)}"),
+            ("bands", f"{plan.band_count:,} of up to {plan.band_rows:,} samples, {len(prepared.panels):,} panels of sites"),
+            ("memory", f"bit planes {format_bytes(prepared.panel_bytes)}, counts {format_bytes(plan.max_band_bytes)}"),
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
     def written_as(self, format: str, reporter: Reporter) -> DistJob:
         """Return this job with ids that the format can represent; report if any are changed. Raises `InputError` if two ids would become
         equal."""
-        samples, changed = written_samples(format, self.samples)
+        samples, changed = samples_with_writable_ids(format, self.samples)
         if changed:
             name, other = changed[0]
             reporter.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
@@ -215,10 +217,11 @@ class DistJob:
     @property
     def figures(self) -> dict[str, object]:
         """Selected sample and site counts, for the summary."""
-        chosen = ("samples", self.samples_left), ("sites", self.sites_left)
-        return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
+        samples, sites = self.samples_left, self.sites_left
+        of_samples = {} if samples is None else _figures("samples", samples.read, samples.removed)
+        return of_samples | ({} if sites is None else _figures("sites", sites.input_sites, sites.removed_by_filter))
 
-    def run(self, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
+    def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances. Raises `RunError` if the hardware fails."""
         return runner.measure(self.prepared, sink, progress, checkpoints)
 
@@ -233,11 +236,11 @@ class DistJob:
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:
     """True if any sample has so few calls that a pair may share less than half of the sites (core/distance/few_sites.py)."""
-    return bool((4 * prepared.called < 3 * prepared.input_sites).any())
+    return bool((4 * prepared.calls_per_sample < 3 * prepared.input_sites).any())
 
 
-def _figures(what: str, left: SampleCounts | FilterResult) -> list[tuple[str, object]]:
-    return [(f"{what}_read", left.read), (f"{what}_left_out", left.removed)]
+def _figures(what: str, read: int, removed: dict[str, int]) -> dict[str, object]:
+    return {f"{what}_read": read, f"{what}_left_out": removed}
 
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
@@ -266,19 +269,21 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     memory.
     """
     budget = options.budget(source.nbytes)
-    read, filters = source.samples.total, options.samples
+    read, filters = source.samples.row_count, options.samples
     source = drop_excluded(source, filters, reporter)
-    excluded = read - source.samples.total
+    excluded = read - source.samples.row_count
     source, sites_left = select_passing_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
     if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         check_founders(source.samples, parameter("metric", options.metric), reporter)
-    samples_left = SampleCounts.of(read, filters, excluded, source.samples.total) if filters.any_set else None
+    samples_left = SampleCounts.of(read, filters, excluded, source.samples.row_count) if filters.any_set else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
-    reporter.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
-    if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.per_site:
+    reporter.detail(
+        f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.band_count} bands of up to {plan.band_rows} samples"
+    )
+    if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.is_per_site:
         reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.max_distance)}")
     if few := describe_few_calls(prepared):
         reporter.note(few)

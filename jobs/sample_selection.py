@@ -110,17 +110,17 @@ def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
     founders, option = int(np.count_nonzero(samples.founders)), parameter("nonfounders")
     if not founders:
         raise InputError(
-            f"{user} takes the allele frequencies of founders, and each of the {samples.total:,} samples has a parent; {option} takes"
+            f"{user} takes the allele frequencies of founders, and each of the {samples.row_count:,} samples has a parent; {option} takes"
             " those of all samples"
         )
-    reporter.note(f"allele frequencies are those of {founders:,} founders of {samples.total:,} samples; {option} takes all samples")
+    reporter.note(f"allele frequencies are those of {founders:,} founders of {samples.row_count:,} samples; {option} takes all samples")
 
 
 def _require_samples(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
     """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples that pass; why: reason for the message."""
     samples = source.samples
     inputs = [("", mask)]
-    if not samples.one_set:
+    if not samples.is_one_set:
         first = len(samples.queries)
         inputs = [(" of the first input", mask[:first]), (" of the second input", mask[first:])]
     for which, passing in inputs:

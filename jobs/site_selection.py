@@ -9,7 +9,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.intervals import GenomicIntervals, parse_regions, read_bed
 from gpualign.core.distance.readers.base import Source
-from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
+from gpualign.core.distance.site_filters import FilterResult, SiteFilters, filter_sites
 from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, check_founders, drop_with_few_calls
@@ -39,27 +39,27 @@ def select_passing_sites(
     """Return the source with only the sites that pass the filters, and how many sites each filter removed (None if there are no filters).
     Samples with too few calls at the sites that pass regions and mask are left out too.
 
-    Raises the same errors as `choose_sites` and `drop_with_few_calls`, and `InputError` if no site is left.
+    Raises the same errors as `filter_sites` and `drop_with_few_calls`, and `InputError` if no site is left.
     """
     min_called = samples.min_called
     if not filters.is_set and min_called is None:
         return source, None
     with closing(ThreadPool(threads)) as workers:
-        source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
-        if min_called is not None and left.used:
+        source, left = filter_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
+        if min_called is not None and left.remaining_sites:
             source = drop_with_few_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
             check_founders(source.samples, parameter("maf"), reporter)
-        source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
-    left = FilterResult(left.read, left.removed | of_shares.removed, left.absent)
+        source, of_shares = filter_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
+    left = FilterResult(left.input_sites, left.removed_by_filter | of_shares.removed_by_filter, left.absent_chromosomes)
     if not filters.is_set:
         return source, None
-    for intervals, names in left.absent.items():
+    for intervals, names in left.absent_chromosomes.items():
         shown = ", ".join(names[:_MAX_NAMES_IN_MESSAGE]) + (
             f" and {len(names) - _MAX_NAMES_IN_MESSAGE:,} more" if len(names) > _MAX_NAMES_IN_MESSAGE else ""
         )
         reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
-    if not left.used:
+    if not left.remaining_sites:
         raise InputError(f"no site is left; {describe(filters, left)}")
     reporter.note(describe(filters, left))
     return source, left
@@ -72,5 +72,5 @@ def describe(filters: SiteFilters, left: FilterResult) -> str:
         why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"
     if filters.maf is not None:
         why["maf"] = f"minor allele rarer than {float(filters.maf):g}"
-    taken = [f"{why[name]}: {count:,}" for name, count in left.removed.items()]
-    return "; ".join([f"sites: {left.read:,}", *taken, f"used: {left.used:,}"])
+    taken = [f"{why[name]}: {count:,}" for name, count in left.removed_by_filter.items()]
+    return "; ".join([f"sites: {left.input_sites:,}", *taken, f"used: {left.remaining_sites:,}"])

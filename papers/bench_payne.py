@@ -10,7 +10,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bands import SampleBand
-from gpualign.core.distance.bit_planes import pack_panel, used_codes
+from gpualign.core.distance.bit_planes import find_used_codes, pack_panel
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.cpu.distance import _distance
@@ -21,7 +21,7 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import MethodComparison, Section, Step, without_published_values
 from gpualign.papers.timing import KernelClock, time_repeatedly, wall_seconds
 
-_COUNT_REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
+_COUNT_REQUEST = CountRequest(Measure.DIFFERENCES, counts_compared_sites=False)
 _PUBLISHED_MILLISECONDS = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
 """Milliseconds on a GeForce 9600M GT; the loop was measured on a 2.66 GHz Core 2 Duo (figure 4)."""
 
@@ -46,7 +46,7 @@ def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCoun
     """Return a counter for all pairs as a single band, and the panel that it counts."""
     counter = engine.prepare(_COUNT_REQUEST, 4 * len(codes) ** 2)
     with closing(ThreadPool(1)) as workers:
-        return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
+        return counter, pack_panel(codes, find_used_codes(codes, workers), counter, workers)
 
 
 def _run_counter(counter: PreparedCounter, panel: Panel) -> object:

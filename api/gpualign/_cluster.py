@@ -160,6 +160,6 @@ def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:
     """
     if not matrix.one_set:
         raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")
-    if matrix.value in METRICS and METRICS[matrix.value].similarity:
+    if matrix.value in METRICS and METRICS[matrix.value].is_similarity:
         raise InputError(f"a matrix of {METRICS[matrix.value].value_name}s, which are no distances; dist(..., metric='ibs') has distances")
     return MatrixOfPairs(matrix.ids, matrix.values)

@@ -179,7 +179,7 @@ def dist(
 
         values = filled_values(path, fill)
     names = job.samples
-    return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
+    return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.is_one_set)
 
 
 def _files(calls: Calls | None) -> list[object]:

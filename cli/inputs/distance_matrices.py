@@ -18,7 +18,7 @@ from gpualign.cli.inputs.input_streams import open_input
 from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.distance.readers.plink_fileset import names_of, split_at_blanks
+from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at_blanks
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
@@ -221,7 +221,9 @@ def _plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     if beside is None:
         return None, None
     lines = [line for line in beside.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
-    return names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]), beside
+    return sample_ids_of(
+        [(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]
+    ), beside
 
 
 _ADVICE = {

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.count_recipe import make_code_recipe
-from gpualign.core.distance.engine import WORD_BITS, Bits, Panel, PreparedCounter, empty_planes
+from gpualign.core.distance.engine import WORD_BITS, BitPlanes, Panel, PreparedCounter, empty_planes
 
 AlleleNumbers = npt.NDArray[np.uint32]
-Loci = npt.NDArray[np.int64]
+LocusIndices = npt.NDArray[np.int64]
 
 
 def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -27,16 +27,16 @@ def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.array([max(0, int(k) - 1).bit_length() for k in alleles], dtype=np.int64)
 
 
-def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[Loci]:
+def loci_per_panel(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[LocusIndices]:
     """Yield the loci for each panel, loci with the most bits first, so that kernel vectors are full and few planes are superfluous."""
     order = np.argsort(-bits, kind="stable")
-    line = counter.words(1) * WORD_BITS  # sites that fit in the smallest number of words of a plane
+    line = counter.words_per_sample(1) * WORD_BITS  # sites that fit in the smallest number of words of a plane
     lines = [order[start : start + line] for start in range(0, len(order), line)]
     for _, alike in groupby(lines, key=lambda loci: int(bits[loci[0]])):
         run = list(alike)
         while run:
             # As many lines at once as a kernel can take without padding.
-            count = next(n for n in range(len(run), 0, -1) if counter.words(n * line) == n * counter.words(1))
+            count = next(n for n in range(len(run), 0, -1) if counter.words_per_sample(n * line) == n * counter.words_per_sample(1))
             yield np.concatenate(run[:count])
             del run[:count]
 
@@ -48,14 +48,17 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Thre
     alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)
     workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.shares(loci))
     bits = bits_needed(alleles)
-    for some in panels_of_loci(bits, counter):
+    for some in loci_per_panel(bits, counter):
         yield _pack_panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _pack_panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ThreadPool) -> Panel:
-    recipe = make_code_recipe(counter.request, bits, missing)
-    called = missing and bool(recipe.terms)
-    planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))
+def _pack_panel(
+    codes: AlleleNumbers, loci: LocusIndices, bits: int, has_missing: bool, counter: PreparedCounter, workers: ThreadPool
+) -> Panel:
+    """Pack the codes at some loci, of up to `bits` bits, into one panel."""
+    recipe = make_code_recipe(counter.request, bits, has_missing)
+    called = has_missing and bool(recipe.terms)
+    planes: BitPlanes = empty_planes(bits + called, codes.shape[1], counter.words_per_sample(len(loci)))
 
     def pack(share: tuple[int, int]) -> None:
         _sites.pack_alleles(codes, loci, bits, called, *share, planes)

@@ -16,7 +16,7 @@ class DistancePlan:
 
     queries, targets: numbers of samples
     upper_triangle: the queries come first among the targets; each is paired with itself and later targets
-    rows: queries per band
+    band_rows: queries per band
     pair_bytes: memory per pair, bytes
     start, stop: queries whose pairs are computed, [start, stop); None: up to the last query
     """
@@ -24,7 +24,7 @@ class DistancePlan:
     queries: int
     targets: int
     upper_triangle: bool
-    rows: int
+    band_rows: int
     pair_bytes: int
     start: int = 0
     stop: int | None = None
@@ -41,18 +41,19 @@ class DistancePlan:
     def bands(self) -> Iterator[SampleBand]:
         """Yield the bands in order. Targets from a second set come after the queries in the panels."""
         first = 0 if self.upper_triangle else self.queries
-        for start in range(self.start, self.end, self.rows):
-            stop = min(self.end, start + self.rows)
+        for start in range(self.start, self.end, self.band_rows):
+            stop = min(self.end, start + self.band_rows)
             yield SampleBand(start, stop, start if self.upper_triangle else first, first + self.targets, self.upper_triangle)
 
     @property
-    def count(self) -> int:
-        return -(-(self.end - self.start) // self.rows)
+    def band_count(self) -> int:
+        """Number of bands."""
+        return -(-(self.end - self.start) // self.band_rows)
 
     @property
-    def bytes(self) -> int:
+    def max_band_bytes(self) -> int:
         """Memory of the largest band, bytes."""
-        return self.rows * self.targets * self.pair_bytes
+        return self.band_rows * self.targets * self.pair_bytes
 
     @property
     def pairs(self) -> int:

@@ -32,7 +32,7 @@ class SampleBand(Rect):
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
-    def rows(self, start: int, stop: int) -> SampleBand:
+    def select_rows(self, start: int, stop: int) -> SampleBand:
         """Return the band for these rows, with the targets that the rows need."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
@@ -40,15 +40,15 @@ class SampleBand(Rect):
     def halves(self) -> tuple[SampleBand, SampleBand]:
         """Return the bands for the first and second half of the rows. There must be at least two rows."""
         middle = (self.start + self.stop) // 2
-        return self.rows(self.start, middle), self.rows(middle, self.stop)
+        return self.select_rows(self.start, middle), self.select_rows(middle, self.stop)
 
-    def pieces(self, rows: int) -> Iterator[SampleBand]:
-        """Yield the band in pieces of up to `rows` rows, in order."""
-        for start in range(self.start, self.stop, rows):
-            yield self.rows(start, min(self.stop, start + rows))
+    def pieces(self, max_rows: int) -> Iterator[SampleBand]:
+        """Yield the band in pieces of up to `max_rows` rows, in order."""
+        for start in range(self.start, self.stop, max_rows):
+            yield self.select_rows(start, min(self.stop, start + max_rows))
 
-    def split(self, pieces: int) -> list[SampleBand]:
-        """Split the band into at most `pieces` pieces of whole rows, with approximately equal numbers of pairs."""
+    def split(self, max_pieces: int) -> list[SampleBand]:
+        """Split the band into at most `max_pieces` pieces of whole rows, with approximately equal numbers of pairs."""
         out: list[SampleBand] = []
         rows, columns = self.shape
         # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
@@ -56,8 +56,8 @@ class SampleBand(Rect):
         total, done, start = sum(weights), 0, 0
         for row, weight in enumerate(weights, 1):
             done += weight
-            if done * pieces >= total * (len(out) + 1) or row == rows:
-                out.append(self.rows(self.start + start, self.start + row))
+            if done * max_pieces >= total * (len(out) + 1) or row == rows:
+                out.append(self.select_rows(self.start + start, self.start + row))
                 start = row
         return out
 
@@ -66,13 +66,13 @@ class SampleBand(Rect):
 class SampleBands:
     """Bands in order, possibly generated on request.
 
-    pairs: maximum rows times columns of a band
-    columns: maximum columns of a band
+    max_pairs: maximum rows times columns of a band
+    max_columns: maximum columns of a band
     """
 
     bands: Iterable[SampleBand]
-    pairs: int
-    columns: int
+    max_pairs: int
+    max_columns: int
 
     @classmethod
     def of(cls, bands: Iterable[SampleBand]) -> SampleBands:

@@ -13,19 +13,19 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.allele_planes import pack_alleles
 from gpualign.core.distance.calls import MISSING, Calls
-from gpualign.core.distance.count_recipe import SECOND_ALLELE, Measure, make_recipe
-from gpualign.core.distance.engine import Bits, Panel, PreparedCounter, empty_planes
+from gpualign.core.distance.count_recipe import MAX_BIALLELIC_CODE, Measure, make_recipe
+from gpualign.core.distance.engine import BitPlanes, Panel, PreparedCounter, empty_planes
 
 _PLANES_AT_ONCE = 8
 
 _BIALLELIC_CODES = frozenset({0, 1})
 """Codes for calls at a site with two different calls, whatever the calls are."""
 
-_SEARCH_SECONDS = 1e-9
+_SEARCH_SECONDS_PER_CALL = 1e-9
 """Maximum time per call, in seconds, for one thread to find and code the sites with two different calls; this halves comparison time."""
 
 
-def used_codes(codes: Codes, workers: ThreadPool) -> frozenset[int]:
+def find_used_codes(codes: Codes, workers: ThreadPool) -> frozenset[int]:
     """Return the codes that occur in a panel."""
     seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
@@ -50,17 +50,18 @@ def count_calls(calls: Calls, workers: ThreadPool) -> npt.NDArray[np.int64]:
 class _SiteSubset:
     """Some sites of a panel.
 
-    used: codes that may occur at these sites
+    codes: codes that may occur at these sites
     runs: runs of consecutive sites, int64[runs][first, last + 1]
     reference: uint8[all sites]; calls equal to it are coded as 0, different calls as 1. None: calls keep their codes
     """
 
-    used: frozenset[int]
+    codes: frozenset[int]
     runs: npt.NDArray[np.int64]
     reference: Codes | None = None
 
     @property
     def sites(self) -> int:
+        """Number of sites."""
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
 
@@ -71,50 +72,53 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> 
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
-    for subset in _split_sites(codes, used_codes(codes, workers), counter, workers):
-        yield _pack(codes, subset, counter, workers)
+    for subset in _split_sites(codes, find_used_codes(codes, workers), counter, workers):
+        yield _pack_subset(codes, subset, counter, workers)
 
 
-def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> Panel:
+def pack_panel(codes: Codes, used_codes: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> Panel:
     """Pack codes (uint8[samples][sites]) into the bit planes the counter expects.
 
-    used: codes that occur
+    used_codes: codes that occur
     """
-    return _pack(codes, _all_sites(codes, used), counter, workers)
+    return _pack_subset(codes, _all_sites(codes, used_codes), counter, workers)
 
 
-def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> list[_SiteSubset]:
+def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> list[_SiteSubset]:
     """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
-    request, whole, reference = counter.request, _all_sites(codes, used), None
-    if request.separates_biallelic(used):
-        more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
-        few = used & {*range(SECOND_ALLELE + 1), MISSING}
+    request, whole, reference = counter.request, _all_sites(codes, used_codes), None
+    if request.separates_biallelic(used_codes):
+        more = np.any((codes > MAX_BIALLELIC_CODE) & (codes != MISSING), axis=0)
+        few = used_codes & {*range(MAX_BIALLELIC_CODE + 1), MISSING}
     elif (
-        request.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_BIALLELIC_CODES) and _saves_time(len(codes), used, counter)
+        request.measure is Measure.DIFFERENCES
+        and len(used_codes - {MISSING}) > len(_BIALLELIC_CODES)
+        and _split_saves_time(len(codes), used_codes, counter)
     ):
-        reference, more = _two_calls(codes, workers)
-        few = used & {MISSING} | _BIALLELIC_CODES
+        reference, more = _find_two_call_sites(codes, workers)
+        few = used_codes & {MISSING} | _BIALLELIC_CODES
     else:
         return [whole]
-    subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used, _runs(more))) if subset.sites]
+    subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used_codes, _runs(more))) if subset.sites]
 
     def words(subset: _SiteSubset) -> int:
-        return len(make_recipe(request, subset.used, counter.products_only).planes) * counter.words(subset.sites)
+        return len(make_recipe(request, subset.codes, counter.products_only).planes) * counter.words_per_sample(subset.sites)
 
     return subsets if sum(map(words, subsets)) < words(whole) else [whole]
 
 
-def _saves_time(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
+def _split_saves_time(samples: int, used_codes: frozenset[int], counter: PreparedCounter) -> bool:
     """Return whether finding the sites with two calls saves time: it halves the time for comparing each sample with half of all samples.
 
     If calls are missing, logic operations take hardly less time for two calls than for four, but only half of the products are needed.
     """
-    halves = counter.products_only or MISSING not in used
-    return halves and samples / 2 / counter.rate / 2 > _SEARCH_SECONDS / counter.threads
+    halves = counter.products_only or MISSING not in used_codes
+    return halves and samples / 2 / counter.comparisons_per_second / 2 > _SEARCH_SECONDS_PER_CALL / counter.threads
 
 
-def _all_sites(codes: Codes, used: frozenset[int]) -> _SiteSubset:
-    return _SiteSubset(used, np.array([[0, codes.shape[1]]], dtype=np.int64))
+def _all_sites(codes: Codes, used_codes: frozenset[int]) -> _SiteSubset:
+    """Return the subset that has all sites of the panel."""
+    return _SiteSubset(used_codes, np.array([[0, codes.shape[1]]], dtype=np.int64))
 
 
 def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -122,7 +126,7 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
-def _two_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
+def _find_two_call_sites(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Return (one of the calls at each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
@@ -130,10 +134,11 @@ def _two_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np
     return one, more.view(np.bool_)
 
 
-def _pack(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ThreadPool) -> Panel:
+def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ThreadPool) -> Panel:
+    """Pack the codes at some sites into the planes that their recipe lists."""
     samples, sites = len(codes), subset.sites
-    recipe = make_recipe(counter.request, subset.used, counter.products_only)
-    bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
+    recipe = make_recipe(counter.request, subset.codes, counter.products_only)
+    bits: BitPlanes = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
         table = np.zeros(256, dtype=np.uint8)
         some = recipe.planes[first : first + _PLANES_AT_ONCE]
@@ -141,7 +146,7 @@ def _pack(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: 
             table[list(plane)] |= 1 << number
         out = bits[first : first + len(some)]
 
-        def pack(share: tuple[int, int], table: Codes = table, out: Bits = out) -> None:
+        def pack(share: tuple[int, int], table: Codes = table, out: BitPlanes = out) -> None:
             _sites.pack(codes, subset.runs, subset.reference, table, *share, out)
 
         workers.map(pack, workers.shares(samples))

@@ -26,46 +26,50 @@ def min_site_count(minimum: int | Fraction, sites: int) -> int:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class CallCoverage:
     """Number of calls in each sample, and the number of sites that a pair must share.
 
-    queries, targets: number of sites at which each has a call, int64[queries], int64[targets]
+    query_calls, target_calls: number of sites at which each has a call, int64[queries], int64[targets]
     upper_triangle: the queries come first among the targets; each is paired with later targets
     sites: number of sites
     min_sites: minimum number of sites that a pair must share
     """
 
-    queries: CountArray = field(repr=False)
-    targets: CountArray = field(repr=False)
+    query_calls: CountArray = field(repr=False)
+    target_calls: CountArray = field(repr=False)
     upper_triangle: bool
     sites: int
     min_sites: int
 
     @property
-    def suffices(self) -> bool:
+    def is_sufficient(self) -> bool:
         """True if every pair, including a sample with itself, is certain to share at least `min_sites` sites."""
-        return self._always_suffices(self.queries, self.targets)
+        return self._is_sufficient_for(self.query_calls, self.target_calls)
 
     @property
-    def decides(self) -> bool:
-        """True if `lacking` is exact, so that nothing needs to be counted."""
-        return self._always_suffices(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
+    def is_decisive(self) -> bool:
+        """True if `too_few_calls_mask` is exact, so that nothing needs to be counted."""
+        return self._is_sufficient_for(
+            self.query_calls[self.query_calls >= self.min_sites], self.target_calls[self.target_calls >= self.min_sites]
+        )
 
-    def lacking_mask(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
+    def too_few_calls_mask(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs in which either sample has fewer than `min_sites` calls: bool[queries][targets]."""
-        lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.min_sites)[:, None] | (self.targets[targets] < self.min_sites)[
-            None, :
-        ]
+        lacking: npt.NDArray[np.bool_] = (self.query_calls[queries] < self.min_sites)[:, None] | (
+            self.target_calls[targets] < self.min_sites
+        )[None, :]
         return lacking
 
     @property
-    def lacking_count(self) -> int:
+    def too_few_calls_count(self) -> int:
         """Number of pairs in which either sample has fewer than `min_sites` calls. For an upper triangle, pairs of a sample with itself are
         excluded."""
-        queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.queries, self.targets))
-        return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
+        queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.query_calls, self.target_calls))
+        return count_pairs(len(self.query_calls), len(self.target_calls), self.upper_triangle) - count_pairs(
+            queries, targets, self.upper_triangle
+        )
 
-    def _always_suffices(self, queries: CountArray, targets: CountArray) -> bool:
+    def _is_sufficient_for(self, queries: CountArray, targets: CountArray) -> bool:
         """Return whether the two samples with the fewest calls share enough sites. A sample shares all of its called sites with itself."""
         if not len(queries) or not len(targets):
             return True

@@ -26,7 +26,7 @@ MAX_ALLELES = 22
 """With more alleles, genotype codes would not fit in a byte."""
 
 
-class Kind(Enum):
+class CallKind(Enum):
     """Meaning of call codes.
 
     GENOTYPE: the unordered pair of alleles a <= b has code b (b + 1) / 2 + a, in VCF order; with two alleles, the code is the number of
@@ -49,7 +49,7 @@ def alleles_of(code: int) -> tuple[int, int]:
     return code - upper * (upper + 1) // 2, upper
 
 
-def letter_table(all_letters: bool) -> Codes:
+def aligned_row_codes(all_letters: bool) -> Codes:
     """Return the code for each byte of an aligned row: uint8[256].
 
     Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
@@ -69,7 +69,7 @@ def letter_table(all_letters: bool) -> Codes:
 _NO_CALL_BYTES = b".-?Nn"
 
 
-def number_table() -> Codes:
+def digit_cell_codes() -> Codes:
     """Return the code for each byte as a one-character genotype: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
@@ -77,10 +77,10 @@ def number_table() -> Codes:
     return table
 
 
-def cell_table(all_letters: bool) -> Codes:
-    """Return the code for each byte as a one-letter cell: as in `letter_table`, but some characters denote a missing call regardless of
-    which letters are compared."""
-    table = letter_table(all_letters)
+def letter_cell_codes(all_letters: bool) -> Codes:
+    """Return the code for each byte as a one-letter cell: as in `aligned_row_codes`, but some characters denote a missing call regardless
+    of which letters are compared."""
+    table = aligned_row_codes(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
     return table
@@ -92,26 +92,29 @@ class Samples:
 
     queries: query names
     targets: target names; the same object as `queries` for all pairs within one set
-    added: the queries come first among the targets, followed by added samples; each query is compared with all later targets
+    targets_include_queries: the queries come first among the targets, followed by added samples; each query is compared with all later
+        targets
     founders: samples used to compute allele frequencies, because the input lacks their parents, bool[rows]; None: all samples
     """
 
     queries: SampleNames
     targets: SampleNames
-    added: bool = False
+    targets_include_queries: bool = False
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
 
     @property
-    def one_set(self) -> bool:
+    def is_one_set(self) -> bool:
+        """True if the samples of one set are compared with each other."""
         return self.targets is self.queries
 
     @property
     def upper_triangle(self) -> bool:
         """True if the queries come first among the targets, so that each query is compared only with later targets."""
-        return self.one_set or self.added
+        return self.is_one_set or self.targets_include_queries
 
     @property
-    def total(self) -> int:
+    def row_count(self) -> int:
+        """Number of code rows: samples of one or both sets."""
         return len(self.targets) + (0 if self.upper_triangle else len(self.queries))
 
     @property
@@ -133,12 +136,12 @@ class Samples:
         """Return the samples from one or two inputs that `mask` (bool[rows]) selects, in order."""
         first = len(self.queries)
         queries = list(compress(self.queries.ids, mask[:first].tolist()))
-        targets = None if self.one_set else list(compress(self.targets.ids, mask[first:].tolist()))
+        targets = None if self.is_one_set else list(compress(self.targets.ids, mask[first:].tolist()))
         return replace(make_samples(queries, targets), founders=None if self.founders is None else self.founders[mask])
 
-    def with_added(self) -> Samples:
+    def with_queries_as_targets(self) -> Samples:
         """Return the samples of two sets with the queries first among the targets, so that queries are also compared with each other."""
-        return Samples(self.queries, SampleNames(self.ids), added=True, founders=self.founders)
+        return Samples(self.queries, SampleNames(self.ids), targets_include_queries=True, founders=self.founders)
 
 
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:

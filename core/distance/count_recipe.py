@@ -20,9 +20,9 @@ from enum import Enum
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 
-Plane = frozenset[int]
+PlaneCodes = frozenset[int]
 
-SECOND_ALLELE = 2
+MAX_BIALLELIC_CODE = 2
 """Codes above this value are genotypes with a third allele."""
 
 
@@ -41,7 +41,7 @@ class Measure(Enum):
     RELATIONSHIP = "relationship"
 
 
-class Need(Enum):
+class NeededSites(Enum):
     """The sites that matter. DIFFERENCES: sites at which calls differ. COMPARED: also the number of remaining compared sites. CALLS: every
     call."""
 
@@ -55,26 +55,26 @@ class CountRequest:
     """The counts that a run needs.
 
     measure: the counts for a pair
-    compared: whether the sites at which both samples have calls are counted too
+    counts_compared_sites: whether the sites at which both samples have calls are counted too
     selected_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
     many_alleles: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
     """
 
     measure: Measure
-    compared: bool
+    counts_compared_sites: bool
     selected_only: bool = False
     many_alleles: bool = False
 
     @property
-    def need(self) -> Need:
+    def needed_sites(self) -> NeededSites:
         """Sites that must be examined."""
         if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
-            return Need.CALLS
-        return Need.COMPARED if self.compared else Need.DIFFERENCES
+            return NeededSites.CALLS
+        return NeededSites.COMPARED if self.counts_compared_sites else NeededSites.DIFFERENCES
 
-    def separates_biallelic(self, used: frozenset[int]) -> bool:
+    def separates_biallelic(self, used_codes: frozenset[int]) -> bool:
         """True if sites with two alleles are better counted separately from the remaining sites, which need more planes."""
-        return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
+        return self.measure is Measure.ALLELES and max(used_codes - {MISSING}, default=0) > MAX_BIALLELIC_CODE
 
 
 class Operation(Enum):
@@ -89,14 +89,14 @@ class Operation(Enum):
 class Term:
     """Adds `weight` times the result of an operation to a count matrix.
 
-    count: name of the matrix
+    count_name: name of the matrix
     operation: the operation
     left, right: planes for the first and second sample
     mask: plane of calls; None: no call is missing
     weight: the factor
     """
 
-    count: str
+    count_name: str
     operation: Operation
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -113,12 +113,12 @@ class PanelRecipe:
     constants: (count name, amount that each site adds to the count for every pair)
     """
 
-    planes: tuple[Plane, ...]
+    planes: tuple[PlaneCodes, ...]
     terms: tuple[Term, ...]
     constants: tuple[tuple[str, int], ...] = ()
 
 
-COUNTS = {
+COUNT_NAMES_BY_MEASURE = {
     Measure.DIFFERENCES: ("differences",),
     Measure.ALLELES: ("alleles",),
     Measure.SUBSTITUTIONS: ("matches", "ag", "ct", "a", "c", "g"),
@@ -132,50 +132,51 @@ def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
     """Return the names of the matrices filled by a run's recipes."""
     if request.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
-    names = COUNTS[request.measure]
-    return ("compared", *names) if request.compared or request.measure is Measure.SUBSTITUTIONS else names
+    names = COUNT_NAMES_BY_MEASURE[request.measure]
+    return ("compared", *names) if request.counts_compared_sites or request.measure is Measure.SUBSTITUTIONS else names
 
 
 def count_bytes(name: str) -> int:
     """Return the bytes per pair in a matrix of this count. Sums have 64 bits and are converted to floats when complete."""
-    return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
+    return 16 if name in COUNT_NAMES_BY_MEASURE[Measure.RELATIONSHIP] else 4
 
 
 def counts_of_agreeing_site(measure: Measure, code: int) -> dict[str, int]:
     """Return the amount that a site where all samples have the call `code` adds to each count, for every pair, if a run has the count."""
     added = {"compared": 1, "matches": 1}
-    if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
+    if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNT_NAMES_BY_MEASURE[measure]:
         added[base] = 2  # one of each sample
-    if measure is Measure.KINSHIP and _second_allele_count(code) == 1:
+    if measure is Measure.KINSHIP and _non_first_allele_count(code) == 1:
         added |= {"both_het": 1, "query_het": 1, "target_het": 1}
     return added
 
 
 def restrict_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
     """Return the recipe without the counts that are not in `names`."""
-    terms = tuple(term for term in recipe.terms if term.count in names)
+    terms = tuple(term for term in recipe.terms if term.count_name in names)
     return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))
 
 
-class _Planes:
+class _PlaneNumbering:
     """Numbers distinct planes."""
 
     def __init__(self) -> None:
-        self.planes: dict[Plane, int] = {}
+        self.planes: dict[PlaneCodes, int] = {}
 
     def add(self, codes: Iterable[int]) -> int:
+        """Return the number of the plane of these codes, which is new if no plane has the same codes."""
         return self.planes.setdefault(frozenset(codes), len(self.planes))
 
 
-def make_recipe(request: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
+def make_recipe(request: CountRequest, used_codes: frozenset[int], products_only: bool) -> PanelRecipe:
     """Return the recipe for a panel.
 
-    used: codes that occur, including MISSING if calls are missing
+    used_codes: codes that occur, including MISSING if calls are missing
     products_only: use only `Operation.AND`
     """
-    calls = sorted(used - {MISSING})
-    missing = MISSING in used
-    planes = _Planes()
+    calls = sorted(used_codes - {MISSING})
+    missing = MISSING in used_codes
+    planes = _PlaneNumbering()
     names = count_names(request, products_only)
     terms: list[Term] = []
     constants: list[tuple[str, int]] = []
@@ -200,32 +201,34 @@ def make_recipe(request: CountRequest, used: frozenset[int], products_only: bool
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
 
 
-def make_code_recipe(request: CountRequest, bits: int, missing: bool) -> PanelRecipe:
-    """Return the recipe for a panel with arbitrary codes: planes 0 .. bits - 1 are the code bits. If calls are `missing`, plane `bits`
+def make_code_recipe(request: CountRequest, bits: int, has_missing: bool) -> PanelRecipe:
+    """Return the recipe for a panel with arbitrary codes: planes 0 .. bits - 1 are the code bits. If `has_missing`, plane `bits`
     marks the calls that are present."""
-    called = bits if missing else None
+    called = bits if has_missing else None
     terms: list[Term] = []
-    if request.compared and called is not None:
+    if request.counts_compared_sites and called is not None:
         terms.append(Term("compared", Operation.AND, (called,), (called,)))
     if bits:
         terms.append(Term("differences", Operation.DIFFER, tuple(range(bits)), tuple(range(bits)), called))
-    return PanelRecipe((), tuple(terms), (("compared", 1),) if request.compared and not missing else ())
+    return PanelRecipe((), tuple(terms), (("compared", 1),) if request.counts_compared_sites and not has_missing else ())
 
 
-def _match_terms(calls: list[int], planes: _Planes) -> list[Term]:
+def _match_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
+    """Return the terms that count equal calls, with one plane for each call."""
     of_codes = tuple(planes.add([code]) for code in calls)
     return [Term("matches", Operation.AND, of_codes, of_codes)]
 
 
-def _difference_terms(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+def _difference_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
+    """Return the term that counts different calls, with one plane for each bit of their numbers."""
     if len(calls) == 1:
         return []
     bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
     of_bits = tuple(planes.add(call for number, call in enumerate(calls) if number >> bit & 1) for bit in range(bits))
-    return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if missing else None)]
+    return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if has_missing else None)]
 
 
-def _allele_terms(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
+def _allele_terms(calls: list[int], has_missing: bool, products_only: bool, planes: _PlaneNumbering) -> list[Term]:
     """Return terms that count differing alleles in steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
     With more than two alleles, the steps of all alleles add up to twice the number of differing alleles; with two, the steps of the second
@@ -243,7 +246,7 @@ def _allele_terms(calls: list[int], missing: bool, products_only: bool, planes: 
             plane = planes.add(step)
             weight = 1 if several else 2
             if not products_only:
-                terms.append(Term("alleles", Operation.DIFFER, (plane,), (plane,), planes.add(calls) if missing else None, weight))
+                terms.append(Term("alleles", Operation.DIFFER, (plane,), (plane,), planes.add(calls) if has_missing else None, weight))
                 continue
             called = planes.add(calls)
             terms.append(Term("alleles", Operation.AND, (plane, called), (called, plane), weight=weight))
@@ -251,7 +254,7 @@ def _allele_terms(calls: list[int], missing: bool, products_only: bool, planes: 
     return terms
 
 
-def _substitution_terms(calls: list[int], planes: _Planes) -> list[Term]:
+def _substitution_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
     """Return the terms for tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
@@ -264,14 +267,14 @@ def _substitution_terms(calls: list[int], planes: _Planes) -> list[Term]:
     return terms
 
 
-def _second_allele_count(code: int) -> int:
+def _non_first_allele_count(code: int) -> int:
     """Return the number of alleles in a genotype other than the first allele: all of these count as one allele, as in plink2."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
-def _kinship_terms(calls: list[int], planes: _Planes) -> list[Term]:
+def _kinship_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
     """Return the terms for king, at sites where both samples have calls: no common allele, both heterozygous, one sample heterozygous."""
-    of_counts = [[code for code in calls if _second_allele_count(code) == count] for count in range(3)]
+    of_counts = [[code for code in calls if _non_first_allele_count(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:
         first, second = planes.add(of_counts[0]), planes.add(of_counts[2])
@@ -284,9 +287,10 @@ def _kinship_terms(calls: list[int], planes: _Planes) -> list[Term]:
     return terms
 
 
-def _relationship_terms(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
-    one, two = ([code for code in calls if _second_allele_count(code) == count] for count in (1, 2))
+def _relationship_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
+    """Return the term for grm, from the planes for one and for two second alleles."""
+    one, two = ([code for code in calls if _non_first_allele_count(code) == count] for count in (1, 2))
     if not one and not two:
         return []  # all alleles are the first one
     alleles = planes.add(one), planes.add(two)
-    return [Term("products", Operation.RELATE, alleles, alleles, planes.add(calls) if missing else None)]
+    return [Term("products", Operation.RELATE, alleles, alleles, planes.add(calls) if has_missing else None)]

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_in_bands
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, select_pairs_in_bands
 
-Bits: TypeAlias = npt.NDArray[np.uint64]
+BitPlanes: TypeAlias = npt.NDArray[np.uint64]
 
 WORD_BITS = 64
-_CACHE_LINE = 64
+_CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Panel:
     founders: as in `Samples`
     """
 
-    bits: Bits = field(repr=False)
+    bits: BitPlanes = field(repr=False)
     sites: int
     recipe: PanelRecipe
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -40,23 +40,25 @@ class Panel:
         return not isinstance(self.bits, np.memmap)
 
 
-def empty_planes(planes: int, samples: int, words: int) -> Bits:
+def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
     """Return uninitialised bit planes aligned to a cache line, because vectors that straddle two lines halve the speed."""
     size = planes * samples * words * 8
-    room = np.empty(size + _CACHE_LINE, dtype=np.uint8)
-    start = -room.ctypes.data % _CACHE_LINE
+    room = np.empty(size + _CACHE_LINE_BYTES, dtype=np.uint8)
+    start = -room.ctypes.data % _CACHE_LINE_BYTES
     return room[start : start + size].view(np.uint64).reshape(planes, samples, words)
 
 
-Count: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
+CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
 """(panels, bands, names of the count matrices, on_progress) -> counts for each band, summed over panels; see `PreparedCounter.run`. The
-next band is requested only after all results for the previous band have been consumed; the same holds for `Pick`."""
+next band is requested only after all results for the previous band have been consumed; the same holds for `PairSelector`."""
 
-SelectedPieces: TypeAlias = Generator[SelectedPairs, None, None]
+SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
 """Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
 
-Pick: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPieces]
-"""(panels, bands, names of the counts, rule, on_progress) -> pairs that the rule chooses; see `PreparedCounter.near`."""
+PairSelector: TypeAlias = Callable[
+    [Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPairsStream
+]
+"""(panels, bands, names of the counts, rule, on_progress) -> pairs that the rule chooses; see `PreparedCounter.select_pairs`."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +67,26 @@ class PreparedCounter:
 
     request: the request
     products_only: recipes may use only `Operation.AND`
-    words: maps a number of sites to the words per sample in a plane, as the kernels expect
+    words_per_sample: maps a number of sites to the words per sample in a plane, as the kernels expect
     band_bytes: host memory for the counts of one band, bytes
     threads: host threads that build bit planes
     kernel: the kernel to run, human-readable
     hardware: the hardware to run on, human-readable
-    count: computes count matrices
-    pick: chooses near pairs, for a request with `near`; None: matrices are counted, and the host chooses the pairs
-    rate: estimated comparisons per second
+    count_function: computes count matrices
+    pair_selector: selects pairs, for a request with `selected_only`; None: matrices are counted, and the host selects the pairs
+    comparisons_per_second: estimated comparisons per second
     """
 
     request: CountRequest
     products_only: bool
-    words: Callable[[int], int] = field(repr=False)
+    words_per_sample: Callable[[int], int] = field(repr=False)
     band_bytes: int
     threads: int
     kernel: str
     hardware: str
-    count: Count = field(repr=False)
-    pick: Pick | None = field(default=None, repr=False)
-    rate: float = 1.0
+    count_function: CountFunction = field(repr=False)
+    pair_selector: PairSelector | None = field(default=None, repr=False)
+    comparisons_per_second: float = 1.0
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -96,26 +98,26 @@ class PreparedCounter:
 
         Raises `RunError` if the hardware fails.
         """
-        return self.count(panels, SampleBands.of(bands), self.names, on_progress)
+        return self.count_function(panels, SampleBands.of(bands), self.names, on_progress)
 
-    def near(
+    def select_pairs(
         self, panels: Sequence[Panel], bands: Iterable[SampleBand], rule: PairSelectionRule, on_progress: Callable[[int], None]
-    ) -> SelectedPieces:
+    ) -> SelectedPairsStream:
         """Return the pairs that the rule chooses in each band. Progress and errors as in `run`."""
-        return self.choose(panels, SampleBands.of(bands), self.names, rule, on_progress)
+        return self.select_pairs_by_counts(panels, SampleBands.of(bands), self.names, rule, on_progress)
 
-    def choose(
+    def select_pairs_by_counts(
         self,
         panels: Sequence[Panel],
         bands: SampleBands,
         names: tuple[str, ...],
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
-    ) -> SelectedPieces:
-        """Implements `Pick`, on the host if the engine only counts."""
-        if self.pick is not None:
-            return self.pick(panels, bands, names, rule, on_progress)
-        return choose_in_bands(rule, self.count(panels, bands, names, on_progress))
+    ) -> SelectedPairsStream:
+        """Implements `PairSelector`, on the host if the engine only counts."""
+        if self.pair_selector is not None:
+            return self.pair_selector(panels, bands, names, rule, on_progress)
+        return select_pairs_in_bands(rule, self.count_function(panels, bands, names, on_progress))
 
 
 class DistanceEngine(Protocol):

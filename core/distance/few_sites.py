@@ -23,7 +23,7 @@ from gpualign.core.distance.engine import Panel, PreparedCounter
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
-_SAMPLES_PER_COUNTED = 8
+_SAMPLES_PER_COUNTED_SAMPLE = 8
 """If more than one in this many samples must be counted against all samples, counting along with the distances is cheaper."""
 
 
@@ -31,26 +31,28 @@ _SAMPLES_PER_COUNTED = 8
 class TooFewSitesTest:
     """Decides which pairs share fewer than `min_sites` sites.
 
-    called: number of sites at which each sample has a call, int64[samples]
+    calls_per_sample: number of sites at which each sample has a call, int64[samples]
     min_sites: minimum number of sites that a pair should share
     counted_samples: indices of the samples for which shared sites have been counted, ascending, int64[rows]
     shared_sites: number of sites that these samples share with every sample, int32[rows][samples]
     """
 
-    called: CountArray = field(repr=False)
+    calls_per_sample: CountArray = field(repr=False)
     min_sites: int
     counted_samples: CountArray = field(repr=False)
     shared_sites: CountMatrix = field(repr=False)
 
-    def mask_for(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
+    def too_few_sites_mask(
+        self, queries: CountArray, targets: CountArray, compared_sites: CountArray | None = None
+    ) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs with too few shared sites: bool[pairs].
 
         queries, targets: sample indices, int64[pairs]
-        compared: number of sites each pair shares, if already counted
+        compared_sites: number of sites each pair shares, if already counted
         """
-        if compared is not None:
-            return compared < self.min_sites
-        few: npt.NDArray[np.bool_] = np.minimum(self.called[queries], self.called[targets]) < self.min_sites
+        if compared_sites is not None:
+            return compared_sites < self.min_sites
+        few: npt.NDArray[np.bool_] = np.minimum(self.calls_per_sample[queries], self.calls_per_sample[targets]) < self.min_sites
         if len(self.counted_samples):
             for some, others in ((queries, targets), (targets, queries)):
                 at = np.minimum(np.searchsorted(self.counted_samples, some), len(self.counted_samples) - 1)
@@ -60,46 +62,54 @@ class TooFewSitesTest:
 
     def samples_with_fewer_calls(self, queries: CountArray, targets: CountArray) -> CountArray:
         """Return the index of the sample with fewer calls in each pair: int64[pairs]."""
-        return np.where(self.called[queries] <= self.called[targets], queries, targets)
+        return np.where(self.calls_per_sample[queries] <= self.calls_per_sample[targets], queries, targets)
 
 
-def too_few_sites_test_from_calls(called: CountArray, min_sites: int) -> TooFewSitesTest:
+def too_few_sites_test_from_calls(calls_per_sample: CountArray, min_sites: int) -> TooFewSitesTest:
     """Return a `TooFewSitesTest` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
-    return TooFewSitesTest(called, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
+    return TooFewSitesTest(calls_per_sample, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(calls_per_sample)), dtype=np.int32))
 
 
 def make_too_few_sites_test(
-    called: CountArray, sites: int, min_sites: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
+    calls_per_sample: CountArray,
+    sites: int,
+    min_sites: int,
+    panels: Sequence[Panel],
+    omitted_sites: int,
+    counter: PreparedCounter,
+    memory: int,
 ) -> TooFewSitesTest | None:
     """Count shared sites and return a `TooFewSitesTest` that answers for any pair of samples.
 
     Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
-    called: number of sites at which each sample has a call, int64[samples]
+    calls_per_sample: number of sites at which each sample has a call, int64[samples]
     sites: number of sites
     min_sites: minimum number of sites that a pair should share
-    panels: panels of all sites except `omitted` sites, at which every sample has a call
+    panels: panels of all sites except `omitted_sites` sites, at which every sample has a call
     counter: an engine that counts compared sites
     """
-    rows = np.flatnonzero((called >= min_sites) & (2 * called < sites + min_sites))
-    if _SAMPLES_PER_COUNTED * len(rows) > len(called) or 4 * len(rows) * len(called) > memory:
+    rows = np.flatnonzero((calls_per_sample >= min_sites) & (2 * calls_per_sample < sites + min_sites))
+    if _SAMPLES_PER_COUNTED_SAMPLE * len(rows) > len(calls_per_sample) or 4 * len(rows) * len(calls_per_sample) > memory:
         return None
-    some = [one for panel in panels for one in _plane_of_calls(panel)]
-    common = np.empty((len(rows), len(called)), dtype=np.int32)
+    some = [one for panel in panels for one in _panel_of_calls(panel)]
+    common = np.empty((len(rows), len(calls_per_sample)), dtype=np.int32)
     done = 0
-    with closing(counter.count(some, SampleBands.of(_bands(rows, len(called))), (COMPARED,), lambda _: None)) as bands:
+    with closing(counter.count_function(some, SampleBands.of(_bands(rows, len(calls_per_sample))), (COMPARED,), lambda _: None)) as bands:
         for band, counts in bands:
             common[done : done + band.shape[0]] = counts[COMPARED]
             done += band.shape[0]
-    everywhere = omitted + sum(weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED)
+    everywhere = omitted_sites + sum(
+        weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED
+    )
     common += np.int32(everywhere)
-    return TooFewSitesTest(called, min_sites, rows, common)
+    return TooFewSitesTest(calls_per_sample, min_sites, rows, common)
 
 
-def _plane_of_calls(panel: Panel) -> Iterator[Panel]:
+def _panel_of_calls(panel: Panel) -> Iterator[Panel]:
     """Yield the panel reduced to its plane of calls; nothing if the panel has no missing calls, or no calls at all."""
     for term in panel.recipe.terms:
-        if term.count == COMPARED:
+        if term.count_name == COMPARED:
             (plane,) = term.left
             recipe = PanelRecipe(panel.recipe.planes[plane : plane + 1], (Term(COMPARED, Operation.AND, (0,), (0,)),))
             yield Panel(panel.bits[plane : plane + 1], panel.sites, recipe)

@@ -4,9 +4,9 @@ For samples with x and y second alleles at a site where second alleles have freq
 
     t(x, y) = (x - 2 p) (y - 2 p) / (2 p (1 - p))
 
-or 0 if all alleles are equal. Terms are rounded to multiples of 2^-`bits`, so sums are exact integers, independent of summation order and
-number of threads. `bits` is as large as 62-bit sums allow, so the error of a mean of terms is at most 2^-(bits + 1), and usually far
-lower: 2^-37 for a million sites with terms of up to 10 on average.
+or 0 if all alleles are equal. Terms are rounded to multiples of 2^-`fraction_bits`, so sums are exact integers, independent of summation
+order and number of threads. `fraction_bits` is as large as 62-bit sums allow, so the error of a mean of terms is at most 2^-b / 2 for b
+bits, and usually far lower: 2^-37 for a million sites with terms of up to 10 on average.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.count_recipe import COUNTS, Measure, Operation, Term
-from gpualign.core.distance.engine import WORD_BITS, Bits, Panel
+from gpualign.core.distance.count_recipe import COUNT_NAMES_BY_MEASURE, Measure, Operation, Term
+from gpualign.core.distance.engine import WORD_BITS, BitPlanes, Panel
 
-Terms = npt.NDArray[np.int64]
+TermArray = npt.NDArray[np.int64]
 
-(_SUMS,) = COUNTS[Measure.RELATIONSHIP]
+(_SUM_NAME,) = COUNT_NAMES_BY_MEASURE[Measure.RELATIONSHIP]
 _SUM_BITS = 62
-_MAX_BITS = 40
+_MAX_FRACTION_BITS = 40
 """More bits would exceed the precision of the quotient as a float64."""
 
-_ROWS_AT_ONCE = 1 << 22
+_PACKED_BYTES_AT_ONCE = 1 << 22
 """Bytes of packed bits to unpack at a time."""
 
 
-def sum_type(name: str) -> np.dtype[Any]:
+def sum_dtype(count_name: str) -> np.dtype[Any]:
     """Return the dtype of a matrix while this count is being summed."""
-    return np.dtype(np.int64 if name == _SUMS else np.int32)
+    return np.dtype(np.int64 if count_name == _SUM_NAME else np.int32)
 
 
 def relationship_term(panel: Panel) -> Term | None:
@@ -46,28 +46,32 @@ def relationship_term(panel: Panel) -> Term | None:
     return next((term for term in panel.recipe.terms if term.operation is Operation.RELATE), None)
 
 
-def _count_founders(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _count_founders_with_bit(plane: BitPlanes, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return the number of founders whose bit is set at each site: int64[64 * words]."""
     samples, words = plane.shape
     totals = np.zeros(WORD_BITS * words, dtype=np.int64)
-    step = max(1, _ROWS_AT_ONCE // max(1, 8 * words))
+    step = max(1, _PACKED_BYTES_AT_ONCE // max(1, 8 * words))
     for start in range(0, samples, step):
         some = np.ascontiguousarray(plane[start : start + step][founders[start : start + step]]).view(np.uint8)
         totals += np.unpackbits(some, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return totals
 
 
-def frequencies(panel: Panel, term: Term) -> Reals:
+def allele_frequencies(panel: Panel, term: Term) -> Reals:
     """Return the frequency of the second allele among founders at each site, NaN without calls: float64[64 * words]."""
     one, two = term.left
     founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
-    seconds = _count_founders(panel.bits[one], founders) + 2 * _count_founders(panel.bits[two], founders)
-    called = np.full(len(seconds), np.count_nonzero(founders)) if term.mask is None else _count_founders(panel.bits[term.mask], founders)
+    seconds = _count_founders_with_bit(panel.bits[one], founders) + 2 * _count_founders_with_bit(panel.bits[two], founders)
+    called = (
+        np.full(len(seconds), np.count_nonzero(founders))
+        if term.mask is None
+        else _count_founders_with_bit(panel.bits[term.mask], founders)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(seconds / (2 * called), dtype=np.float64)
 
 
-def terms_of(frequency: Reals) -> list[list[Reals]]:
+def genotype_pair_terms(frequency: Reals) -> list[list[Reals]]:
     """Return t(x, y) for each site, as [x][y]; see the module docstring."""
     varies = (frequency > 0) & (frequency < 1)
     p = np.where(varies, frequency, 0.5)
@@ -76,32 +80,33 @@ def terms_of(frequency: Reals) -> list[list[Reals]]:
 
 
 @dataclass(frozen=True)
-class Relationship:
+class RelationshipTerms:
     """Terms for a run's panels, and the precision to which the terms are rounded."""
 
     panels: Sequence[Panel] = field(repr=False)
 
     @cached_property
-    def _frequencies(self) -> dict[int, Reals]:
-        return {k: frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
+    def _allele_frequencies(self) -> dict[int, Reals]:
+        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by panel number."""
+        return {k: allele_frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
 
     @cached_property
-    def bits(self) -> int:
-        """Terms are multiples of 2^-bits."""
+    def fraction_bits(self) -> int:
+        """Number of bits after the binary point: terms are multiples of 2^-fraction_bits."""
         largest = 0  # whole numbers, so that it does not matter how sites are cut into panels
-        for frequency in self._frequencies.values():
-            terms = terms_of(frequency)
+        for frequency in self._allele_frequencies.values():
+            terms = genotype_pair_terms(frequency)
             largest += int(np.ceil(np.maximum.reduce([terms[0][0], -terms[0][2], terms[2][2]])).sum())
-        return min(_MAX_BITS, _SUM_BITS - math.ceil(math.log2(largest + 2)))
+        return min(_MAX_FRACTION_BITS, _SUM_BITS - math.ceil(math.log2(largest + 2)))
 
-    def terms(self, number: int) -> Terms:
-        """Return a panel's terms for each pair of genotypes (x, y), in units of 2^-bits: int64[9][64 * words], row 3 * x + y."""
-        terms = terms_of(self._frequencies[number])
-        return np.stack([np.rint(np.ldexp(terms[x][y], self.bits)).astype(np.int64) for x in range(3) for y in range(3)])
+    def panel_terms(self, panel_number: int) -> TermArray:
+        """Return a panel's terms for each pair of genotypes (x, y), in units of 2^-fraction_bits: int64[9][64 * words], row 3 * x + y."""
+        terms = genotype_pair_terms(self._allele_frequencies[panel_number])
+        return np.stack([np.rint(np.ldexp(terms[x][y], self.fraction_bits)).astype(np.int64) for x in range(3) for y in range(3)])
 
-    def with_float_sums(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def convert_sums_to_float(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """Return the count matrices, with sums of terms converted to float64. Modifies `counts` in place."""
-        if _SUMS in counts:
-            floats = counts[_SUMS].astype(np.float64)
-            counts[_SUMS] = np.ldexp(floats, -self.bits, out=floats)
+        if _SUM_NAME in counts:
+            floats = counts[_SUM_NAME].astype(np.float64)
+            counts[_SUM_NAME] = np.ldexp(floats, -self.fraction_bits, out=floats)
         return counts

@@ -24,9 +24,9 @@ OPEN_END = int(np.iinfo(np.int64).max)
 """Stop of an interval given without an end."""
 
 _BED_DESCRIPTION = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
-_HEADER_WORDS = b"track", b"browser"
+_BED_HEADER_WORDS = b"track", b"browser"
 _MAX_DIGITS = 18
-_REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MAX_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MAX_DIGITS}}})?)?)?")
+_REGION_PATTERN = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MAX_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MAX_DIGITS}}})?)?)?")
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class ChromosomeIntervals:
 
     starts: first position of each interval
     stops: position after the last one
-    numbers: interval numbers, which messages convert to names
+    interval_numbers: interval numbers, which messages convert to names
     """
 
     starts: PositionArray = field(repr=False)
     stops: PositionArray = field(repr=False)
-    numbers: PositionArray = field(repr=False)
+    interval_numbers: PositionArray = field(repr=False)
 
-    def cover(self, positions: PositionArray) -> npt.NDArray[np.bool_]:
-        """Return a mask of the positions `positions` that lie in an interval: bool[places]."""
+    def covered_mask(self, positions: PositionArray) -> npt.NDArray[np.bool_]:
+        """Return a mask of the positions that lie in an interval: bool[positions]."""
         order = np.argsort(self.starts, kind="stable")
         # Of the intervals that start at a place or before it, one covers the place if the one that reaches farthest does.
         farthest = np.maximum.accumulate(self.stops[order])
@@ -56,20 +56,21 @@ class ChromosomeIntervals:
 class GenomicIntervals:
     """Intervals on any number of chromosomes.
 
-    by_chromosome: in order of first occurrence
+    chromosome_intervals: in order of first occurrence
     source: name of the source, for use in messages
-    name: returns the name of an interval from its number, for use in messages
-    listed: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input lacks
+    interval_name: returns the name of an interval from its number, for use in messages
+    is_from_file: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input
+        lacks
     """
 
-    by_chromosome: dict[str, ChromosomeIntervals]
+    chromosome_intervals: dict[str, ChromosomeIntervals]
     source: str
-    name: Callable[[int], str] = field(repr=False)
-    listed: bool
+    interval_name: Callable[[int], str] = field(repr=False)
+    is_from_file: bool
 
-    def first_name(self, chromosome: str) -> str:
+    def first_interval_name(self, chromosome: str) -> str:
         """Return the name of the first interval on a chromosome."""
-        return self.name(int(self.by_chromosome[chromosome].numbers[0]))
+        return self.interval_name(int(self.chromosome_intervals[chromosome].interval_numbers[0]))
 
 
 class _IntervalCollector:
@@ -79,11 +80,15 @@ class _IntervalCollector:
         self._numbers: dict[str, array[int]] = {}
 
     def add(self, chromosome: str, start: int, stop: int, number: int) -> None:
+        """Add an interval: start <= position < stop, with 0-based positions."""
         self._numbers.setdefault(chromosome, array("q")).extend((start, stop, number))
 
-    def intervals(self, source: str, name: Callable[[int], str], listed: bool) -> GenomicIntervals:
+    def collected_intervals(self, source: str, interval_name: Callable[[int], str], is_from_file: bool) -> GenomicIntervals:
+        """Return the collected intervals."""
         columns = {chromosome: np.array(some, dtype=np.int64).reshape(-1, 3).T for chromosome, some in self._numbers.items()}
-        return GenomicIntervals({chromosome: ChromosomeIntervals(*some) for chromosome, some in columns.items()}, source, name, listed)
+        return GenomicIntervals(
+            {chromosome: ChromosomeIntervals(*some) for chromosome, some in columns.items()}, source, interval_name, is_from_file
+        )
 
 
 def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
@@ -99,23 +104,26 @@ def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
     rows = _IntervalCollector()
     for number, line in enumerate(stream, 1):
         text = line.strip()
-        if not text or text.startswith(b"#") or text.split(None, 1)[0] in _HEADER_WORDS:
+        if not text or text.startswith(b"#") or text.split(None, 1)[0] in _BED_HEADER_WORDS:
             continue
         # Names may have blanks where columns are separated by tabs.
         cells = text.split(b"\t", 3) if b"\t" in text else text.split(None, 3)
         if len(cells) < 3:
             raise InputError(f"{source}: line {number}: expected at least 3 columns, found {len(cells)}. {_BED_DESCRIPTION}")
-        start, stop = (_position(cells[column], column, number, source) for column in (1, 2))
+        start, stop = (_parse_position(cells[column], column, number, source) for column in (1, 2))
         if start > stop:
             raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is after the end {stop:,}. {_BED_DESCRIPTION}")
-        rows.add(_text(cells[0].strip()), start, stop, number)
-    return rows.intervals(source, lambda number: f"{source}: line {number}", listed=True)
+        rows.add(_decode_cell(cells[0].strip()), start, stop, number)
+    return rows.collected_intervals(source, lambda number: f"{source}: line {number}", is_from_file=True)
 
 
-def _position(cell: bytes, column: int, line: int, source: str) -> int:
+def _parse_position(cell: bytes, column: int, line: int, source: str) -> int:
+    """Return the position in a BED cell. Raises `InputError` if the cell holds anything else."""
     digits = cell.strip()
     if not digits.isdigit() or len(digits) > _MAX_DIGITS:
-        raise InputError(f"{source}: line {line}, column {column + 1}: expected a position, found {_text(digits)!r}. {_BED_DESCRIPTION}")
+        raise InputError(
+            f"{source}: line {line}, column {column + 1}: expected a position, found {_decode_cell(digits)!r}. {_BED_DESCRIPTION}"
+        )
     return int(digits)
 
 
@@ -130,7 +138,7 @@ def parse_regions(text: str) -> GenomicIntervals:
 
     rows = _IntervalCollector()
     for number, item in enumerate(items):
-        match = _REGION.fullmatch(item)
+        match = _REGION_PATTERN.fullmatch(item)
         if not match or (match["first"] is None and ":" in item):
             raise InputError(
                 f"{option}: expected a region, found {item!r}; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several,"
@@ -144,8 +152,9 @@ def parse_regions(text: str) -> GenomicIntervals:
         if first > last:
             raise InputError(f"{option}: {item!r}: the region ends before it begins")
         rows.add(match["name"], first - 1, last, number)
-    return rows.intervals(option, lambda number: f"{option}: {items[number]!r}", listed=False)
+    return rows.collected_intervals(option, lambda number: f"{option}: {items[number]!r}", is_from_file=False)
 
 
-def _text(cell: bytes) -> str:
+def _decode_cell(cell: bytes) -> str:
+    """Return a cell as text."""
     return cell.decode("utf-8", "surrogateescape")

@@ -22,12 +22,12 @@ class DistanceBudget:
     counts: int
 
     @classmethod
-    def of(cls, memory: int, calls: int = 0) -> DistanceBudget:
-        """Divide `memory` bytes, `calls` of which are taken by the calls already read. The budget is divided only here.
+    def of(cls, memory: int, call_bytes: int = 0) -> DistanceBudget:
+        """Divide `memory` bytes, `call_bytes` of which are taken by the calls already read. The budget is divided only here.
 
         Raises `TooLittleMemory` if the calls leave too little memory.
         """
-        left = memory - calls
+        left = memory - call_bytes
         if left < memory // 4:
-            raise TooLittleMemory(f"the memory budget is too small: the calls alone take {calls:,} bytes of {memory:,}", calls)
+            raise TooLittleMemory(f"the memory budget is too small: the calls alone take {call_bytes:,} bytes of {memory:,}", call_bytes)
         return cls(memory // 4, left // 8, left // 2, left // 4)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.calls import CallKind
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 
 CountArray: TypeAlias = npt.NDArray[np.signedinteger]
@@ -43,61 +43,72 @@ class MissingRule(Enum):
 class Counts:
     """Counts for a rectangle of pairs, as arrays [queries][targets], or for a list of pairs, as arrays [pairs].
 
-    raw: counts by name, as listed by `count_recipe.count_names`
+    raw_counts: counts by name, as listed by `count_recipe.count_names`
     sites: number of sites in the whole input, excluding dropped sites
-    called: numbers of sites at which the query and the target have a call, for `MissingRule.AS_DIFFERENCE`; the two arrays broadcast to
-        the shape of the count arrays
+    called_sites: numbers of sites at which the query and the target have a call, for `MissingRule.AS_DIFFERENCE`; the two arrays broadcast
+        to the shape of the count arrays
     """
 
-    raw: dict[str, CountArray] = field(repr=False)
+    raw_counts: dict[str, CountArray] = field(repr=False)
     sites: int
-    called: tuple[CountArray, CountArray] | None = field(default=None, repr=False)
+    called_sites: tuple[CountArray, CountArray] | None = field(default=None, repr=False)
 
     @property
-    def compared(self) -> CountArray:
-        both = self.raw["compared"]
-        return both if self.called is None else np.full_like(both, self.sites)
+    def compared_sites(self) -> CountArray:
+        """Number of compared sites."""
+        both = self.raw_counts["compared"]
+        return both if self.called_sites is None else np.full_like(both, self.sites)
 
     def _add_missing_sites(self, count: CountArray, increment: int) -> CountArray:
         """Add `increment` for every site at which only one sample in a pair has a call, if the rule counts such calls as different."""
-        if self.called is None:
+        if self.called_sites is None:
             return count
-        queries, targets = self.called
-        return (count + increment * (queries + targets - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
+        queries, targets = self.called_sites
+        return (count + increment * (queries + targets - 2 * self.raw_counts["compared"].astype(np.int64))).astype(np.int32)
 
     @property
     def differences(self) -> CountArray:
-        known = self.raw["differences"] if "differences" in self.raw else self.raw["compared"] - self.raw["matches"]
+        """Number of compared sites with different calls."""
+        known = (
+            self.raw_counts["differences"] if "differences" in self.raw_counts else self.raw_counts["compared"] - self.raw_counts["matches"]
+        )
         return self._add_missing_sites(known, 1)
 
     @property
-    def alleles(self) -> CountArray:
-        return self._add_missing_sites(self.raw["alleles"] >> 1, 2)  # counted in halves
+    def allele_differences(self) -> CountArray:
+        """Number of alleles that differ."""
+        return self._add_missing_sites(self.raw_counts["alleles"] >> 1, 2)  # counted in halves
 
 
 def _hamming(counts: Counts) -> Values:
+    """Return the number of different calls."""
     return counts.differences
 
 
 def _allele(counts: Counts) -> Values:
-    return counts.alleles
+    """Return the number of alleles that differ."""
+    return counts.allele_differences
 
 
 def _fraction(counts: Counts) -> Values:
-    return _ratio(counts.differences, counts.compared)
+    """Return the fraction of the compared sites with different calls."""
+    return _ratio(counts.differences, counts.compared_sites)
 
 
 def _ibs(counts: Counts) -> Values:
-    return _ratio(counts.alleles, 2 * counts.compared.astype(np.int64))
+    """Return the fraction of the compared alleles that differ (1 - identity by state)."""
+    return _ratio(counts.allele_differences, 2 * counts.compared_sites.astype(np.int64))
 
 
 def _jc69(counts: Counts) -> Values:
+    """Return the distance of Jukes and Cantor: -3/4 log(1 - 4/3 p)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return _replace_undefined(-0.75 * _log(1 - 4 / 3 * _fraction(counts)))
 
 
 def _tn93(counts: Counts) -> Values:
-    raw, n = counts.raw, counts.raw["compared"].astype(np.float64)
+    """Return the distance of Tamura and Nei."""
+    raw, n = counts.raw_counts, counts.raw_counts["compared"].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         a, c, g = (raw[base] / (2 * n) for base in "acg")
         t = 1 - a - c - g
@@ -114,25 +125,28 @@ def _tn93(counts: Counts) -> Values:
 
 
 def _tn93_term(k: Values, changed: Values, crossed: Values) -> Values:
+    """Return a term of the formula of tn93: -k log(1 - changed / k - crossed), or 0 if k is 0."""
     return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
 
 
 def _king(counts: Counts) -> Values:
     """Return 1/2 - sum (x - y)^2 / 4 min(hets); (x - y)^2 is 4 for opposite homozygotes, 1 if one genotype is heterozygous, else 0."""
-    hets = counts.raw["query_het"], counts.raw["target_het"]
-    squares = counts.raw["ibs0"].astype(np.int64)
+    hets = counts.raw_counts["query_het"], counts.raw_counts["target_het"]
+    squares = counts.raw_counts["ibs0"].astype(np.int64)
     squares *= 4
     for het in hets:
         squares += het
-        squares -= counts.raw["both_het"]
+        squares -= counts.raw_counts["both_het"]
     return _replace_undefined(0.5 - _ratio(squares, 4 * np.minimum(*hets).astype(np.int64)))
 
 
 def _grm(counts: Counts) -> Values:
-    return _ratio(counts.raw["products"], counts.compared)
+    """Return the mean of the standardised genotype products at the compared sites."""
+    return _ratio(counts.raw_counts["products"], counts.compared_sites)
 
 
-def _identity_limit(max_distance: float) -> float:
+def _limit_equal_to_distance(max_distance: float) -> float:
+    """Return the distance itself: the number, or the fraction, of differing calls or alleles."""
     return max_distance
 
 
@@ -154,16 +168,17 @@ def _tn93_limit(max_distance: float) -> float:
     return max_distance
 
 
-_ROUNDING = 1e-12
+_MIN_LOG_ARGUMENT = 1e-12
 
 
 def _log(values: Values) -> Values:
     """Return logarithms; NaN where the argument is zero (up to rounding) or negative, i.e. the sequences are saturated."""
-    logs: Values = np.log(np.where(values > _ROUNDING, values, np.nan))
+    logs: Values = np.log(np.where(values > _MIN_LOG_ARGUMENT, values, np.nan))
     return logs
 
 
 def _ratio(numerator: CountArray, denominator: CountArray) -> Values:
+    """Return the quotients as float64, NaN for 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(numerator / denominator, dtype=np.float64)  # 0 / 0 is NaN
 
@@ -180,12 +195,12 @@ class Metric:
     name: name of the metric in options
     formula: computes values from counts
     measure: the counts that the formula uses
-    kinds: kinds of calls for which the metric is defined
-    needs_compared: whether the formula needs the number of compared sites
+    call_kinds: kinds of calls for which the metric is defined
+    needs_compared_sites: whether the formula needs the number of compared sites
     is_integer: whether values are whole numbers
-    limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the distance
-        counts them, otherwise their fraction of the compared calls (alleles)
-    refused_rules: rules for missing calls under which the metric is not defined, each with the reason
+    difference_limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the
+        distance counts them, otherwise their fraction of the compared calls (alleles)
+    refused_missing_rules: rules for missing calls under which the metric is not defined, each with the reason
     value_name: name of the values in columns and arrays
     max_value: maximum possible value
     undefined_reason: human-readable condition under which the formula has no value for a pair with enough compared sites; None: it always
@@ -195,64 +210,68 @@ class Metric:
     name: str
     formula: Callable[[Counts], Values]
     measure: Measure
-    kinds: frozenset[Kind]
-    needs_compared: bool
+    call_kinds: frozenset[CallKind]
+    needs_compared_sites: bool
     is_integer: bool
-    limit: Callable[[float], float] = _identity_limit
-    refused_rules: Mapping[MissingRule, str] = field(default_factory=dict)
+    difference_limit: Callable[[float], float] = _limit_equal_to_distance
+    refused_missing_rules: Mapping[MissingRule, str] = field(default_factory=dict)
     value_name: str = "distance"
     max_value: float = math.inf
     undefined_reason: str | None = None
 
     @property
-    def similarity(self) -> bool:
+    def is_similarity(self) -> bool:
         """True if this is a similarity (larger for nearer samples) rather than a distance."""
         return self.value_name != "distance"
 
     @property
-    def per_site(self) -> bool:
+    def is_per_site(self) -> bool:
         """True if values are differences or substitutions per compared site."""
-        return not self.similarity and not self.is_integer
+        return not self.is_similarity and not self.is_integer
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
         return np.dtype(np.int32 if self.is_integer else np.float64)
 
-    def count_request(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
+    def count_request(self, missing_rule: MissingRule, counts_compared_sites: bool, selected_only: bool = False) -> CountRequest:
         """Return a request for the counts that the metric needs.
 
-        compared: whether the number of compared sites is written too
-        near: whether only pairs within a threshold are written
+        counts_compared_sites: whether the number of compared sites is written too
+        selected_only: whether only pairs within a threshold are written
         """
-        return CountRequest(self.measure, self.needs_compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
+        return CountRequest(
+            self.measure, self.needs_compared_sites or counts_compared_sites or missing_rule is MissingRule.AS_DIFFERENCE, selected_only
+        )
 
-    def check_rule(self, missing: MissingRule) -> None:
+    def check_missing_rule(self, missing_rule: MissingRule) -> None:
         """Raise `InputError` if the metric is not defined under this rule."""
-        if missing in self.refused_rules:
-            raise InputError(f"{self.name} {self.refused_rules[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
+        if missing_rule in self.refused_missing_rules:
+            option = parameter("missing", missing_rule.value)
+            raise InputError(f"{self.name} {self.refused_missing_rules[missing_rule]}; it cannot be combined with {option}")
 
-    def check_kind(self, kind: Kind) -> None:
+    def check_call_kind(self, kind: CallKind) -> None:
         """Raise `InputError` if the metric is not defined for this kind of calls."""
-        if kind not in self.kinds:
-            kinds = " or ".join(sorted(kind.value for kind in self.kinds))
+        if kind not in self.call_kinds:
+            kinds = " or ".join(sorted(kind.value for kind in self.call_kinds))
             raise InputError(f"{parameter('metric', self.name)} is for {kinds}; these are {kind.value}")
 
 
-_ALL_KINDS = frozenset(Kind)
-_GENOTYPE_KINDS = frozenset({Kind.GENOTYPE})
-_NUCLEOTIDE_KINDS = frozenset({Kind.NUCLEOTIDE})
-_NEEDS_BASES = {MissingRule.AS_DIFFERENCE: "needs the bases of both samples"}
-_NEEDS_GENOTYPES = {MissingRule.AS_DIFFERENCE: "needs the genotypes of both samples"}
+_ALL_CALL_KINDS = frozenset(CallKind)
+_GENOTYPE_KINDS = frozenset({CallKind.GENOTYPE})
+_NUCLEOTIDE_KINDS = frozenset({CallKind.NUCLEOTIDE})
+_RULES_REFUSED_FOR_BASES = {MissingRule.AS_DIFFERENCE: "needs the bases of both samples"}
+_RULES_REFUSED_FOR_GENOTYPES = {MissingRule.AS_DIFFERENCE: "needs the genotypes of both samples"}
 _SATURATED_REASON = "are saturated"
 _NO_HETS_REASON = "have a sample that is heterozygous at no compared site"
 
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL_KINDS, needs_compared=False, is_integer=True),
-        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL_KINDS, needs_compared=True, is_integer=False, max_value=1),
-        Metric("ibs", _ibs, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared=True, is_integer=False, max_value=1),
-        Metric("allele", _allele, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared=False, is_integer=True),
+        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL_CALL_KINDS, needs_compared_sites=False, is_integer=True),
+        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL_CALL_KINDS, needs_compared_sites=True, is_integer=False, max_value=1),
+        Metric("ibs", _ibs, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared_sites=True, is_integer=False, max_value=1),
+        Metric("allele", _allele, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared_sites=False, is_integer=True),
         Metric("jc69", _jc69, Measure.DIFFERENCES, _NUCLEOTIDE_KINDS, True, False, _jc69_limit, undefined_reason=_SATURATED_REASON),
         Metric(
             "tn93",
@@ -262,7 +281,7 @@ METRICS = {
             True,
             False,
             _tn93_limit,
-            _NEEDS_BASES,
+            _RULES_REFUSED_FOR_BASES,
             undefined_reason=_SATURATED_REASON,
         ),
         Metric(
@@ -272,13 +291,22 @@ METRICS = {
             _GENOTYPE_KINDS,
             False,
             False,
-            _identity_limit,
-            _NEEDS_GENOTYPES,
+            _limit_equal_to_distance,
+            _RULES_REFUSED_FOR_GENOTYPES,
             "kinship",
             0.5,
             _NO_HETS_REASON,
         ),
-        Metric("grm", _grm, Measure.RELATIONSHIP, _GENOTYPE_KINDS, True, False, refused_rules=_NEEDS_GENOTYPES, value_name="relationship"),
+        Metric(
+            "grm",
+            _grm,
+            Measure.RELATIONSHIP,
+            _GENOTYPE_KINDS,
+            True,
+            False,
+            refused_missing_rules=_RULES_REFUSED_FOR_GENOTYPES,
+            value_name="relationship",
+        ),
     )
 }
 

@@ -16,49 +16,49 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.common.ordered_merge import OrderedMerge
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
-from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
+from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPairsStream
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
-_MIN_PIECES = 4
+_MIN_PIECES_PER_ENGINE = 4
 """Minimum number of pieces per engine in a run: with fewer, the remaining engines would wait for the last one."""
 
-_MIN_ROWS = 128
-"""Minimum rows per piece when splitting bands to reach `_MIN_PIECES`: as many as one block of a GPU kernel handles."""
+_MIN_ROWS_PER_PIECE = 128
+"""Minimum rows per piece when splitting bands to reach `_MIN_PIECES_PER_ENGINE`: as many as one block of a GPU kernel handles."""
 
-_IN_FLIGHT = 2
+_PIECES_IN_FLIGHT_PER_ENGINE = 2
 """Pieces per engine: one being computed and one waiting for its turn."""
 
 _POLL_SECONDS = 0.002
 
-_NOTHING = np.zeros(3, dtype=np.int64)
+_ZERO_COUNTS = np.zeros(3, dtype=np.int64)
 """Zero chosen, lacking and undefined pairs."""
 
-Begin: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
+BandResultsFactory: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
 """(engine's counter, bands, on_progress) -> results for each band, in one or more pieces. All results for a band are yielded before the
 next band is requested."""
 
 
 @dataclass(frozen=True)
-class _Share:
+class _PieceResults:
     """Results from one engine for one piece.
 
     tile: the piece
-    engine: number of the engine
-    items: all or some of the piece's results
-    last: whether these are the final results for the piece
+    engine_number: number of the engine
+    results: all or some of the piece's results
+    is_last: whether these are the final results for the piece
     """
 
     tile: Tile
-    engine: int
-    items: Sequence[Any] = field(repr=False)
-    last: bool
+    engine_number: int
+    results: Sequence[Any] = field(repr=False)
+    is_last: bool
 
 
-class _Ended(Exception):
+class _RunEnded(Exception):
     """Raised in an engine that must stop because the run has ended."""
 
 
@@ -85,8 +85,8 @@ class MultiDeviceDistanceEngine:
         first = counters[0]
         band_bytes = first.band_bytes if request.selected_only else min(counter.band_bytes for counter in counters)
         # Whole chunks of a GPU's kernels are also whole vectors of a CPU's.
-        words = max(counters, key=lambda counter: counter.words(1)).words
-        run = _Run(counters, share, self._note)
+        words = max(counters, key=lambda counter: counter.words_per_sample(1)).words_per_sample
+        run = _EngineGroup(counters, share, self._note)
         return PreparedCounter(
             request,
             products_only,
@@ -94,85 +94,86 @@ class MultiDeviceDistanceEngine:
             band_bytes,
             max(counter.threads for counter in counters),
             " and ".join(dict.fromkeys(counter.kernel for counter in counters)),
-            _describe([counter.hardware for counter in counters]),
+            _describe_hardware([counter.hardware for counter in counters]),
             run.count,
-            run.pick if request.selected_only else None,
-            sum(counter.rate for counter in counters),
+            run.select_pairs if request.selected_only else None,
+            sum(counter.comparisons_per_second for counter in counters),
         )
 
 
-def _describe(names: Sequence[str]) -> str:
+def _describe_hardware(names: Sequence[str]) -> str:
     """Return a human-readable hardware list, with identical names counted."""
     counts = {name: names.count(name) for name in names}
     return " + ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
 
 
 @dataclass(frozen=True)
-class _Run:
-    """The engines of a run.
+class _EngineGroup:
+    """The engines of a run, which share the work as one counter.
 
     counters: one per engine
-    share: memory for the pairs chosen by one engine, bytes
-    note: receives a message about each engine that is left out
+    memory_per_engine: memory for the pairs chosen by one engine, bytes
+    on_engine_lost: receives a message about each engine that is left out
     """
 
     counters: Sequence[PreparedCounter]
-    share: int
-    note: Callable[[str], None]
+    memory_per_engine: int
+    on_engine_lost: Callable[[str], None]
 
     def count(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
-        """Implements `gpualign.core.distance.engine.Count`."""
+        """Implements `gpualign.core.distance.engine.CountFunction`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> CountedBands:
-            return counter.count(panels, some, names, on_progress)
+            return counter.count_function(panels, some, names, on_progress)
 
-        return self._shared(panels, bands, begin, on_progress, 4 * len(names), None)
+        return self._distribute(panels, bands, begin, on_progress, 4 * len(names), None)
 
-    def pick(
+    def select_pairs(
         self,
         panels: Sequence[Panel],
         bands: SampleBands,
         names: tuple[str, ...],
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
-    ) -> SelectedPieces:
-        """Implements `gpualign.core.distance.engine.Pick`."""
+    ) -> SelectedPairsStream:
+        """Implements `gpualign.core.distance.engine.PairSelector`."""
 
-        def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPieces:
-            return counter.choose(panels, some, names, rule, on_progress)
+        def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPairsStream:
+            return counter.select_pairs_by_counts(panels, some, names, rule, on_progress)
 
-        max_pairs = max(1, self.share // record_bytes(len(names)))
-        return self._shared(panels, bands, begin, on_progress, 4 * len(names), max_pairs)
+        max_pairs = max(1, self.memory_per_engine // selected_pair_bytes(len(names)))
+        return self._distribute(panels, bands, begin, on_progress, 4 * len(names), max_pairs)
 
-    def _shared(
+    def _distribute(
         self,
         panels: Sequence[Panel],
         bands: SampleBands,
-        begin: Begin,
+        make_results: BandResultsFactory,
         on_progress: Callable[[int], None],
         pair_bytes: int,
         max_pairs: int | None,
     ) -> Generator[Any, None, None]:
-        """Yield the results for all bands in order.
+        """Distribute the bands over the engines, and yield the results for all bands in order.
 
         max_pairs: maximum number of chosen pairs that an engine may hold; None: results per piece are bounded anyway
         """
         every = list(bands)
-        needed = -(-_MIN_PIECES * len(self.counters) // max(1, len(every)))
-        pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS)))]
-        output, progress = _OrderedOutput(), _ProgressOnce(on_progress)
+        needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
+        pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS_PER_PIECE)))]
+        output, progress = _OrderedOutput(), _DeduplicatedProgress(on_progress)
         sites = sum(panel.sites for panel in panels)
         workers = [
-            _worker(number, begin, counter, pieces, pair_bytes, max_pairs, output, progress) for number, counter in enumerate(self.counters)
+            _make_worker(number, make_results, counter, pieces, pair_bytes, max_pairs, output, progress)
+            for number, counter in enumerate(self.counters)
         ]
 
         def lost(number: int, error: RunError) -> None:
             which = f"device {number + 1} of {len(workers)} ({self.counters[number].hardware})"
-            self.note(f"{which} is left out, the others do its work: {error.message}")
+            self.on_engine_lost(f"{which} is left out, the others do its work: {error.message}")
 
-        sharing = LoadBalancing([counter.rate for counter in self.counters], _IN_FLIGHT * len(workers))
+        sharing = LoadBalancing([counter.comparisons_per_second for counter in self.counters], _PIECES_IN_FLIGHT_PER_ENGINE * len(workers))
         results = run_workers(_tiles(pieces, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)
         with closing(cast("Closable", results)):
             for share in results:
@@ -193,19 +194,19 @@ def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
         left -= cost
 
 
-def _worker(
+def _make_worker(
     number: int,
-    begin: Begin,
+    make_results: BandResultsFactory,
     counter: PreparedCounter,
     pieces: Sequence[SampleBand],
     pair_bytes: int,
     max_pairs: int | None,
     output: _OrderedOutput,
-    progress: _ProgressOnce,
-) -> WorkerFunction[_Share]:
+    progress: _DeduplicatedProgress,
+) -> WorkerFunction[_PieceResults]:
     """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine."""
 
-    def work(port: WorkerPort[_Share]) -> None:
+    def work(port: WorkerPort[_PieceResults]) -> None:
         items: list[Any] = []
         tile: Tile | None = None
 
@@ -213,26 +214,26 @@ def _worker(
             nonlocal tile, items
             while (tile := port.next_tile()) is not None:
                 progress.begin(tile.number)
-                yield from _fitting(pieces[tile.number], counter.band_bytes // pair_bytes)
-                port.deliver(_Share(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
+                yield from _split_to_fit(pieces[tile.number], counter.band_bytes // pair_bytes)
+                port.deliver(_PieceResults(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
                 items = []
 
         def on_progress(work: int) -> None:
             if port.stopped():
-                raise _Ended
+                raise _RunEnded
             assert tile is not None
             progress.advance(tile.number, work)
 
         largest = SampleBands.of(pieces)
         try:
-            with closing(begin(counter, SampleBands(bands(), largest.pairs, largest.columns), on_progress)) as results:
+            with closing(make_results(counter, SampleBands(bands(), largest.max_pairs, largest.max_columns), on_progress)) as results:
                 for item in results:
                     assert tile is not None
                     items.append(item)
-                    if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait(tile.number, port.stopped):
-                        port.deliver_partial(_Share(tile, number, items, False))
+                    if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait_for_turn(tile.number, port.stopped):
+                        port.deliver_partial(_PieceResults(tile, number, items, False))
                         items = []
-        except _Ended:
+        except _RunEnded:
             pass
         except RunError:
             output.failed = True
@@ -241,10 +242,10 @@ def _worker(
     return work
 
 
-def _fitting(piece: SampleBand, pairs: int) -> Iterable[SampleBand]:
-    """Return a piece, split again so that each has at most `pairs` pairs, but at least one row."""
+def _split_to_fit(piece: SampleBand, max_pairs: int) -> Iterable[SampleBand]:
+    """Return a piece, split again so that each has at most `max_pairs` pairs, but at least one row."""
     rows, columns = piece.shape
-    return piece.split(-(-rows // max(1, pairs // max(1, columns))))
+    return piece.split(-(-rows // max(1, max_pairs // max(1, columns))))
 
 
 class _OrderedOutput:
@@ -259,13 +260,13 @@ class _OrderedOutput:
     """
 
     def __init__(self) -> None:
-        self.merge = OrderedMerge[_Share]()
+        self.merge = OrderedMerge[_PieceResults]()
         self.failed = False
         self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
-        self._handed_on = _NOTHING  # results of this piece that were handed on
-        self._repeated = _NOTHING  # of these, the number that `_engine` will still repeat
+        self._handed_on = _ZERO_COUNTS  # results of this piece that were handed on
+        self._repeated = _ZERO_COUNTS  # of these, the number that `_engine` will still repeat
 
-    def wait(self, number: int, stopped: Callable[[], bool]) -> bool:
+    def wait_for_turn(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until `number` is next in order, and return True.
 
         Returns False early if the run stops or an engine fails, because its piece may not have been taken over yet.
@@ -274,35 +275,36 @@ class _OrderedOutput:
             time.sleep(_POLL_SECONDS)
         return self.merge.following == number
 
-    def add(self, share: _Share) -> Iterator[Any]:
+    def add(self, piece_results: _PieceResults) -> Iterator[Any]:
         """Store results, and yield the results that may be passed on."""
-        if not share.last:
-            yield from self._new(share)
+        if not piece_results.is_last:
+            yield from self._new_results(piece_results)
             return
-        for following in self.merge.add(share.tile.number, share):
-            yield from self._new(following)
-            self._engine, self._handed_on, self._repeated = None, _NOTHING, _NOTHING
+        for following in self.merge.add(piece_results.tile.number, piece_results):
+            yield from self._new_results(following)
+            self._engine, self._handed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
 
-    def _new(self, share: _Share) -> Iterator[Any]:
+    def _new_results(self, piece_results: _PieceResults) -> Iterator[Any]:
         """Yield the results that have not been passed on before."""
-        if share.engine != self._engine:
-            self._engine, self._repeated = share.engine, self._handed_on
-        for item in share.items:
-            yield self._without_repeated(item) if isinstance(item, SelectedPairs) else item
+        if piece_results.engine_number != self._engine:
+            self._engine, self._repeated = piece_results.engine_number, self._handed_on
+        for item in piece_results.results:
+            yield self._drop_repeated(item) if isinstance(item, SelectedPairs) else item
 
-    def _without_repeated(self, chosen: SelectedPairs) -> SelectedPairs:
-        delivered = np.array([len(chosen), chosen.lacking_count, chosen.undefined_count])
+    def _drop_repeated(self, selected: SelectedPairs) -> SelectedPairs:
+        """Return the selected pairs without those that were passed on before the engine changed."""
+        delivered = np.array([len(selected), selected.too_few_sites_count, selected.undefined_count])
         known = np.minimum(self._repeated, delivered)
         self._repeated = self._repeated - known
         self._handed_on = self._handed_on + delivered - known
         if not known.any():
-            return chosen
+            return selected
         pairs, (_, lacking, undefined) = int(known[0]), (delivered - known).tolist()
-        counts = {name: values[pairs:] for name, values in chosen.counts.items()}
-        return SelectedPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, lacking, undefined)
+        counts = {name: values[pairs:] for name, values in selected.counts.items()}
+        return SelectedPairs(selected.queries[pairs:], selected.targets[pairs:], counts, lacking, undefined)
 
 
-class _ProgressOnce:
+class _DeduplicatedProgress:
     """Reports progress, counting work repeated after an engine failure only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:

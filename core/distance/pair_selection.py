@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 COMPARED = "compared"
 
-_STEP_PAIRS = 1 << 22
-_STEP_CHOSEN_PAIRS = 1 << 18
+_PAIRS_PER_STEP = 1 << 22
+_SELECTED_PAIRS_PER_STEP = 1 << 18
 """Number of pairs processed at a time if a rule chooses every pair."""
 
 
-FAR = 1 << 61
+FAR_OFFSET = 1 << 61
 """Offset for samples that are near no other sample."""
 
 
-def record_bytes(counts: int) -> int:
+def selected_pair_bytes(counts: int) -> int:
     """Return the maximum bytes per chosen pair with `counts` counts: three copies while parts are joined, and a sort key."""
     return 3 * (16 + 4 * counts) + 16
 
@@ -60,15 +60,15 @@ class SelectedPairs:
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
-    lacking_count: pairs in this piece with fewer compared sites than the rule's minimum
-    undefined_count: additional pairs with a count below its floor in the rule, excluding pairs with samples that are FAR
+    too_few_sites_count: pairs in this piece with fewer compared sites than the rule's minimum
+    undefined_count: additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
     complete_rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
     targets: npt.NDArray[np.int64] = field(repr=False)
     counts: dict[str, npt.NDArray[np.int32]] = field(repr=False)
-    lacking_count: int
+    too_few_sites_count: int
     undefined_count: int = 0
     complete_rows: int = 0
 
@@ -82,18 +82,18 @@ class SelectedPairs:
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in pieces], [p.targets for p in pieces]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
         counts = {name: np.concatenate([empty.astype(np.int32), *(piece.counts[name] for piece in pieces)])[order] for name in names}
-        lacking, undefined = sum(piece.lacking_count for piece in pieces), sum(piece.undefined_count for piece in pieces)
+        lacking, undefined = sum(piece.too_few_sites_count for piece in pieces), sum(piece.undefined_count for piece in pieces)
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 
-def choose(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
+def select_pairs(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
     """Yield the pairs that a rule chooses in a band, given the count matrices, int32[rows][targets].
 
     In an upper-triangle band, each row is paired only with later rows. Engines without a method of their own use this function, and engines
     with their own method are compared with this function.
     """
     rows, columns = band.shape
-    step = max(1, (_STEP_PAIRS if rule.weights else _STEP_CHOSEN_PAIRS) // max(1, columns))
+    step = max(1, (_PAIRS_PER_STEP if rule.weights else _SELECTED_PAIRS_PER_STEP) // max(1, columns))
     for first in range(0, rows, step):
         some = slice(first, min(rows, first + step))
         queries = np.arange(band.start + some.start, band.start + some.stop)
@@ -109,11 +109,13 @@ def choose(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, Count
         )
         i, j = np.nonzero(mask & ~lacks & (total <= rule.max_sum))
         chosen = {name: matrix[some][i, j] for name, matrix in counts.items()}
-        undefined = count_undefined(rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()})
+        undefined = count_undefined_pairs(
+            rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()}
+        )
         yield SelectedPairs(queries[i], targets[j], chosen, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
 
 
-def count_undefined(
+def count_undefined_pairs(
     rule: PairSelectionRule,
     queries: npt.NDArray[np.int64],
     targets: npt.NDArray[np.int64],
@@ -132,14 +134,14 @@ def count_undefined(
     if rule.min_compared is not None:
         below &= counts[COMPARED] >= rule.min_compared
     if rule.offsets is not None:
-        below &= rule.offsets[queries][:, None] + rule.offsets[targets][None, :] < FAR
+        below &= rule.offsets[queries][:, None] + rule.offsets[targets][None, :] < FAR_OFFSET
     if upper_triangle:
         below &= targets[None, :] > queries[:, None]
     return int(np.count_nonzero(below))
 
 
-def choose_in_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
-    """Apply `choose` to each band. Closing the generator closes `counted`."""
+def select_pairs_in_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
+    """Apply `select_pairs` to each band. Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:
-            yield from choose(rule, band, counts)
+            yield from select_pairs(rule, band, counts)

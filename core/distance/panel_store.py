@@ -23,6 +23,7 @@ class PanelStore:
         """Memory held, bytes."""
 
     def add(self, panel: Panel) -> None:
+        """Store a panel, in the scratch file if it does not fit in memory."""
         if self.nbytes + panel.bits.nbytes > self._limit and panel.bits.nbytes:
             if self._file is None:
                 self._file = self._scratch()

@@ -16,17 +16,17 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bit_planes import pack_panels
-from gpualign.core.distance.call_coverage import Coverage, min_site_count
-from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.count_recipe import CountRequest, Need, count_bytes, counts_of_agreeing_site, restrict_counts
+from gpualign.core.distance.call_coverage import CallCoverage, min_site_count
+from gpualign.core.distance.calls import CallKind, Samples, count_pairs
+from gpualign.core.distance.count_recipe import CountRequest, NeededSites, count_bytes, counts_of_agreeing_site, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.core.distance.few_sites import TooFewSitesTest, make_too_few_sites_test, too_few_sites_test_from_calls
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule, Values
 from gpualign.core.distance.pair_selection import PairSelectionRule
 from gpualign.core.distance.panel_store import PanelStore
-from gpualign.core.distance.readers.base import Omitted, Selection, Source
-from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
+from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, Source
+from gpualign.core.distance.threshold_rules import kinship_rule, near_pair_rule
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.output.matrix_files import NumberType
 
@@ -43,27 +43,27 @@ class DistanceTask:
     """A task: the metric, its options and the pair thresholds.
 
     metric: the distance formula
-    missing: how missing calls are treated
-    compared: whether the number of compared sites is written too
+    missing_rule: how missing calls are treated
+    writes_compared_sites: whether the number of compared sites is written too
     min_compared: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
     max_distance: compute only pairs at this distance or less, each pair within one set once; None: all pairs
-    added: whether the queries of two sets are also compared with each other
+    compares_queries: whether the queries of two sets are also compared with each other
     min_kinship: compute only pairs with at least this kinship, for a kinship metric; None: no threshold
     min_shared_fraction: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None:
         leave out no pairs
     """
 
     metric: Metric
-    missing: MissingRule
-    compared: bool
+    missing_rule: MissingRule
+    writes_compared_sites: bool
     min_compared: int | Fraction = 1
     max_distance: float | None = None
-    added: bool = False
+    compares_queries: bool = False
     min_kinship: float | None = None
     min_shared_fraction: Fraction | None = None
 
     @property
-    def near(self) -> bool:
+    def selects_near_pairs(self) -> bool:
         """True if a threshold selects pairs."""
         return self.max_distance is not None or self.min_kinship is not None
 
@@ -74,11 +74,12 @@ class DistanceTask:
 
     def samples_of(self, source: Source) -> Samples:
         """Return the samples to compare from a source."""
-        return source.samples.with_added() if self.added else source.samples
+        return source.samples.with_queries_as_targets() if self.compares_queries else source.samples
 
     @property
-    def request(self) -> CountRequest:
-        return self.metric.count_request(self.missing, self.compared, self.near)
+    def count_request(self) -> CountRequest:
+        """Request for the counts that the task needs."""
+        return self.metric.count_request(self.missing_rule, self.writes_compared_sites, self.selects_near_pairs)
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,13 @@ class PreparedDistances:
     panel_bytes: memory held by the panels, bytes
     counter: the prepared engine
     plan: the bands of pairs
-    sites: maximum number of compared sites
+    max_compared_sites: maximum number of compared sites
     input_sites: number of sites in the input
-    omitted: sites that no panel contains
-    called: number of input sites with a call, int64[samples]
+    omitted_sites: sites that no panel contains
+    calls_per_sample: number of input sites with a call, int64[samples]
     coverage: decides which pairs may share too few sites
     dtype: type of the distances; an integer type only if the samples' calls guarantee that every pair has a distance
-    few: decides which near pairs are left out for too few compared sites; None: no pair can be left out
+    too_few_sites_test: decides which near pairs are left out for too few compared sites; None: no pair can be left out
     """
 
     task: DistanceTask
@@ -106,13 +107,13 @@ class PreparedDistances:
     panel_bytes: int
     counter: PreparedCounter
     plan: DistancePlan
-    sites: int
+    max_compared_sites: int
     input_sites: int
-    omitted: Omitted
-    called: CountArray
-    coverage: Coverage
+    omitted_sites: OmittedSites
+    calls_per_sample: CountArray
+    coverage: CallCoverage
     dtype: NumberType
-    few: TooFewSitesTest | None = None
+    too_few_sites_test: TooFewSitesTest | None = None
 
     @property
     def panel_sites(self) -> int:
@@ -120,7 +121,7 @@ class PreparedDistances:
         return sum(panel.sites for panel in self.panels)
 
     @cached_property
-    def constants(self) -> dict[str, int]:
+    def count_constants(self) -> dict[str, int]:
         """Constants to add to the counts of every pair, keyed by count name.
 
         The constants come from panels without missing calls and from sites that no panel contains.
@@ -129,7 +130,7 @@ class PreparedDistances:
         for panel in self.panels:
             for name, weight in panel.recipe.constants:
                 added[name] += weight * panel.sites
-        for code, sites in self.omitted.sites_by_code.items():
+        for code, sites in self.omitted_sites.sites_by_code.items():
             for name, weight in counts_of_agreeing_site(self.task.metric.measure, code).items():
                 if name in added:
                     added[name] += weight * sites
@@ -148,14 +149,21 @@ class PreparedDistances:
         return replace(self, plan=self.plan.for_queries(start, stop))
 
     @property
-    def rule(self) -> PairSelectionRule:
+    def selection_rule(self) -> PairSelectionRule:
         """Rule that chooses the pairs that may meet the task's threshold."""
         task = self.task
         if task.min_kinship is not None:
-            return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
+            return kinship_rule(task.metric, task.min_kinship, self.count_constants, self.coverage)
         assert task.max_distance is not None
-        return near_rule(
-            task.metric, task.missing, task.max_distance, self.counter.names, self.constants, self.sites, self.called, self.coverage
+        return near_pair_rule(
+            task.metric,
+            task.missing_rule,
+            task.max_distance,
+            self.counter.names,
+            self.count_constants,
+            self.max_compared_sites,
+            self.calls_per_sample,
+            self.coverage,
         )
 
 
@@ -164,61 +172,66 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
 
     Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.
     """
-    task.metric.check_kind(source.kind)
+    task.metric.check_call_kind(source.kind)
     if source.sites >= _MAX_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
-    store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    asked = replace(task.request, many_alleles=source.kind is Kind.ALLELE)
-    samples, called, request = task.samples_of(source), source.called, asked
+    store, omitted, sites = PanelStore(budget.planes, scratch), OmittedSites(), 0
+    asked = replace(task.count_request, many_alleles=source.kind is CallKind.ALLELE)
+    samples, called, request = task.samples_of(source), source.calls_per_sample, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
     minimums = [minimum for minimum in (task.min_compared, task.min_shared_fraction) if minimum is not None]
-    if task.missing is MissingRule.PAIRWISE and (
-        called is None or not all(_coverage(samples, task, called, source.sites, minimum).decides for minimum in minimums)
+    if task.missing_rule is MissingRule.PAIRWISE and (
+        called is None or not all(_make_coverage(samples, task, called, source.sites, minimum).is_decisive for minimum in minimums)
     ):
-        request = replace(request, compared=True)
+        request = replace(request, counts_compared_sites=True)
     counter = engine.prepare(request, budget.counts)
-    selection = Selection(request.need, task.missing is MissingRule.COMPLETE)
+    selection = SiteSelection(request.needed_sites, task.missing_rule is MissingRule.COMPLETE)
     with closing(ThreadPool(counter.threads)) as workers:
         for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
     # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
-    counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
+    counted = (
+        source.sites if not selection.complete_only and selection.needed_sites is NeededSites.DIFFERENCES else sites + omitted.site_count
+    )
     if called is None:
-        assert omitted.called is not None  # a source that does not know the calls in advance reports them with its panels
-        called = omitted.called
-    coverage, panels = _coverage(samples, task, called, counted, task.min_compared), store.panels
-    few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
+        assert omitted.calls_per_sample is not None  # a source that does not know the calls in advance reports them with its panels
+        called = omitted.calls_per_sample
+    coverage, panels = _make_coverage(samples, task, called, counted, task.min_compared), store.panels
+    few, decided = None, coverage.is_decisive  # decided: by the numbers of calls, or by a count of a few samples
     min_shared = task.min_shared_fraction
-    if min_shared is not None and not (doubts := _coverage(samples, task, called, counted, min_shared)).suffices:
+    if min_shared is not None and not (doubts := _make_coverage(samples, task, called, counted, min_shared)).is_sufficient:
         few = too_few_sites_test_from_calls(called, doubts.min_sites)
-        if decided and not doubts.decides and not asked.compared:
-            counted_few = make_too_few_sites_test(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
+        if decided and not doubts.is_decisive and not asked.counts_compared_sites:
+            counted_few = make_too_few_sites_test(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, request=asked)
         panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.names)) for panel in panels]
-    dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
-    bands = _plan(samples, counter, dtype)
+    dtype = task.metric.dtype if coverage.is_sufficient else np.dtype(np.float64)
+    bands = _make_plan(samples, counter, dtype)
     return PreparedDistances(
         task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few
     )
 
 
-def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, min_compared: int | Fraction) -> Coverage:
+def _make_coverage(
+    samples: Samples, task: DistanceTask, calls_per_sample: CountArray, sites: int, min_compared: int | Fraction
+) -> CallCoverage:
     """Return the pair coverage.
 
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
     min_compared: minimum number or fraction of compared sites, as in `DistanceTask`
     """
-    of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
+    of_pairs = calls_per_sample if task.missing_rule is MissingRule.PAIRWISE else np.full(samples.row_count, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
-    return Coverage(queries, targets, samples.upper_triangle, sites, min_site_count(min_compared, sites))
+    return CallCoverage(queries, targets, samples.upper_triangle, sites, min_site_count(min_compared, sites))
 
 
-def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
+def _make_plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
+    """Return a plan of bands that fit the memory of the engine."""
     # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
     pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.selected_only else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)

@@ -14,42 +14,43 @@ from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.common.ordered_merge import OrderedMerge
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
-from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
+from gpualign.core.distance.engine import BitPlanes, DistanceEngine, Panel, PreparedCounter, SelectedPairsStream, empty_planes
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
-_PIECE_BYTES = 32 << 20
+_MAX_PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, bytes."""
 
-_PIECES_PER_WORKER = 8
+_MIN_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
 
-_ROOMY = 8
+_EXAMINED_PAIRS_FACTOR = 8
 """A worker examines this many times the pairs that would fit in an answer if all were chosen, because few pairs are chosen."""
 
 
 @dataclass(frozen=True)
 class CounterProperties:
-    """Properties of a worker's counter, as in `PreparedCounter`. `rate` is the approximate number of comparisons per second."""
+    """Properties of a worker's counter, as in `PreparedCounter`. `comparisons_per_second` is the approximate number of comparisons per
+    second."""
 
     products_only: bool
     threads: int
     kernel: str
     hardware: str
-    rate: float
+    comparisons_per_second: float
 
 
 @dataclass(frozen=True)
-class CounterOrder:
-    """First shared argument of a count request; the remaining arguments are the panels.
+class RemoteCountRequest:
+    """Request to count or select pairs: the first shared argument; the remaining arguments are the panels.
 
     settings: passed to the function that picks the worker's engine
     request: the request
     products_only: whether the recipes use `Operation.AND` only
-    names, rule: as in `PreparedCounter.run` and `near`
+    names, rule: as in `PreparedCounter.select_pairs_by_counts`; without a rule, all counts are returned
     """
 
     settings: Any
@@ -60,58 +61,62 @@ class CounterOrder:
 
 
 @dataclass(frozen=True)
-class WordsRequest:
-    """Request for the number of words needed for `sites` sites (`PreparedCounter.words`)."""
+class WordCountRequest:
+    """Request for the number of words needed for `sites` sites (`PreparedCounter.words_per_sample`)."""
 
     sites: int
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The chosen pairs in a band's rows before `stop`."""
+class SelectionAnswer:
+    """Answer to a request to select pairs: the selected pairs in a band's rows before `stop_row`."""
 
     pairs: list[SelectedPairs]
-    stop: int
+    stop_row: int
 
 
 class CounterServer:
     """Worker side of the engine: answers requests one at a time, because each may take all the memory.
 
-    Answers None with `CounterProperties`, `WordsRequest` with the number of words, and a band with its narrowed counts or with `Chosen`.
-    Raises `RunError` if the panels do not fit this worker's engine.
+    Answers None with `CounterProperties`, `WordCountRequest` with the number of words, and a band with its narrowed counts or with
+    `SelectionAnswer`. Raises `RunError` if the panels do not fit this worker's engine.
 
     memory: memory for the counts of a band, bytes
     """
 
-    def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
+    def __init__(self, order: RemoteCountRequest, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
         self._order = order
         self._counter = counter = engine.prepare(order.request, memory)
-        self._properties = CounterProperties(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
+        self._properties = CounterProperties(
+            counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.comparisons_per_second
+        )
         if panels and counter.products_only and not order.products_only:
             device = parameter("device", "cpu")
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
-        self._panels = [_with_words(panel, counter.words(panel.sites)) for panel in panels]
+        self._panels = [_with_words(panel, counter.words_per_sample(panel.sites)) for panel in panels]
 
-    def __call__(self, request: SampleBand | WordsRequest | None) -> Any:
+    def __call__(self, request: SampleBand | WordCountRequest | None) -> Any:
         if request is None:
             return self._properties
-        if isinstance(request, WordsRequest):
-            return self._counter.words(request.sites)
+        if isinstance(request, WordCountRequest):
+            return self._counter.words_per_sample(request.sites)
         a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
         rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
         if rule is None:
-            return self._counts(request, request.pieces(rows))
-        return self._chosen(rule, request, request.pieces(max(1, min(rows, _ROOMY * _PIECE_BYTES // a_row))))
+            return self._count_band(request, request.pieces(rows))
+        return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * _MAX_PIECE_BYTES // a_row))))
 
-    def _counts(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
+    def _count_band(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
+        """Return the narrowed counts for a band."""
         names = self._order.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-        with closing(self._counter.count(self._panels, SampleBands.of(pieces), names, _unreported)) as results:
+        with closing(self._counter.count_function(self._panels, SampleBands.of(pieces), names, _ignore_progress)) as results:
             for piece, some in results:
                 write_counts(band, counts, piece, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
-    def _chosen(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> Chosen:
+    def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
+        """Return the selected pairs in a band, up to the rows at which an answer is full."""
         names = self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(pieces)
@@ -120,22 +125,22 @@ class CounterServer:
         def until_enough() -> Iterator[SampleBand]:
             nonlocal stop
             for piece in every:
-                if sum(map(len, pairs)) * record_bytes(len(names)) > _PIECE_BYTES:
+                if sum(map(len, pairs)) * selected_pair_bytes(len(names)) > _MAX_PIECE_BYTES:
                     return
                 stop = piece.stop
                 yield piece
 
-        some = SampleBands(until_enough(), largest.pairs, largest.columns)
-        with closing(self._counter.choose(self._panels, some, names, rule, _unreported)) as chosen:
+        some = SampleBands(until_enough(), largest.max_pairs, largest.max_columns)
+        with closing(self._counter.select_pairs_by_counts(self._panels, some, names, rule, _ignore_progress)) as chosen:
             pairs.extend(chosen)
-        return Chosen(pairs, stop)
+        return SelectionAnswer(pairs, stop)
 
 
-def _unreported(work: int) -> None:
+def _ignore_progress(work: int) -> None:
     """Ignore progress: the coordinator reports it when results arrive."""
 
 
-class _Shipped:
+class _PicklablePanel:
     """Panel to be pickled; unpickled as a `Panel` with planes aligned to a cache line, as in `empty_planes`."""
 
     def __init__(self, panel: Panel) -> None:
@@ -143,10 +148,11 @@ class _Shipped:
 
     def __reduce__(self) -> tuple[Callable[..., Panel], tuple[Any, ...]]:
         panel = self._panel
-        return _arrived, (np.array(panel.bits), panel.sites, panel.recipe)
+        return _unpickle_panel, (np.array(panel.bits), panel.sites, panel.recipe)
 
 
-def _arrived(bits: Bits, sites: int, recipe: PanelRecipe) -> Panel:
+def _unpickle_panel(bits: BitPlanes, sites: int, recipe: PanelRecipe) -> Panel:
+    """Return a pickled panel with planes aligned to a cache line."""
     return _with_words(Panel(bits, sites, recipe), bits.shape[-1], copy=True)
 
 
@@ -162,10 +168,10 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
     return Panel(bits, panel.sites, panel.recipe)
 
 
-def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, some: dict[str, CountMatrix]) -> None:
+def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, piece_counts: dict[str, CountMatrix]) -> None:
     """Write a piece's counts into the counts of its band."""
     place = slice(piece.start - band.start, piece.stop - band.start), slice(piece.first_target - band.first_target, None)
-    for name, matrix in some.items():
+    for name, matrix in piece_counts.items():
         counts[name][place] = matrix
 
 
@@ -184,23 +190,25 @@ class RemoteDistanceEngine:
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
-        pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, request)))
+        pool, shared = self._pool, SharedArguments.of(CachedArgument(RemoteCountRequest(self._settings, request)))
         properties: CounterProperties = pool.ask(shared, None)
-        piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
+        piece_bytes = max(1, min(_MAX_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
 
         @cache
         def words(sites: int) -> int:
-            answer: int = pool.ask(shared, WordsRequest(sites))
+            answer: int = pool.ask(shared, WordCountRequest(sites))
             return answer
 
         def count(
             panels: Sequence[Panel], bands: Iterable[SampleBand], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
-            order = CounterOrder(self._settings, request, properties.products_only, names)
-            shared, sites = self._shared_arguments(order, panels), _sites(panels)
-            cut = partial(self._cut, rate=properties.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
+            order = RemoteCountRequest(self._settings, request, properties.products_only, names)
+            shared, sites = self._shared_arguments(order, panels), _total_sites(panels)
+            cut = partial(
+                self._split_bands, rate=properties.comparisons_per_second / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes
+            )
             counts: dict[str, CountMatrix] = {}
-            with closing(cast("Closable", answers := self._in_order(shared, cut(bands)))):
+            with closing(cast("Closable", answers := self._answers_in_order(shared, cut(bands)))):
                 for band, piece, some in answers:
                     if piece.start == band.start:
                         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
@@ -215,14 +223,19 @@ class RemoteDistanceEngine:
             names: tuple[str, ...],
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
-        ) -> SelectedPieces:
-            order = CounterOrder(self._settings, request, properties.products_only, names, rule)
-            shared, sites = self._shared_arguments(order, panels), _sites(panels)
-            with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, properties.rate / max(1, sites))))):
+        ) -> SelectedPairsStream:
+            order = RemoteCountRequest(self._settings, request, properties.products_only, names, rule)
+            shared, sites = self._shared_arguments(order, panels), _total_sites(panels)
+            with closing(
+                cast(
+                    "Closable",
+                    answers := self._answers_in_order(shared, self._split_bands(bands, properties.comparisons_per_second / max(1, sites))),
+                )
+            ):
                 for _, piece, chosen in answers:
                     yield from chosen.pairs
-                    while chosen.stop < piece.stop:  # too many pairs were chosen for one answer
-                        chosen = pool.ask(shared, piece.rows(chosen.stop, piece.stop))
+                    while chosen.stop_row < piece.stop:  # too many pairs were chosen for one answer
+                        chosen = pool.ask(shared, piece.select_rows(chosen.stop_row, piece.stop))
                         yield from chosen.pairs
                     on_progress(piece.pairs * sites)
 
@@ -232,13 +245,14 @@ class RemoteDistanceEngine:
             request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
         )
 
-    def _shared_arguments(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
+    def _shared_arguments(self, order: RemoteCountRequest, panels: Sequence[Panel]) -> SharedArguments:
+        """Return the arguments of all requests of a run. A panel is pickled only once."""
         for panel in panels:
             if id(panel) not in self._cached_panels:
-                self._cached_panels[id(panel)] = panel, CachedArgument(_Shipped(panel))
+                self._cached_panels[id(panel)] = panel, CachedArgument(_PicklablePanel(panel))
         return SharedArguments.of(CachedArgument(order), *(self._cached_panels[id(panel)][1] for panel in panels))
 
-    def _cut(
+    def _split_bands(
         self, bands: Iterable[SampleBand], rate: float, pair_bytes: int = 0, max_bytes: int = 0
     ) -> Iterator[tuple[SampleBand, SampleBand]]:
         """Split bands into pieces for the workers. Yields (band, piece).
@@ -247,7 +261,7 @@ class RemoteDistanceEngine:
         pair_bytes: result size per pair, bytes; 0: unbounded
         max_bytes: maximum result size per piece, bytes
         """
-        share = _PIECES_PER_WORKER * self._pool.count()
+        share = _MIN_PIECES_PER_WORKER * self._pool.count()
         for band in bands:
             columns = max(1, band.shape[1])
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
@@ -256,15 +270,16 @@ class RemoteDistanceEngine:
             for piece in band.pieces(max(1, rows)):
                 yield band, piece
 
-    def _in_order(
-        self, shared: SharedArguments, cut: Iterator[tuple[SampleBand, SampleBand]]
+    def _answers_in_order(
+        self, shared: SharedArguments, pieces: Iterator[tuple[SampleBand, SampleBand]]
     ) -> Iterator[tuple[SampleBand, SampleBand, Any]]:
         """Yield (band, piece, the worker's answer) in order."""
         merge = OrderedMerge[tuple[SampleBand, SampleBand, Any]]()
-        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1][1]))):
+        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(pieces), lambda item: item[1][1]))):
             for (number, (band, piece)), value in answers:
                 yield from merge.add(number, (band, piece, value))
 
 
-def _sites(panels: Sequence[Panel]) -> int:
+def _total_sites(panels: Sequence[Panel]) -> int:
+    """Return the number of sites in all panels."""
     return sum(panel.sites for panel in panels)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand
-from gpualign.core.distance.engine import Panel, SelectedPieces
+from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
-from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
+from gpualign.core.distance.output.base import AnyDistanceSink, BandDistances, NearDistances
 from gpualign.core.distance.pair_selection import SelectedPairs
 from gpualign.core.distance.preparation import PreparedDistances
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
@@ -29,21 +29,21 @@ class DistanceTotals(Totals):
     """Run totals for the summary. `work` is pairs times sites.
 
     sites: number of compared sites
-    lacking: pairs with too few compared sites for a distance
-    undefined: additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated pairs are excluded,
-        because they are far apart
-    near: pairs that meet the threshold; None: there is no threshold
-    left_out: near pairs left out under `DistanceTask.min_shared_fraction`, each counted for the sample with fewer calls, int64[samples];
-        None: not requested
-    left_out_earlier: near pairs left out in the earlier runs that this run resumes
+    too_few_sites_count: pairs with too few compared sites for a distance
+    undefined_count: additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated pairs are
+        excluded, because they are far apart
+    near_count: pairs that meet the threshold; None: there is no threshold
+    left_out_per_sample: near pairs left out under `DistanceTask.min_shared_fraction`, each counted for the sample with fewer calls,
+        int64[samples]; None: not requested
+    left_out_earlier_count: near pairs left out in the earlier runs that this run resumes
     """
 
     sites: int
-    lacking: int
-    undefined: int
-    near: int | None = None
-    left_out: CountArray | None = None
-    left_out_earlier: int = 0
+    too_few_sites_count: int
+    undefined_count: int
+    near_count: int | None = None
+    left_out_per_sample: CountArray | None = None
+    left_out_earlier_count: int = 0
 
     @property
     def speed(self) -> str:
@@ -51,33 +51,36 @@ class DistanceTotals(Totals):
 
     @property
     def figures(self) -> dict[str, object]:
-        near = {} if self.near is None else {"pairs_kept": self.near}
-        if self.left_out is not None:
-            near["near_pairs_left_out"] = int(self.left_out.sum()) + self.left_out_earlier
+        near = {} if self.near_count is None else {"pairs_kept": self.near_count}
+        if self.left_out_per_sample is not None:
+            near["near_pairs_left_out"] = int(self.left_out_per_sample.sum()) + self.left_out_earlier_count
         totals = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
-        without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
+        without = {
+            "pairs_without_distance": self.too_few_sites_count + self.undefined_count,
+            "pairs_with_too_few_sites": self.too_few_sites_count,
+        }
         return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
 
 
 def measure(
-    prepared: PreparedDistances, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
+    prepared: PreparedDistances, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
 ) -> DistanceTotals:
     """Count every band, pass the distances to the sink, and return the totals.
 
     checkpoints: told how much of the output is complete; also stores the run's counts
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
-    left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.total, dtype=np.int64)
-    near_by_value, coverage = prepared.task.near, prepared.coverage
+    left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
+    near_by_value, coverage = prepared.task.selects_near_pairs, prepared.coverage
     # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
-    known = coverage.lacking_count if near_by_value and coverage.decides and not coverage.suffices else 0
+    known = coverage.too_few_calls_count if near_by_value and coverage.is_decisive and not coverage.is_sufficient else 0
 
     def bands() -> Iterator[BandDistances | NearDistances]:
         nonlocal lacking, undefined, chosen_pairs
-        with closing(_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
+        with closing(_compute_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
             for distances in every:
-                lacking += distances.lacking
-                undefined += distances.undefined
+                lacking += distances.too_few_sites_count
+                undefined += distances.undefined_count
                 chosen_pairs += len(distances.values) if near_by_value else 0
                 yield distances
 
@@ -87,8 +90,8 @@ def measure(
         return current | {"near_pairs_left_out": out}
 
     before = checkpoints.register_counts(counts)
-    run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.rows, checkpoints)
-    pairs, sites = prepared.pairs, prepared.sites
+    run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.complete_rows, checkpoints)
+    pairs, sites = prepared.pairs, prepared.max_compared_sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
     seconds = time.perf_counter() - start
@@ -96,40 +99,49 @@ def measure(
     return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
 
 
-def _distances(
-    prepared: PreparedDistances, bands: Iterable[SampleBand], on_progress: Callable[[int], None], left_out: CountArray | None = None
+def _compute_distances(
+    prepared: PreparedDistances,
+    bands: Iterable[SampleBand],
+    on_progress: Callable[[int], None],
+    left_out_per_sample: CountArray | None = None,
 ) -> Generator[BandDistances | NearDistances, None, None]:
     """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
-    once. left_out: as for `_near_distances`"""
-    with closing(_counted(prepared, prepared.panels, bands, on_progress)) as results:
+    once. left_out_per_sample: as for `_near_distances`"""
+    with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
         for one in results:
-            yield _near_distances(prepared, one, left_out) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
+            yield _near_distances(prepared, one, left_out_per_sample) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
 
 
-def _counted(
+def _run_counter(
     prepared: PreparedDistances, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]
-) -> CountedBands | SelectedPieces:
+) -> CountedBands | SelectedPairsStream:
+    """Return the counts for each band, or the selected pairs if the task has a threshold."""
     counter = prepared.counter
-    return counter.near(panels, bands, prepared.rule, on_progress) if prepared.task.near else counter.run(panels, bands, on_progress)
+    return (
+        counter.select_pairs(panels, bands, prepared.selection_rule, on_progress)
+        if prepared.task.selects_near_pairs
+        else counter.run(panels, bands, on_progress)
+    )
 
 
-def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
-    """Return the counts including `PreparedDistances.constants`. Modifies the arrays in `raw` in place.
+def _add_constants(prepared: PreparedDistances, raw_counts: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
+    """Return the counts with `PreparedDistances.count_constants` added. Modifies the arrays in `raw_counts` in place.
 
     queries, targets: panel rows; the two arrays broadcast to the shape of the counts
     """
-    for name, added in prepared.constants.items():
+    for name, added in prepared.count_constants.items():
         if added:
-            raw[name] += added
-    called = prepared.called
-    of_pairs = (called[queries], called[targets]) if prepared.task.missing is MissingRule.AS_DIFFERENCE else None
-    return Counts(dict(raw), prepared.sites, of_pairs)
+            raw_counts[name] += added
+    called = prepared.calls_per_sample
+    of_pairs = (called[queries], called[targets]) if prepared.task.missing_rule is MissingRule.AS_DIFFERENCE else None
+    return Counts(dict(raw_counts), prepared.max_compared_sites, of_pairs)
 
 
-def _band_distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, CountMatrix]) -> BandDistances:
+def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: dict[str, CountMatrix]) -> BandDistances:
+    """Return the distances for all pairs in a band."""
     task, coverage = prepared.task, prepared.coverage
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
-    counts = _counts(prepared, raw, queries, targets)
+    counts = _add_constants(prepared, raw_counts, queries, targets)
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
     first = prepared.samples.first_target
     place = Rect(band.start, band.stop, band.first_target - first, band.target_stop - first)
@@ -138,37 +150,42 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str
         """Count the pairs that belong to the band (only pairs above the diagonal for an upper triangle)."""
         return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
-    if not coverage.suffices:
-        if coverage.decides:
-            lacking = coverage.lacking_mask(slice(place.start, place.stop), slice(place.first_target, place.target_stop))
+    if not coverage.is_sufficient:
+        if coverage.is_decisive:
+            lacking = coverage.too_few_calls_mask(slice(place.start, place.stop), slice(place.first_target, place.target_stop))
         else:
-            lacking = counts.compared < coverage.min_sites
+            lacking = counts.compared_sites < coverage.min_sites
         values[lacking] = np.nan
         without = count(lacking)
     undefined = count(np.isnan(values)) - without if task.metric.undefined_reason is not None else 0
-    compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
+    compared = counts.compared_sites.astype(np.int32, copy=False) if task.writes_compared_sites else None
     return BandDistances(place, values, compared, without, undefined)
 
 
-def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out: CountArray | None) -> NearDistances:
+def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_out_per_sample: CountArray | None) -> NearDistances:
     """Return the distances for the chosen pairs that are near according to the metric's formula.
 
     All chosen pairs have enough compared sites, because the rule chooses only such pairs.
-    left_out: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `min_shared_fraction` of the sites
+    left_out_per_sample: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `min_shared_fraction` of the
+        sites
     """
     task = prepared.task
-    counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
+    counts = _add_constants(prepared, selected.counts, selected.queries, selected.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
     near = task.within_threshold(values)
-    if prepared.few is not None and left_out is not None:
-        compared = counts.compared if prepared.counter.request.compared else None
-        doubted = np.flatnonzero(near & prepared.few.mask_for(chosen.queries, chosen.targets, compared))
-        np.add.at(left_out, prepared.few.samples_with_fewer_calls(chosen.queries[doubted], chosen.targets[doubted]), 1)
+    if prepared.too_few_sites_test is not None and left_out_per_sample is not None:
+        compared = counts.compared_sites if prepared.counter.request.counts_compared_sites else None
+        doubted = np.flatnonzero(near & prepared.too_few_sites_test.too_few_sites_mask(selected.queries, selected.targets, compared))
+        np.add.at(
+            left_out_per_sample,
+            prepared.too_few_sites_test.samples_with_fewer_calls(selected.queries[doubted], selected.targets[doubted]),
+            1,
+        )
         near[doubted] = False
-    shown = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
-    targets = chosen.targets[near] - prepared.samples.first_target
+    shown = counts.compared_sites.astype(np.int32, copy=False)[near] if task.writes_compared_sites else None
+    targets = selected.targets[near] - prepared.samples.first_target
     return NearDistances(
-        chosen.queries[near], targets, values[near], shown, chosen.complete_rows, chosen.lacking_count, chosen.undefined_count
+        selected.queries[near], targets, values[near], shown, selected.complete_rows, selected.too_few_sites_count, selected.undefined_count
     )
 
 
@@ -180,7 +197,7 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    list(_counted(prepared, panels, [corner], lambda _: None))
+    list(_run_counter(prepared, panels, [corner], lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work
@@ -201,11 +218,11 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | 
             low = start + _SAMPLED_ROWS if samples.upper_triangle else first
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(SampleBand(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
-    looked_at = sum(_distinct_pairs(band) for band in bands)
-    return list(_distances(prepared, bands, lambda _: None)), looked_at
+    looked_at = sum(_count_distinct_pairs(band) for band in bands)
+    return list(_compute_distances(prepared, bands, lambda _: None)), looked_at
 
 
-def _distinct_pairs(band: SampleBand) -> int:
+def _count_distinct_pairs(band: SampleBand) -> int:
     """Return the number of pairs in a band, excluding pairs of a row with itself."""
     rows, columns = band.shape
     if not band.upper_triangle:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.calls import CallKind
 from gpualign.core.distance.intervals import GenomicIntervals
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.site_counts import SiteCounts
@@ -38,29 +38,30 @@ class SiteFilters:
 
     @property
     def is_set(self) -> bool:
+        """True if there is any filter."""
         return any(one is not None for one in (self.regions, self.mask, self.core, self.maf))
 
 
 @dataclass(frozen=True)
 class FilterResult:
-    """Filter result.
+    """Number of sites that each filter removed, and chromosomes on which the input has no site.
 
-    read: number of sites in the input
-    removed: number of sites removed by each filter in use, keyed by filter name, in filter order
-    absent: chromosomes of intervals on which the input has no site, keyed by interval source
+    input_sites: number of sites in the input
+    removed_by_filter: number of sites removed by each filter in use, keyed by filter name, in filter order
+    absent_chromosomes: chromosomes of intervals on which the input has no site, keyed by interval source
     """
 
-    read: int
-    removed: dict[str, int] = field(default_factory=dict)
-    absent: dict[str, list[str]] = field(default_factory=dict)
+    input_sites: int
+    removed_by_filter: dict[str, int] = field(default_factory=dict)
+    absent_chromosomes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def used(self) -> int:
+    def remaining_sites(self) -> int:
         """Number of remaining sites."""
-        return self.read - sum(self.removed.values())
+        return self.input_sites - sum(self.removed_by_filter.values())
 
 
-def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
+def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
     """Return the source restricted to passing sites (possibly none), and the filter result.
 
     panel_bytes: calls to examine at a time, bytes
@@ -69,7 +70,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
     read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()
     by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
     if by_place:
-        positions = source.locate()
+        positions = source.site_positions()
         if positions is None:
             raise InputError(
                 f"{parameter(by_place[0][0])} needs the positions of sites, but sites of tables and arrays have none: leave out"
@@ -77,24 +78,24 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             )
         passing = np.ones(read, dtype=bool)
         for name, intervals in by_place:
-            covered = positions.covered(intervals)
+            covered = positions.covered_mask(intervals)
             if names := positions.absent_chromosomes(intervals):
                 absent[intervals.source] = names
             out[name] = int(np.count_nonzero(passing & (covered if name == "mask" else ~covered)))
             passing &= ~covered if name == "mask" else covered
         source = source.select_sites(passing)
     shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
-    if filters.maf is not None and source.kind in (Kind.ALLELE, Kind.DOSAGE):
+    if filters.maf is not None and source.kind in (CallKind.ALLELE, CallKind.DOSAGE):
         maf, core = parameter("maf"), parameter("core")
         raise InputError(
             f"{maf} is for genotypes 0, 1, 2 and for letters; these are {source.kind.value}. {core} chooses sites by their calls"
         )
     out |= {name: 0 for name, _ in shares}
     if shares and source.sites:
-        counts = source.count(filters.maf is not None, panel_bytes, workers)
+        counts = source.count_per_site(filters.maf is not None, panel_bytes, workers)
         passing = np.ones(source.sites, dtype=bool)
         for name, share in shares:
-            passes = counts.called >= _min_count(share, source.samples.total) if name == "core" else _frequent_sites(counts, share)
+            passes = counts.call_counts >= _min_count(share, source.samples.row_count) if name == "core" else _frequent_sites(counts, share)
             out[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
         source = source.select_sites(passing)
@@ -108,8 +109,8 @@ def _min_count(share: Fraction, whole: int) -> int:
 
 def _frequent_sites(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
     """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
-    assert counts.minor is not None
-    wholes, places = np.unique(counts.alleles, return_inverse=True)
+    assert counts.minor_allele_counts is not None
+    wholes, places = np.unique(counts.allele_counts, return_inverse=True)
     smallest = np.array([_min_count(share, whole) for whole in wholes.tolist()], dtype=np.int64)
-    frequent: npt.NDArray[np.bool_] = counts.minor >= smallest[places]
+    frequent: npt.NDArray[np.bool_] = counts.minor_allele_counts >= smallest[places]
     return frequent

@@ -1,8 +1,8 @@
 """Converts a distance threshold to a rule on counts. Pure.
 
 The rule chooses every pair within the threshold and few additional pairs; the metric's formula makes the final decision, for the chosen
-pairs only. Counts are compared with the maximum that the distance allows (`Metric.limit`): the differing calls (alleles) with a maximum
-number if the distance is a count, otherwise with a maximum fraction of the compared calls (alleles).
+pairs only. Counts are compared with the maximum that the distance allows (`Metric.difference_limit`): the differing calls (alleles) with a
+maximum number if the distance is a count, otherwise with a maximum fraction of the compared calls (alleles).
 
     number      differing <= maximum                    both are integers: exact
     fraction    differing <= f x whole, f a fraction    SCALE x differing <= w x whole + SCALE,  w = floor(f x SCALE) + 2
@@ -18,8 +18,8 @@ so a pair with a kinship of at least K has  SCALE (2 ibs0 - both) + k (h + h') <
 heterozygotes, the kinship is undefined; such pairs are counted.
 
 Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so a raw count is below 2^31, twice the calls of two samples are
-below 2^31 (below 2^32 in half alleles), and each of these times SCALE is at most 2^60. FAR is above all of these products, and twice FAR is
-below 2^63.
+below 2^31 (below 2^32 in half alleles), and each of these times SCALE is at most 2^60. FAR_OFFSET is above all of these products, and twice
+FAR_OFFSET is below 2^63.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.distance.call_coverage import Coverage
+from gpualign.core.distance.call_coverage import CallCoverage
 from gpualign.core.distance.count_recipe import Measure
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule
-from gpualign.core.distance.pair_selection import COMPARED, FAR, PairSelectionRule
+from gpualign.core.distance.pair_selection import COMPARED, FAR_OFFSET, PairSelectionRule
 
-SCALE = 1 << 28
+FRACTION_SCALE = 1 << 28
+"""SCALE above: fractions are multiples of 1 / FRACTION_SCALE."""
+
 _MAX_COUNT = 1 << 31
 """Larger than any count."""
 
@@ -43,66 +45,66 @@ _MIN_KINSHIP = -1.0
 """For thresholds below this value, which have no use, every pair is chosen, so that sums stay within 64 bits."""
 
 
-def near_rule(
+def near_pair_rule(
     metric: Metric,
-    missing: MissingRule,
+    missing_rule: MissingRule,
     max_distance: float,
     names: tuple[str, ...],
     constants: Mapping[str, int],
     sites: int,
-    called: CountArray,
-    coverage: Coverage,
+    calls_per_sample: CountArray,
+    coverage: CallCoverage,
 ) -> PairSelectionRule:
     """Return the rule for pairs at a distance of at most `max_distance`.
 
     names: count names
     constants: the constant to add to each count, for every pair
-    sites, called, coverage: as in `runner.PreparedDistances`
+    sites, calls_per_sample, coverage: as in `runner.PreparedDistances`
     """
     halves = metric.measure is Measure.ALLELES
     each = 2 if halves else 1  # raw count of a differing call or allele
     of_site = 4 if halves else 1  # raw count of a site at which both alleles, or the calls, differ
     counted = "alleles" if halves else "differences"
     differing = {counted: 1} if counted in names else {COMPARED: 1, "matches": -1}
-    limit = metric.limit(max_distance)
-    scale = 1 if metric.is_integer else SCALE
-    whole = 0 if metric.is_integer else math.floor(min(limit, 1.0) * SCALE) + 2
+    limit = metric.difference_limit(max_distance)
+    scale = 1 if metric.is_integer else FRACTION_SCALE
+    whole = 0 if metric.is_integer else math.floor(min(limit, 1.0) * FRACTION_SCALE) + 2
     # Bound before the constants, which raw counts leave out, are subtracted; in units of raw counts, times `scale`.
-    bound = each * math.floor(min(limit, _MAX_COUNT)) + each - 1 if metric.is_integer else SCALE
+    bound = each * math.floor(min(limit, _MAX_COUNT)) + each - 1 if metric.is_integer else FRACTION_SCALE
     weights = {name: scale * weight for name, weight in differing.items()}
     known = bound + whole * of_site * sites  # the largest value of the known part of a near pair's differences, times `scale`
     offsets = None
-    if missing is MissingRule.AS_DIFFERENCE:
+    if missing_rule is MissingRule.AS_DIFFERENCE:
         weights[COMPARED] = weights.get(COMPARED, 0) - 2 * of_site * scale
-        offsets = scale * of_site * called.astype(np.int64)
+        offsets = scale * of_site * calls_per_sample.astype(np.int64)
         bound = known
     elif whole:
         weights[COMPARED] = weights.get(COMPARED, 0) - whole * of_site
     cap = (counted, known // scale - constants.get(counted, 0)) if counted in names else None
-    return _with_coverage(PairSelectionRule(weights, bound, offsets, cap=cap), constants, coverage)
+    return _adjust_to_coverage(PairSelectionRule(weights, bound, offsets, cap=cap), constants, coverage)
 
 
-def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
+def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
     """Return the rule for pairs with a kinship of at least `min_kinship`.
 
     Relationships are not counts, so every pair is chosen, and the metric decides.
-    constants, coverage: as in `near_rule`
+    constants, coverage: as in `near_pair_rule`
     """
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
     if min_kinship < _MIN_KINSHIP or not floors:
-        return _with_coverage(PairSelectionRule({}, 0, floors=floors), constants, coverage)
-    weight = math.floor(min_kinship * SCALE)
-    weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}
-    return _with_coverage(PairSelectionRule(weights, SCALE, floors=floors), constants, coverage)
+        return _adjust_to_coverage(PairSelectionRule({}, 0, floors=floors), constants, coverage)
+    weight = math.floor(min_kinship * FRACTION_SCALE)
+    weights = {"ibs0": 2 * FRACTION_SCALE, "both_het": -FRACTION_SCALE, "query_het": weight, "target_het": weight}
+    return _adjust_to_coverage(PairSelectionRule(weights, FRACTION_SCALE, floors=floors), constants, coverage)
 
 
-def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
+def _adjust_to_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
     """Return the rule adjusted for raw counts, which exclude `constants`, and restricted to pairs with enough compared sites."""
     max_sum = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
-    if coverage.suffices:
+    if coverage.is_sufficient:
         return replace(rule, max_sum=max_sum)
-    if not coverage.decides:
+    if not coverage.is_decisive:
         return replace(rule, max_sum=max_sum, min_compared=coverage.min_sites - constants.get(COMPARED, 0))
-    called = [coverage.targets] if coverage.upper_triangle else [coverage.queries, coverage.targets]
-    far = np.where(np.concatenate(called) < coverage.min_sites, FAR, 0)
+    called = [coverage.target_calls] if coverage.upper_triangle else [coverage.query_calls, coverage.target_calls]
+    far = np.where(np.concatenate(called) < coverage.min_sites, FAR_OFFSET, 0)
     return replace(rule, max_sum=max_sum, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))

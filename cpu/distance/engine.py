@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation
-from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.grm import Relationship, Terms, relationship_term, sum_type
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_in_bands, record_bytes
+from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPairsStream
+from gpualign.core.distance.grm import RelationshipTerms, TermArray, relationship_term, sum_dtype
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, select_pairs_in_bands, selected_pair_bytes
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
@@ -48,19 +48,21 @@ class CpuDistanceEngine:
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _COMPARISONS_PER_SECOND * self.threads
         if not request.selected_only or request.measure is Measure.RELATIONSHIP:
-            return PreparedCounter(request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
+            return PreparedCounter(
+                request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, comparisons_per_second=rate
+            )
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
         def pick(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-        ) -> SelectedPieces:
+        ) -> SelectedPairsStream:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
-                yield from choose_in_bands(rule, self._count(panels, bands, names, on_progress))
+                yield from select_pairs_in_bands(rule, self._count(panels, bands, names, on_progress))
                 return
             chooser = TileChooser(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
                 for band in bands:
-                    yield from _near_pairs(chooser, band, pairs_memory // record_bytes(len(names)), workers, _Progress(on_progress))
+                    yield from _near_pairs(chooser, band, pairs_memory // selected_pair_bytes(len(names)), workers, _Progress(on_progress))
 
         return PreparedCounter(request, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
 
@@ -68,12 +70,12 @@ class CpuDistanceEngine:
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
-            relationship = Relationship(panels)
+            relationship = RelationshipTerms(panels)
             for band in bands:
-                counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_type(name)) for name in names}
+                counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_dtype(name)) for name in names}
                 for number, panel in enumerate(panels):
                     relates = relationship_term(panel) is not None
-                    terms = relationship.terms(number) if relates else None
+                    terms = relationship.panel_terms(number) if relates else None
                     tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
@@ -83,22 +85,23 @@ class CpuDistanceEngine:
                     finally:
                         for remaining in work:
                             remaining.cancel()
-                yield band, relationship.with_float_sums(counts)
+                yield band, relationship.convert_sums_to_float(counts)
 
     def _count_tile(
-        self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: Terms | None
+        self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: TermArray | None
     ) -> int:
         """Add all of a panel's terms to the counts of a tile, and return the number of comparisons.
 
-        terms: the panel's genotype terms (`Relationship.terms`); required if the panel has a term of Operation.RELATE, otherwise unused
+        terms: the panel's genotype terms (`RelationshipTerms.panel_terms`); required if the panel has a term of Operation.RELATE,
+            otherwise unused
         """
         place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
             if term.operation is Operation.RELATE:
                 assert terms is not None
-                relate_term(self.instruction_set, panel, term, terms, tile, counts[term.count], place)
+                relate_term(self.instruction_set, panel, term, terms, tile, counts[term.count_name], place)
                 continue
-            count_term(self.instruction_set, panel, term, tile, counts[term.count], place, [])
+            count_term(self.instruction_set, panel, term, tile, counts[term.count_name], place, [])
         return tile.pairs * panel.sites
 
 

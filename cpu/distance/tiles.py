@@ -11,8 +11,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountMatrix, SampleBand
 from gpualign.core.distance.count_recipe import Operation, Term
 from gpualign.core.distance.engine import Panel
-from gpualign.core.distance.grm import Terms
-from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs, count_undefined
+from gpualign.core.distance.grm import TermArray
+from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs, count_undefined_pairs
 from gpualign.cpu.distance import _distance
 
 _TILE_ROWS = 64
@@ -69,10 +69,10 @@ def count_term(
 
 
 def relate_term(
-    instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: SampleBand, sums: Terms, position: tuple[int, int]
+    instruction_set: str, panel: Panel, term: Term, terms: TermArray, tile: SampleBand, sums: TermArray, position: tuple[int, int]
 ) -> None:
-    """Add a panel's genotype terms (`Relationship.terms`) to the sums (int64) of a tile's pairs, which start at `position` in `sums`, as in
-    `count_term`."""
+    """Add a panel's genotype terms (`RelationshipTerms.panel_terms`) to the sums (int64) of a tile's pairs, which start at `position` in
+    `sums`, as in `count_term`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
@@ -95,7 +95,7 @@ class TileChooser:
         return [
             (panel, term)
             for panel in self.panels
-            for term in sorted(panel.recipe.terms, key=lambda term: self.rule.cap is None or term.count != self.rule.cap[0])
+            for term in sorted(panel.recipe.terms, key=lambda term: self.rule.cap is None or term.count_name != self.rule.cap[0])
         ]
 
     @cached_property
@@ -104,7 +104,7 @@ class TileChooser:
         if self.rule.cap is None:
             return None
         name, cap = self.rule.cap
-        if any(term.count == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
+        if any(term.count_name == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
             return None
         return self.names.index(name), min(cap, _MAX_COUNT)
 
@@ -115,7 +115,7 @@ class TileChooser:
             return []
         number, cap = self._capped_term
         limits = [(counts[number], cap)]
-        if term.count == COMPARED and self.rule.min_compared is not None:
+        if term.count_name == COMPARED and self.rule.min_compared is not None:
             limits.append((counts[self.names.index(COMPARED)], self.rule.min_compared - 1))
         return limits
 
@@ -124,7 +124,9 @@ class TileChooser:
         rows, columns = tile.shape
         counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
         for panel, term in self._terms:
-            count_term(self.instruction_set, panel, term, tile, counts[self.names.index(term.count)], (0, 0), self._limits(term, counts))
+            count_term(
+                self.instruction_set, panel, term, tile, counts[self.names.index(term.count_name)], (0, 0), self._limits(term, counts)
+            )
         rule, offsets = self.rule, self.rule.offsets
         row, column, pair_counts, lacking = _distance.choose(
             counts,
@@ -137,5 +139,5 @@ class TileChooser:
             tile.start - tile.first_target if tile.upper_triangle else -rows,
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
-        undefined = count_undefined(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
+        undefined = count_undefined_pairs(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
         return SelectedPairs(queries[row], targets[column], dict(zip(self.names, pair_counts, strict=True)), lacking, undefined)

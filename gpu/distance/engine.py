@@ -20,8 +20,8 @@ from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Operation, Term
-from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
+from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPairsStream
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
     COMPARISONS_PER_PIECE,
@@ -210,7 +210,7 @@ class _DistanceWorker:
         multiprocessors = self._device.hardware.multiprocessor_count
         chunks = piece.word_count // CHUNK_WORDS
         for term in piece.recipe.terms:
-            addresses = planes_address, count_addresses[term.count]
+            addresses = planes_address, count_addresses[term.count_name]
             if term.operation is Operation.DIFFER:
                 launch = plan_launch(DIFFER_KERNEL, band, chunks, multiprocessors)
                 pairs = _pair_arguments(piece, addresses, band, term, launch, (0,), (0,))
@@ -297,12 +297,14 @@ class CudaDistanceEngine:
         rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
         labels = self._threads, kernel.title, hardware
         if not request.selected_only:
-            return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, rate=rate)
+            return PreparedCounter(
+                request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
+            )
 
         def pick(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-        ) -> SelectedPieces:
-            return self._select_near_pairs(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
+        ) -> SelectedPairsStream:
+            return self._select_near_pairs(panels, bands, names, rule, memory // selected_pair_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
         return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, pick, rate)
@@ -337,7 +339,7 @@ class CudaDistanceEngine:
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
-        with self._open_worker(panels, bands.pairs, len(names), None) as (worker, pool):
+        with self._open_worker(panels, bands.max_pairs, len(names), None) as (worker, pool):
             for band in chain([first], remaining):
                 yield band, pool.submit(worker.count_band, band, names, on_progress).result()
 
@@ -349,14 +351,14 @@ class CudaDistanceEngine:
         rule: PairSelectionRule,
         max_pairs: int,
         on_progress: Callable[[int], None],
-    ) -> SelectedPieces:
+    ) -> SelectedPairsStream:
         """Yield the near pairs of all bands. max_pairs: maximum number of pairs per piece; a single row may exceed it."""
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
-        held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
-        near = _NearArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.columns))
-        with self._open_worker(panels, bands.pairs, len(held), near) as (worker, pool):
+        held = needed_counts(names, {term.count_name for panel in panels for term in panel.recipe.terms}, rule)
+        near = _NearArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.max_columns))
+        with self._open_worker(panels, bands.max_pairs, len(held), near) as (worker, pool):
             for band in chain([first], remaining):
                 pool.submit(worker.multiply_planes, band, held, on_progress).result()
                 yield from _near_pairs_in_rows(worker, pool, band, band.start, band.stop)

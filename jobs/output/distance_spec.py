@@ -9,7 +9,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
-from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
+from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairTextFormat
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results
 from gpualign.jobs.output.format_selection import separator_of
 from gpualign.jobs.output.specs import FileSpec
@@ -26,7 +26,7 @@ class DistanceSpec(FileSpec):
 
     threshold: option that limits the output to a list of near pairs; None: all pairs
     compared: also write the number of compared sites
-    added: write a list of the pairs selected by `Samples.added`, near pairs or all pairs
+    added: write a list of the pairs selected by `Samples.targets_include_queries`, near pairs or all pairs
     container: container of typed columns, written with pyarrow; None: text
     picture: picture of the matrix; None: not drawn
     clusters: clusters of the near pairs; None: not written
@@ -84,5 +84,5 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
 
         return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.compared)
     separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
-    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
+    text = PairTextFormat(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
     return NearPairsSink(stream, text, spec.compared, threads)

@@ -99,7 +99,7 @@ def _check_clusters(spec: DistanceSpec, clusters: str, one_set: bool) -> None:
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:
     """Raise `InputError` if the format needs distances and the metric is not a distance."""
-    if metric.similarity and (square := FORMATS[spec.format].square):
+    if metric.is_similarity and (square := FORMATS[spec.format].square):
         raise InputError(
             f"{square} needs distances, and {parameter('metric', metric.name)} is a {metric.value_name}; write tsv, csv, molten, npy or npz"
         )
@@ -140,7 +140,7 @@ class WrittenDistances:
             messages.note(f"{without}: {no_distance(spec, self.job)}")
         if left_out := self.job.left_out(self.totals):
             messages.note(left_out)
-        messages.distance_summary(self.job.samples.total, self.totals, self.job.hardware, self.earlier)
+        messages.distance_summary(self.job.samples.row_count, self.totals, self.job.hardware, self.earlier)
 
 
 def write_distances(
@@ -198,7 +198,7 @@ def write_distances(
         with naming_output(picture.path):
             write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
     figures = {**totals.with_earlier(earlier, earlier * totals.sites), **figures}
-    messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.total, **figures})
+    messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
     return WrittenDistances(rest, totals, earlier)
 
 

@@ -107,9 +107,9 @@ def _opened_texts(
         yield [kept(files.array(name, None, spec.path)[0]) for name in spec.names]
         matrices = [array.values for array in filled]
         if spec.format == "molten":
-            from gpualign.core.distance.output.pairs import PairText, write_molten
+            from gpualign.core.distance.output.pairs import PairTextFormat, write_molten
 
-            text = PairText(separator_of(spec.format, spec.path), spec.decimals if matrices[0].dtype.kind == "f" else 0)
+            text = PairTextFormat(separator_of(spec.format, spec.path), spec.decimals if matrices[0].dtype.kind == "f" else 0)
             write_molten(streams[0], queries, targets, matrices[0], matrices[1] if len(matrices) > 1 else None, text, threads)
             return
         if spec.format == "phylip":

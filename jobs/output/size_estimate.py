@@ -131,7 +131,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     if not spec.is_pair_list:
         matrices = [[one.values for one in sampled]]
         if spec.compared:
-            matrices.append([one.compared for one in sampled if one.compared is not None])
+            matrices.append([one.compared_sites for one in sampled if one.compared_sites is not None])
         widths = [text_width(values, 0 if metric.is_integer else DISTANCE_DECIMALS) for values in matrices]
         if spec.format == "molten":
             letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))

@@ -141,7 +141,7 @@ class Order:
 def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
     """Return the heat map of newly computed distances or kinships: square, rectangular or condensed."""
     return heatmap_of_matrix(
-        values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value_name, DISTANCE_LABELS[metric.name]
+        values, samples.queries.ids, samples.targets.ids, samples.is_one_set, metric.value_name, DISTANCE_LABELS[metric.name]
     )
 
 

@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.memory import usable_memory
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
-from gpualign.core.distance.remote import CounterOrder, CounterServer, RemoteDistanceEngine
+from gpualign.core.distance.remote import CounterServer, RemoteCountRequest, RemoteDistanceEngine
 from gpualign.core.execution.remote.engine import RemoteEngine, TaskOrder
 from gpualign.core.execution.remote.protocol import Answer, Call
 from gpualign.core.execution.remote.task_server import TaskServer
@@ -47,7 +47,7 @@ def _open(arguments: list[Any]) -> RequestHandler:
     resources = _local_resources(order.settings)
     if isinstance(order, TaskOrder):
         return _open_task(order.task(remaining), resources)
-    assert isinstance(order, CounterOrder)
+    assert isinstance(order, RemoteCountRequest)
     return _open_panels(order, remaining, resources)
 
 
@@ -78,7 +78,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
     return TaskServer(prepared, rate)
 
 
-def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> RequestHandler:
+def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
     engine = pick_own_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:

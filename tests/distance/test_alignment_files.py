@@ -14,8 +14,8 @@ from sites import panels_of
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, letter_table
-from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.calls import MISSING, aligned_row_codes
+from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers import alignment as fasta
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.files.decompression import PlainText, plain_text
@@ -65,7 +65,7 @@ def as_text(rng, letters, width):
 
 def read_plainly(text):
     """(ids, codes) of a well-formed text, by what the standard library offers."""
-    table = letter_table(False)
+    table = aligned_row_codes(False)
     ids, rows = [], []
     for line in text.split(b"\n"):
         if line.startswith(b">"):
@@ -116,15 +116,15 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
     for source in (found, read_stream(text, scratch)):
         assert source.samples.queries.ids == ids
         assert source.sites == sites
-        np.testing.assert_array_equal(source.called, (codes != MISSING).sum(axis=1))
+        np.testing.assert_array_equal(source.calls_per_sample, (codes != MISSING).sum(axis=1))
         agree = (codes == codes[0]).all(axis=0) & (codes[0] != MISSING)
         everything, omitted = panels_of(source, panel_bytes=1)
         np.testing.assert_array_equal(everything, codes[:, ~agree])
         assert omitted.sites_by_code == {c: int((codes[0, agree] == c).sum()) for c in set(codes[0, agree].tolist())}
-        np.testing.assert_array_equal(panels_of(source, Need.DIFFERENCES)[0], codes[:, varying(codes)])
+        np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varying(codes)])
         rest = ~varying(codes) & (codes == MISSING).any(axis=0)
         compared = np.concatenate([codes[:, varying(codes)], np.where(codes[:, rest] == MISSING, MISSING, 0)], axis=1)
-        np.testing.assert_array_equal(panels_of(source, Need.COMPARED)[0], compared)
+        np.testing.assert_array_equal(panels_of(source, NeededSites.COMPARED)[0], compared)
 
 
 def test_readers_that_see_different_calls_first(scratch):
@@ -134,7 +134,7 @@ def test_readers_that_see_different_calls_first(scratch):
     with tempfile.TemporaryFile() as file:
         file.write(text)
         file.flush()
-        scanner = _sites.AlignmentScanner(letter_table(False), scratch().fileno(), 1 << 20)
+        scanner = _sites.AlignmentScanner(aligned_row_codes(False), scratch().fileno(), 1 << 20)
         record = len(text) // len(rows)
         assert scanner.begin(file.fileno(), 0, len(text), record, 2) == 2  # which reads the first record
         assert [scanner.read_some(reader) for reader in (0, 0, 1, 1, 0, 1)] == [True] * 4 + [False] * 2
@@ -201,8 +201,8 @@ def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
             file.flush()
             inputs.append(AlignmentText(file, "x", PlainText(file.fileno(), 0, len(text))))
         source = read_alignments(inputs, False, False, 1 << 20, scratch, 4)
-    codes = letter_table(False)[letters]
-    np.testing.assert_array_equal(panels_of(source, Need.DIFFERENCES)[0], codes[:, varying(codes)])
+    codes = aligned_row_codes(False)[letters]
+    np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varying(codes)])
     assert (len(source.samples.queries), len(source.samples.targets)) == (20, 10)
 
 

@@ -17,8 +17,8 @@ from sites import stream
 
 import gpualign
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.allele_planes import panels_of_loci
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.allele_planes import loci_per_panel
+from gpualign.core.distance.calls import CallKind
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -83,7 +83,7 @@ def prepared(source, task, engine=None, memory=1 << 28):
 def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 << 28, least=1):
     """(distances, compared sites)."""
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], True, least), engine, memory):
-        sink = MatrixSink(DistanceMatrices(job.dtype, compared=True), [MemoryArray, MemoryArray])
+        sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
         measure(job, sink, Discard())
         return sink.arrays[0].values, sink.arrays[1].values
 
@@ -184,10 +184,10 @@ def test_more_alleles_than_16_bits_hold(rng):
 def test_panels_take_no_more_planes_than_their_loci_need():
     counter = CpuDistanceEngine(1).prepare(CountRequest(Measure.DIFFERENCES, False, many_alleles=True), 1 << 20)
     bits = np.repeat([3, 9, 1], [700, 600, 1300])
-    panels = list(panels_of_loci(bits, counter))
+    panels = list(loci_per_panel(bits, counter))
     np.testing.assert_array_equal(np.sort(np.concatenate(panels)), np.arange(2600))
     assert [(len(loci), bits[loci].max()) for loci in panels] == [(512, 9), (512, 9), (512, 3), (1064, 1)]
-    assert [counter.words(len(loci)) for loci in panels] == [8, 8, 8, 24]
+    assert [counter.words_per_sample(len(loci)) for loci in panels] == [8, 8, 8, 24]
 
 
 def test_engines_side_by_side(rng):
@@ -195,7 +195,7 @@ def test_engines_side_by_side(rng):
 
     class Wide(CpuDistanceEngine):
         def prepare(self, wanted, memory):
-            return replace(super().prepare(wanted, memory), words=lambda sites: -(-sites // 1024) * 16)
+            return replace(super().prepare(wanted, memory), words_per_sample=lambda sites: -(-sites // 1024) * 16)
 
     alleles = some_alleles(rng, 300, 40, 9, 0.1)
     both = MultiDeviceDistanceEngine([CpuDistanceEngine(1), Wide(1)], pytest.fail)
@@ -223,7 +223,7 @@ CHEWBBACA = (
 
 def test_chewbbaca_as_cgmlst_dists_reads_it():
     source, (found, _) = table(CHEWBBACA)
-    assert source.kind is Kind.ALLELE
+    assert source.kind is CallKind.ALLELE
     expected = cgmlst_dists(CHEWBBACA)
     np.testing.assert_array_equal(found, expected)
     assert found[0].tolist() == [0, 3, 2, 3, 1, 2, 2]
@@ -283,12 +283,12 @@ def test_hashes_are_the_same_in_two_files():
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("id\ta\tb\ns\t1\t3\n", Kind.ALLELE),
-        ("id\ta\tb\ns\t1\t2\nt\t1\t12\n", Kind.ALLELE),  # the first row does not tell
-        ("id\ta\tb\ns\t1\tLNF\n", Kind.ALLELE),
-        ("id\ta\tb\ns\tINF-1\t2\n", Kind.ALLELE),
-        ("id\ta\tb\ns\t1\t2\nt\t0\t-\n", Kind.GENOTYPE),
-        ("id\ta\tb\ns\tA\tC\nt\tN\t-\n", Kind.NUCLEOTIDE),
+        ("id\ta\tb\ns\t1\t3\n", CallKind.ALLELE),
+        ("id\ta\tb\ns\t1\t2\nt\t1\t12\n", CallKind.ALLELE),  # the first row does not tell
+        ("id\ta\tb\ns\t1\tLNF\n", CallKind.ALLELE),
+        ("id\ta\tb\ns\tINF-1\t2\n", CallKind.ALLELE),
+        ("id\ta\tb\ns\t1\t2\nt\t0\t-\n", CallKind.GENOTYPE),
+        ("id\ta\tb\ns\tA\tC\nt\tN\t-\n", CallKind.NUCLEOTIDE),
     ],
 )
 def test_what_a_table_holds_is_found(text, kind):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.distance.bands import SampleBand
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, PanelRecipe, Term, make_code_recipe
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
@@ -55,8 +55,8 @@ def same(source, engine, metric, rule="pairwise", memory=1 << 28):
 @pytest.mark.parametrize("metric", COUNTED)
 @pytest.mark.parametrize("missing", [0, 0.1])
 def test_every_metric(rng, engine, metric, missing):
-    kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-    codes = random_codes(rng, 70, 1100, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
+    kind = CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
+    codes = random_codes(rng, 70, 1100, 3 if kind is CallKind.NUCLEOTIDE else 2, missing)
     same(dense_source(codes, kind), engine, metric)
 
 
@@ -79,7 +79,7 @@ def side_by_side(engines, note=lambda text: None):
 @pytest.fixture
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS_PER_PIECE", 3)
 
 
 def small_pieces(monkeypatch, sites=0):
@@ -150,25 +150,25 @@ def test_added_queries(rng, engine, most):
             near_pairs(source, e, "hamming", most, memory=memory, least=70, added=True) for e in (CpuDistanceEngine(2), engine)
         )
         assert str(found.pairs) == str(expected.pairs)  # nan is not equal to itself
-        assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
+        assert (totals.too_few_sites_count, totals.undefined_count) == (counted.too_few_sites_count, counted.undefined_count)
         assert totals.pairs == 37 * 36 // 2 + 37 * 53
 
 
-def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, queries=None, least=1, kind=Kind.GENOTYPE):
+def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, queries=None, least=1, kind=CallKind.GENOTYPE):
     """How many near pairs there are, and in how many parts they came."""
     found, totals = near_pairs(dense_source(codes, kind, queries), engine, metric, most, rule, memory, least=least)
     expected, counted = near_pairs(dense_source(codes, kind, queries), CpuDistanceEngine(2), metric, most, rule, least=least)
     assert found.pairs == expected.pairs
-    assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
+    assert (totals.too_few_sites_count, totals.undefined_count) == (counted.too_few_sites_count, counted.undefined_count)
     return len(found.pairs), found.parts
 
 
 @pytest.mark.parametrize("metric", COUNTED)
 @pytest.mark.parametrize("missing", [0, 0.05])
 def test_near_pairs_of_every_metric(rng, engine, metric, missing):
-    kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-    codes = related(rng, 70, 600, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
-    for most in (0, 12, 1e6) if METRICS[metric].is_integer else (-2.0, 0, 0.02) if METRICS[metric].similarity else (0, 0.02, 9.0):
+    kind = CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
+    codes = related(rng, 70, 600, 3 if kind is CallKind.NUCLEOTIDE else 2, missing)
+    for most in (0, 12, 1e6) if METRICS[metric].is_integer else (-2.0, 0, 0.02) if METRICS[metric].is_similarity else (0, 0.02, 9.0):
         near_same(codes, engine, metric, most, kind=kind)
         near_same(codes, engine, metric, most, kind=kind, queries=33)
 
@@ -195,8 +195,8 @@ def test_near_pairs_that_were_compared_at_few_sites(rng, engine, metric, doubtfu
         near_pairs(dense_source(codes), e, metric, most, compared=False, min_shared_fraction=half) for e in (CpuDistanceEngine(2), engine)
     )
     assert found.pairs == expected.pairs
-    assert totals.left_out.sum() > 0
-    np.testing.assert_array_equal(totals.left_out, counted.left_out)
+    assert totals.left_out_per_sample.sum() > 0
+    np.testing.assert_array_equal(totals.left_out_per_sample, counted.left_out_per_sample)
 
 
 @pytest.mark.parametrize("missing", [0.02, 0.3])
@@ -210,10 +210,10 @@ def test_pairs_without_a_kinship(rng, engine, missing):
         for queries in (None, 7):
             near_same(some, engine, "king", 0, queries=queries, least=60)
     totals = near_pairs(dense_source(codes), engine, "king", 0, least=60)[1]
-    assert totals.lacking >= 39 + 38
+    assert totals.too_few_sites_count >= 39 + 38
     called = (np.delete(codes[:12], 5, axis=0) != MISSING).astype(int)
     common = (called @ called.T)[np.triu_indices(11, 1)]  # without heterozygous sites; those with fewer sites in common are lacking
-    assert totals.undefined >= np.count_nonzero(common >= 60) > 0
+    assert totals.undefined_count >= np.count_nonzero(common >= 60) > 0
 
 
 def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):
@@ -294,7 +294,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
             raise KeyboardInterrupt
 
     devices = [First(), Second()]
-    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, compared=False)
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, writes_compared_sites=False)
     source = dense_source(random_codes(rng, 40, 20_000, 2))
     prepared = prepare(source, task, side_by_side(CudaDistanceEngine(d, 1) for d in devices), DistanceBudget.of(1 << 28), io.BytesIO)
     with pytest.raises(KeyboardInterrupt):

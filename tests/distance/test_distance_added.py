@@ -8,26 +8,26 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.calls import MISSING, Kind, make_samples
+from gpualign.core.distance.calls import MISSING, CallKind, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.output.names import written_samples
+from gpualign.core.distance.output.names import samples_with_writable_ids
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly}
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_missing_rules]
 
 
 def kind_of(metric):
-    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+    return CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
 
 
 def listed(values, compared, new, most, metric="hamming"):
     """Of square matrices: the pairs of the first `new` rows with later columns, as text, because nan is not equal to itself."""
     pairs = [(i, j, float(values[i, j]), int(compared[i, j])) for i in range(new) for j in range(i + 1, len(values))]
-    near = operator.ge if METRICS[metric].similarity else operator.le
+    near = operator.ge if METRICS[metric].is_similarity else operator.le
     return [str(pair) for pair in pairs if most is None or near(pair[2], most)]
 
 
@@ -38,7 +38,7 @@ def as_text(found):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_pairs_are_those_of_the_set_of_all(rng, engine, metric, rule):
-    codes = related(rng, 40, 300, 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2, 0.02)
+    codes = related(rng, 40, 300, 3 if kind_of(metric) is CallKind.NUCLEOTIDE else 2, 0.02)
     values, compared = compute(dense_source(codes, kind_of(metric)), CpuDistanceEngine(1), metric, rule)
     defined = np.unique(values[~np.isnan(values)])
     for new in (1, 13, 39):
@@ -70,7 +70,7 @@ def test_any_genotypes_equal_the_definition(new, old, sites, missing, metric, ru
         (i, j) for i in range(new) for j in range(i + 1, new + old) if most is None or expected[i, j] <= most
     ]
     np.testing.assert_allclose([d for *_, d, _ in found.pairs], [expected[i, j] for i, j, *_ in found.pairs], rtol=1e-12)
-    assert totals.lacking == np.count_nonzero(np.triu(lacks, 1)[:new])
+    assert totals.too_few_sites_count == np.count_nonzero(np.triu(lacks, 1)[:new])
 
 
 def test_bands_of_few_queries(rng):
@@ -87,18 +87,18 @@ def test_a_failed_old_sample_costs_nothing(rng):
     codes = random_codes(rng, 20, 400, missing=0.1)
     codes[17] = MISSING
     source = dense_source(codes, queries=5)
-    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False, added=True)
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False, compares_queries=True)
     prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
-    assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
+    assert {term.count_name for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
     found, totals = near_pairs(source, CpuDistanceEngine(1), "hamming", None, compared=False, added=True)
     assert {(i, j) for i, j, value, _ in found.pairs if np.isnan(value)} == {(i, 17) for i in range(5)}
-    assert totals.lacking == 5
+    assert totals.too_few_sites_count == 5
 
 
 def test_ids_of_both_sets_are_written_once():
     samples = make_samples(["a 1", "b"], ["c", "b", "d 2"])
-    written, changed = written_samples("phylip", samples.with_added())
+    written, changed = samples_with_writable_ids("phylip", samples.with_queries_as_targets())
     assert written.queries.ids == ["a_1", "b"]
     assert written.targets.ids == written.ids == ["a_1", "b", "c", "b", "d_2"]
-    assert (written.first_target, written.total, written.pairs) == (0, 5, 1 + 6)
+    assert (written.first_target, written.row_count, written.pairs) == (0, 5, 1 + 6)
     assert changed == [("a 1", "a_1"), ("a 1", "a_1"), ("d 2", "d_2")]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
@@ -204,9 +204,9 @@ def test_streams_without_a_name(tmp_path):
     pytest.importorskip("cyvcf2")
     text = vcf_text(["a", "b"], [(["C", "A"], ["0/0", "0/1"]), (["C", "A"], ["./.", "1/1"])]).encode()
     for content, kind, sites in (
-        (text, Kind.GENOTYPE, 2),
-        (b">a\nACGT\n>b\nACGA\n", Kind.NUCLEOTIDE, 4),
-        (b"id\tx\na\t0\nb\t1\n", Kind.GENOTYPE, 1),
+        (text, CallKind.GENOTYPE, 2),
+        (b">a\nACGT\n>b\nACGA\n", CallKind.NUCLEOTIDE, 4),
+        (b"id\tx\na\t0\nb\t1\n", CallKind.GENOTYPE, 1),
     ):
         with ScratchFiles() as files:
             inputs = (CallFile(io.BytesIO(content), name) for name in ("one", "other"))

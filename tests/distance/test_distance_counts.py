@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
 from gpualign.core.distance import bit_planes as pack
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.preparation import DistanceTask, prepare
@@ -19,11 +19,11 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_missing_rules]
 
 
 def kind_of(metric):
-    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+    return CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
 
 
 def agree(found, expected):
@@ -34,7 +34,7 @@ def agree(found, expected):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_equals_the_definition(rng, variant, metric, rule):
-    highest = 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2
+    highest = 3 if kind_of(metric) is CallKind.NUCLEOTIDE else 2
     codes = random_codes(rng, 13, 700, highest, 0.03)
     expected = plain_distances(codes, 13, metric, rule)
     agree(compute(dense_source(codes, kind_of(metric)), CpuDistanceEngine(2, variant), metric, rule), expected)
@@ -42,7 +42,7 @@ def test_equals_the_definition(rng, variant, metric, rule):
 
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_products_alone_give_the_same(rng, metric, rule):
-    highest = 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2
+    highest = 3 if kind_of(metric) is CallKind.NUCLEOTIDE else 2
     for missing in (0, 0.05):
         codes = random_codes(rng, 9, 300, highest, missing)
         source = dense_source(codes, kind_of(metric))
@@ -56,7 +56,7 @@ def test_products_alone_give_the_same(rng, metric, rule):
     st.integers(1, 40),
     st.sampled_from([0, 1, 2, 5, 9, 252]),
     st.sampled_from([0, 0.2, 0.9, 1]),
-    st.sampled_from([case for case in CASES if kind_of(case[0]) is Kind.GENOTYPE]),
+    st.sampled_from([case for case in CASES if kind_of(case[0]) is CallKind.GENOTYPE]),
     st.booleans(),
     st.integers(0, 2**32 - 1),
 )
@@ -70,7 +70,9 @@ def test_any_genotypes(samples, sites, highest, missing, case, products, seed):
 @given(st.integers(1, 5), st.integers(1, 30), st.floats(0, 1), st.sampled_from(["jc69", "tn93", "fraction"]), st.integers(0, 2**32 - 1))
 def test_any_nucleotides(samples, sites, missing, metric, seed):
     codes = random_codes(np.random.default_rng(seed), samples, sites, 3, missing)
-    agree(compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(1), metric), plain_distances(codes, samples, metric, "pairwise"))
+    agree(
+        compute(dense_source(codes, CallKind.NUCLEOTIDE), CpuDistanceEngine(1), metric), plain_distances(codes, samples, metric, "pairwise")
+    )
 
 
 @pytest.mark.parametrize("queries", [1, 3, 8])
@@ -140,7 +142,7 @@ def test_scikit_bio(rng, metric):
     codes = np.repeat(rng.choice(np.arange(4, dtype=np.uint8), (1, 900), p=[0.4, 0.3, 0.2, 0.1]), 6, axis=0)
     changed = rng.random(codes.shape) < 0.08
     codes[changed] = rng.integers(0, 4, int(changed.sum()), dtype=np.uint8)
-    found, _ = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(2), metric)
+    found, _ = compute(dense_source(codes, CallKind.NUCLEOTIDE), CpuDistanceEngine(2), metric)
     rows = [skbio.DNA(np.array([*b"ACGT"], np.uint8)[row].tobytes()) for row in codes]
     expected = [[getattr(distance, metric)(x, y) for y in rows] for x in rows]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
@@ -182,11 +184,11 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
 
             def count(*arguments):
                 try:
-                    yield from counter.count(*arguments)
+                    yield from counter.count_function(*arguments)
                 finally:
                     ended.append(True)
 
-            return replace(counter, count=count)
+            return replace(counter, count_function=count)
 
     class Full:
         def begin(self, samples):
@@ -222,23 +224,23 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
     codes = np.take_along_axis(two, rng.integers(0, 2, (13, 3000)), 0).astype(np.uint8)
     codes[:, ::100] = rng.integers(0, 4, (13, 30))
     codes[rng.random(codes.shape) < missing] = MISSING
-    monkeypatch.setattr(pack, "_SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr(pack, "_SEARCH_SECONDS_PER_CALL", 0.0)
     task = DistanceTask(METRICS["hamming"], MissingRule(rule), False)
-    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
+    prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
     if engine is ProductsOnly or not missing:
         of_two, of_more = prepared.panels
         assert of_more.sites <= 30
         assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
     expected = plain_distances(codes, 13, "hamming", rule)
-    agree(compute(dense_source(codes, Kind.NUCLEOTIDE), engine(2), "hamming", rule), expected)
+    agree(compute(dense_source(codes, CallKind.NUCLEOTIDE), engine(2), "hamming", rule), expected)
 
 
 def test_few_sites_stay_together(rng, monkeypatch):
     """Each panel has planes of whole vectors: two of them would take more than one."""
-    monkeypatch.setattr(pack, "_SEARCH_SECONDS", 0.0)
+    monkeypatch.setattr(pack, "_SEARCH_SECONDS_PER_CALL", 0.0)
     codes = random_codes(rng, 9, 300, 3)
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
-    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
+    prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     assert len(prepared.panels) == 1
 
 
@@ -247,7 +249,7 @@ def test_few_samples_are_not_worth_the_search(rng, samples, parts):
     codes = np.repeat(rng.integers(0, 2, (20, 3000)), samples // 20, axis=0).astype(np.uint8)
     codes[0, ::700] = 3
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
-    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, CpuDistanceEngine(2), DistanceBudget.of(1 << 29), None)
+    prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, CpuDistanceEngine(2), DistanceBudget.of(1 << 29), None)
     assert len(prepared.panels) == parts
 
 

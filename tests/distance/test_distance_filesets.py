@@ -11,7 +11,7 @@ from sites import panels_of, vcf_text, write_fileset, write_pgen
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.readers.plink_bed import read_filesets
+from gpualign.core.distance.readers.plink_bed import read_bed_filesets
 
 
 def calls_of_two(rng, sites, most=7):
@@ -37,7 +37,7 @@ def with_unknown_alleles(path, codes, unknown):
 
 def allele_distances(one, other):
     """Of each sample of a fileset and each of another one. Which allele is counted does not matter."""
-    codes, _ = panels_of(read_filesets([one, other], False))
+    codes, _ = panels_of(read_bed_filesets([one, other], False))
     first, second = (part.astype(int) for part in np.split(codes, [one.with_suffix(".fam").read_text().count("\n")]))
     both = (first[:, None] != MISSING) & (second[None] != MISSING)
     return np.where(both, abs(first[:, None] - second[None]), 0).sum(axis=2)
@@ -85,10 +85,10 @@ def test_two_alleles_at_most(tmp_path, one, other, fits):
         (tmp_path / f"{name}.bim").write_text(f"1 rs0 0 1 {alleles}\n")
     paths = [tmp_path / "one.bed", tmp_path / "other.bed"]
     if fits:
-        read_filesets(paths, False)
+        read_bed_filesets(paths, False)
     else:
         with pytest.raises(InputError, match=rf"site 1 is 1 1 {other}, in .* it is 1 1 {one}; sites and alleles must be the same"):
-            read_filesets(paths, False)
+            read_bed_filesets(paths, False)
 
 
 @pytest.mark.parametrize("blank", ["\n", " \n", "\r\n", "\n\n\t\n"])
@@ -97,10 +97,10 @@ def test_empty_lines_of_filesets(tmp_path, rng, blank):
     write_fileset(tmp_path / "x.bed", codes)
     for table in ("x.fam", "x.bim"):
         (tmp_path / table).write_text((tmp_path / table).read_text() + blank)
-    np.testing.assert_array_equal(panels_of(read_filesets([tmp_path / "x.bed"], False))[0], codes)
+    np.testing.assert_array_equal(panels_of(read_bed_filesets([tmp_path / "x.bed"], False))[0], codes)
     (tmp_path / "x.fam").write_text((tmp_path / "x.fam").read_text() + "f p 0 0 0 -9\n" * 4)
     with pytest.raises(InputError, match="9 samples and 12 sites take 39"):
-        read_filesets([tmp_path / "x.bed"], False)
+        read_bed_filesets([tmp_path / "x.bed"], False)
 
 
 @pytest.mark.parametrize("blank", ["\n", " \n", "\r\n"])
@@ -137,7 +137,7 @@ def test_people_that_are_not_those_of_the_calls(tmp_path, fam, message):
     write_fileset(tmp_path / "x.bed", np.array([[0, 1, 2], [1, 2, 0]], np.uint8))
     (tmp_path / "x.fam").write_text(fam)
     with pytest.raises(InputError, match=message):
-        panels_of(read_filesets([tmp_path / "x.bed"], False))
+        panels_of(read_bed_filesets([tmp_path / "x.bed"], False))
 
 
 @pytest.mark.parametrize("line", ["F A 0 0 1", "F\tA\t0\t0\t1\t", "F A 0 0 1 1.5 2 3"])

@@ -39,7 +39,7 @@ def job_of(content, options, notes=None):
 def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, min_compared=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
-    sink = MatrixSink(DistanceMatrices(job.dtype, compared=True), [MemoryArray, MemoryArray])
+    sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
     totals = job.run(sink, Discard())
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
@@ -125,7 +125,7 @@ def test_options_that_contradict_themselves(options, message):
 
 def test_kernels_of_payne_go_with_hamming():
     for missing in (MissingRule.PAIRWISE, MissingRule.COMPLETE):
-        assert DistOptions(kernel="shared", missing=missing).task().missing is missing
+        assert DistOptions(kernel="shared", missing=missing).task().missing_rule is missing
 
 
 def test_calls_that_do_not_go_with_options():

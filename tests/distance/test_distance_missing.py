@@ -11,8 +11,8 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.call_coverage import Coverage, min_site_count
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.call_coverage import CallCoverage, min_site_count
+from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.preparation import DistanceTask, prepare
@@ -66,16 +66,16 @@ def test_what_calls_tell_of_pairs(queries, others, inputs, least):
     upper_triangle = inputs != "two"
     a = np.array(queries)
     b = np.array({"one set": queries, "two": others, "added": queries + others}[inputs])
-    coverage = Coverage(a, b, upper_triangle, 20, least)
+    coverage = CallCoverage(a, b, upper_triangle, 20, least)
     apart = np.maximum(0, a[:, None] + b[None, :] - 20)
     close = np.minimum(a[:, None], b[None, :])
     if upper_triangle:
         np.fill_diagonal(apart, a)
-    assert coverage.suffices == bool((apart >= least).all())
-    assert coverage.decides == bool(((apart >= least) == (close >= least)).all())
-    if coverage.decides:
-        np.testing.assert_array_equal(coverage.lacking_mask(slice(0, len(a)), slice(0, len(b))), apart < least)
-        assert coverage.lacking_count == np.count_nonzero(np.triu(apart < least, 1) if upper_triangle else apart < least)
+    assert coverage.is_sufficient == bool((apart >= least).all())
+    assert coverage.is_decisive == bool(((apart >= least) == (close >= least)).all())
+    if coverage.is_decisive:
+        np.testing.assert_array_equal(coverage.too_few_calls_mask(slice(0, len(a)), slice(0, len(b))), apart < least)
+        assert coverage.too_few_calls_count == np.count_nonzero(np.triu(apart < least, 1) if upper_triangle else apart < least)
 
 
 def test_sites_of_a_fraction_are_exact():
@@ -93,11 +93,11 @@ def test_nothing_is_counted_where_calls_tell(rng, missing):
     codes[7] = MISSING
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
     prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
-    assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
+    assert {term.count_name for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
     assert prepared.dtype == np.float64
     codes[7, :40] = 0  # too few to be sure
     prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
-    assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences", "compared"}
+    assert {term.count_name for panel in prepared.panels for term in panel.recipe.terms} == {"differences", "compared"}
     clean = prepare(dense_source(np.delete(codes, 7, axis=0)), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     assert clean.dtype == np.int32
 
@@ -115,7 +115,7 @@ def test_alignments_count_sites_at_which_all_calls_agree(rng):
         found = {tuple(int(name[1:]) for name in row.split()[:2]) for row in rows if row.endswith("nan")}
         assert {pair for pair in found if pair[0] < pair[1]} == lacking
         assert ((5, 5) in found) == (least > 90)
-    expected = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(1), "hamming", least=100)[0]
+    expected = compute(dense_source(codes, CallKind.NUCLEOTIDE), CpuDistanceEngine(1), "hamming", least=100)[0]
     np.testing.assert_array_equal(np.isnan(expected)[:, 5], True)
 
 
@@ -136,11 +136,11 @@ def test_pairs_without_a_value_are_counted(rng, metric, inputs):
     others = wanted & np.isnan(expected) & ~few
     assert few.any()
     assert others.any() == (metric in ("jc69", "tn93", "king"))
-    source = dense_source(codes, Kind.NUCLEOTIDE if nucleotides else Kind.GENOTYPE, queries)
+    source = dense_source(codes, CallKind.NUCLEOTIDE if nucleotides else CallKind.GENOTYPE, queries)
     for engine, memory in ((CpuDistanceEngine(2), 1 << 28), (ProductsOnly(1), 1 << 16)):
         found, totals = near_pairs(source, engine, metric, None, memory=memory, least=10, added=inputs == "added")
-        assert (totals.lacking, totals.undefined) == (np.count_nonzero(few), np.count_nonzero(others))
-        assert sum(np.isnan(pair[2]) for pair in found.pairs) == totals.lacking + totals.undefined
+        assert (totals.too_few_sites_count, totals.undefined_count) == (np.count_nonzero(few), np.count_nonzero(others))
+        assert sum(np.isnan(pair[2]) for pair in found.pairs) == totals.too_few_sites_count + totals.undefined_count
 
 
 # ---- what is written

@@ -12,7 +12,7 @@ from distance_oracle import compute, dense_source, near_pairs, random_codes, rel
 from host_device import FailingDevice, WaitingDevice, compiler
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.calls import CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
@@ -26,7 +26,7 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS_PER_PIECE", 3)
 
 
 class Watched:
@@ -54,9 +54,15 @@ class Watched:
 
     def prepare(self, wanted, memory):
         counter = self._engine.prepare(wanted, memory)
-        pick = counter.pick and self._watch(counter.pick)
+        pick = counter.pair_selector and self._watch(counter.pair_selector)
         products_only = self._products_only
-        return replace(counter, count=self._watch(counter.count), pick=pick, rate=self._rate, products_only=products_only)
+        return replace(
+            counter,
+            count_function=self._watch(counter.count_function),
+            pair_selector=pick,
+            comparisons_per_second=self._rate,
+            products_only=products_only,
+        )
 
 
 @pytest.fixture
@@ -68,8 +74,8 @@ def told():
 @pytest.mark.parametrize("missing", [0, 0.1])
 @pytest.mark.parametrize("queries", [None, 31])
 def test_counts_are_those_of_one(rng, told, together, metric, missing, queries):
-    kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-    codes = random_codes(rng, 60, 700, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
+    kind = CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
+    codes = random_codes(rng, 60, 700, 3 if kind is CallKind.NUCLEOTIDE else 2, missing)
     engines = Watched(1, together(0)), Watched(2, together(1), products_only=True)
     expected = compute(dense_source(codes, kind, queries), CpuDistanceEngine(1), metric)
     found = compute(dense_source(codes, kind, queries), told.engine(*engines), metric)
@@ -81,7 +87,7 @@ def test_counts_are_those_of_one(rng, told, together, metric, missing, queries):
 
 def near(codes, engine, most, memory=1 << 28, metric="hamming", **kind):
     found, totals = near_pairs(dense_source(codes, **kind), engine, metric, most, memory=memory, least=90)
-    return found.pairs, (totals.lacking, totals.undefined), found.parts
+    return found.pairs, (totals.too_few_sites_count, totals.undefined_count), found.parts
 
 
 @pytest.mark.parametrize("queries", [None, 33])
@@ -139,7 +145,7 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told, met
             counter = super().prepare(wanted, memory)
 
             def pick(*arguments):
-                given = counter.pick(*arguments)
+                given = counter.pair_selector(*arguments)
                 for _ in range(2):
                     item = next(given)
                     for row in np.unique(item.queries):
@@ -150,17 +156,17 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told, met
                             queries=item.queries[of_row],
                             targets=item.targets[of_row],
                             counts=counts,
-                            lacking_count=item.lacking_count,
+                            too_few_sites_count=item.too_few_sites_count,
                         )
-                        item = replace(item, lacking_count=0, undefined_count=0)
-                    if item.lacking_count or item.undefined_count:  # of rows without pairs
+                        item = replace(item, too_few_sites_count=0, undefined_count=0)
+                    if item.too_few_sites_count or item.undefined_count:  # of rows without pairs
                         yield replace(
                             item, queries=item.queries[:0], targets=item.targets[:0], counts={n: v[:0] for n, v in item.counts.items()}
                         )
                 gone.set()
                 raise RunError("lost")
 
-            return replace(counter, pick=pick)
+            return replace(counter, pair_selector=pick)
 
     def waits(_):
         assert gone.wait(LIMIT)
@@ -198,11 +204,11 @@ def test_work_is_told_once(rng, told, together):
             counter = super().prepare(wanted, memory)
 
             def count(*arguments):
-                next(counter.count(*arguments))
+                next(counter.count_function(*arguments))
                 raise RunError("lost")
                 yield
 
-            return replace(counter, count=count)
+            return replace(counter, count_function=count)
 
     done = []
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)

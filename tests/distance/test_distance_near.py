@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.distance.bands import SampleBand
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.calls import CallKind
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.pair_selection import FAR, PairSelectionRule, choose
+from gpualign.core.distance.pair_selection import FAR_OFFSET, PairSelectionRule, select_pairs
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_missing_rules]
 
 
 def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 28):
@@ -27,7 +27,7 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
     assert found.pairs == listed(values, compared, queries, most, metric)
     few = np.isnan(values) if metric not in ("jc69", "tn93", "king") else compared < least
     others = np.isnan(values) & ~few if metric == "king" else np.zeros_like(few)  # what is saturated is far apart
-    for pairs, counted in ((few, totals.lacking), (others, totals.undefined)):
+    for pairs, counted in ((few, totals.too_few_sites_count), (others, totals.undefined_count)):
         assert counted == np.count_nonzero(pairs if queries is not None else np.triu(pairs, 1))
     return found
 
@@ -35,8 +35,8 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_every_metric_and_rule(rng, engine, metric, rule):
-    codes = related(rng, 40, 600, 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2, 0.02)
-    everything = -2.0 if METRICS[metric].similarity else 1e9 if METRICS[metric].is_integer else 5.0
+    codes = related(rng, 40, 600, 3 if kind_of(metric) is CallKind.NUCLEOTIDE else 2, 0.02)
+    everything = -2.0 if METRICS[metric].is_similarity else 1e9 if METRICS[metric].is_integer else 5.0
     for most in (None, 0, everything):
         for queries in (None, 11):
             check(codes, ENGINES[engine](2), metric, rule, most, queries)
@@ -48,7 +48,9 @@ def test_every_metric_and_rule(rng, engine, metric, rule):
     st.one_of(st.none(), st.integers(1, 3)),
     st.sampled_from([0, 1, 2, 9, 252]),
     st.sampled_from([0, 0.1, 0.6, 1]),
-    st.sampled_from([case for case in CASES if kind_of(case[0]) is Kind.GENOTYPE and case[0] != "grm"]),  # exact but for rounding of terms
+    st.sampled_from(
+        [case for case in CASES if kind_of(case[0]) is CallKind.GENOTYPE and case[0] != "grm"]
+    ),  # exact but for rounding of terms
     st.integers(1, 60),
     st.one_of(st.none(), st.integers(0, 60), st.fractions(0, 1).map(float)),
     st.sampled_from(sorted(ENGINES)),
@@ -65,8 +67,8 @@ def test_any_genotypes_equal_the_definition(samples, sites, queries, highest, mi
     found, totals = near_pairs(dense_source(codes, queries=queries), ENGINES[engine](1), metric, most, rule, least=least)
     assert found.pairs == listed(expected, common, queries, most, metric)
     without = np.isnan(expected) if queries is not None else np.triu(np.isnan(expected), 1)
-    assert totals.lacking == np.count_nonzero(without & (common < least))
-    assert totals.undefined == np.count_nonzero(without) - totals.lacking
+    assert totals.too_few_sites_count == np.count_nonzero(without & (common < least))
+    assert totals.undefined_count == np.count_nonzero(without) - totals.too_few_sites_count
 
 
 @given(
@@ -112,10 +114,10 @@ def test_a_rule_by_its_definition(rng):
     counts = {name: rng.integers(0, 30, (6, 9), dtype=np.int32) for name in ("compared", "matches")}
     counts["compared"][0, 2], counts["matches"][0, 2] = 8, 3  # one pair of each band is undefined whatever the others are
     offsets = rng.integers(0, 9, 20)
-    offsets[[5, 14]] = FAR
+    offsets[[5, 14]] = FAR_OFFSET
     rule = PairSelectionRule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
     for band in (SampleBand(4, 10, 11, 20, False), SampleBand(4, 10, 4, 13, True)):
-        found = list(choose(rule, band, counts))
+        found = list(select_pairs(rule, band, counts))
         pairs, lacking, undefined = [], 0, 0
         for i in range(band.start, band.stop):
             for j in range(max(band.first_target, i + 1 if band.upper_triangle else 0), band.target_stop):
@@ -126,5 +128,5 @@ def test_a_rule_by_its_definition(rng):
                     pairs.append((i, j, compared, matches))
         listed = [(q, t, c, m) for p in found for q, t, c, m in zip(p.queries, p.targets, *p.counts.values(), strict=True)]
         assert listed == pairs
-        assert sum(part.lacking_count for part in found) == lacking
+        assert sum(part.too_few_sites_count for part in found) == lacking
         assert sum(part.undefined_count for part in found) == undefined > 0

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text, write_fileset
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, Kind, alleles_of, letter_table
-from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.calls import MISSING, CallKind, aligned_row_codes, alleles_of
+from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import RowStore
-from gpualign.core.distance.readers.plink_bed import read_filesets
+from gpualign.core.distance.readers.plink_bed import read_bed_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.readers.vcf import read_variants
 from gpualign.core.distance.tables.options import CallOptions, TableType
@@ -44,7 +44,7 @@ def test_letters_of_an_alignment(scratch):
     source = alignment([">a first\nACGT\nuNry\n>b\r\nacgt\r\nT-.*\r\n\r\n>c\nAC\nGTT\nCGA\n"], scratch)
     codes, omitted = panels_of(source)
     assert source.samples.queries.ids == ["a", "b", "c"]
-    assert source.kind is Kind.NUCLEOTIDE
+    assert source.kind is CallKind.NUCLEOTIDE
     assert source.sites == 8
     assert omitted.sites_by_code == {0: 1, 1: 1, 2: 1, 3: 2}  # A, C, G, T, and T with U
     np.testing.assert_array_equal(codes, [[M, M, M], [M, M, M], [1, 2, 0]])
@@ -92,17 +92,17 @@ def test_alignments_of_any_likeness(rows, sites, differing, missing, line, piece
         everything, omitted = panels_of(source, panel_bytes=1)
         agree = np.array([len(set(codes[:, k])) == 1 and codes[0, k] != MISSING for k in range(sites)])
         np.testing.assert_array_equal(everything, codes[:, ~agree])
-        assert omitted.sites == agree.sum()
+        assert omitted.site_count == agree.sum()
         assert omitted.sites_by_code == {c: int((codes[0, agree] == c).sum()) for c in set(codes[0, agree].tolist())}
         varies = np.array([len(set(codes[:, k].tolist()) - {MISSING}) > 1 for k in range(sites)])
-        np.testing.assert_array_equal(panels_of(source, Need.DIFFERENCES)[0], codes[:, varies])
-        compared = panels_of(source, Need.COMPARED)[0]
+        np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varies])
+        compared = panels_of(source, NeededSites.COMPARED)[0]
         rest = ~varies & (codes == MISSING).any(axis=0)
         expected = np.concatenate([codes[:, varies], np.where(codes[:, rest] == MISSING, MISSING, 0)], axis=1)
         np.testing.assert_array_equal(compared, expected)
-        complete, left = panels_of(source, Need.COMPARED, complete=True)
+        complete, left = panels_of(source, NeededSites.COMPARED, complete=True)
         np.testing.assert_array_equal(complete, codes[:, varies & ~(codes == MISSING).any(axis=0)])
-        assert complete.shape[1] + left.sites == (~(codes == MISSING).any(axis=0)).sum()
+        assert complete.shape[1] + left.site_count == (~(codes == MISSING).any(axis=0)).sum()
 
 
 def test_alignments_give_the_distances_of_their_calls(rng, scratch):
@@ -120,7 +120,7 @@ def test_alignments_give_the_distances_of_their_calls(rng, scratch):
             if (metric, rule) == ("tn93", "as-difference"):
                 continue
             found = compute(source, CpuDistanceEngine(2), metric, rule)
-            expected = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(2), metric, rule)
+            expected = compute(dense_source(codes, CallKind.NUCLEOTIDE), CpuDistanceEngine(2), metric, rule)
             for a, b in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
 
@@ -174,7 +174,7 @@ def test_tables_of_genotypes(scratch, end, separator):
     text = end.join(separator.join(row) for row in rows)
     for ending in ("", end, end + end):
         source = table([text + ending], scratch)
-        assert source.kind is Kind.GENOTYPE
+        assert source.kind is CallKind.GENOTYPE
         codes, _ = panels_of(source)
         np.testing.assert_array_equal(codes, [[0, 1, 2, M], [M, M, M, M], [M, M, 2, 0]])
     turned = end.join(separator.join(row) for row in zip(*rows, strict=True))
@@ -245,7 +245,7 @@ def test_what_hides_separators_is_in_no_cell(scratch):
 
 def test_alleles_of_isolates_in_quotes(scratch):
     source = table(['FILE,L1,L2\n"iso,7",3,4\n"iso2,7",3,5\n'], scratch)
-    assert source.kind is Kind.ALLELE
+    assert source.kind is CallKind.ALLELE
     assert (source.samples.queries.ids, source.sites) == (["iso,7", "iso2,7"], 2)
 
 
@@ -436,7 +436,7 @@ def test_filesets_as_bed_reader_reads_them(tmp_path, rng, samples, sites):
     bed_reader = pytest.importorskip("bed_reader")
     codes = rng.choice(np.array([0, 1, 2, M], np.uint8), (samples, sites))
     write_fileset(tmp_path / "x.bed", codes)
-    found, _ = panels_of(read_filesets([tmp_path / "x.bed"], False))
+    found, _ = panels_of(read_bed_filesets([tmp_path / "x.bed"], False))
     np.testing.assert_array_equal(found, codes)
     theirs = bed_reader.open_bed(tmp_path / "x.bed").read(dtype="int8")
     np.testing.assert_array_equal(np.where(theirs == -127, M, theirs.astype(int)), codes)
@@ -446,8 +446,8 @@ def test_two_filesets_with_alleles_the_other_way_round(tmp_path, rng):
     codes = rng.choice(np.array([0, 1, 2, M], np.uint8), (9, 60))
     write_fileset(tmp_path / "x.bed", codes)
     write_fileset(tmp_path / "y.bed", codes, swap=(3, 4, 40))
-    found, _ = compute(read_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False), CpuDistanceEngine(1), "hamming")
-    expected, _ = compute(read_filesets([tmp_path / "x.bed"], False), CpuDistanceEngine(1), "hamming")
+    found, _ = compute(read_bed_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False), CpuDistanceEngine(1), "hamming")
+    expected, _ = compute(read_bed_filesets([tmp_path / "x.bed"], False), CpuDistanceEngine(1), "hamming")
     np.testing.assert_array_equal(found, expected)
 
 
@@ -455,21 +455,21 @@ def test_bad_filesets(tmp_path, rng):
     write_fileset(tmp_path / "x.bed", np.zeros((5, 6), np.uint8))
     write_fileset(tmp_path / "y.bed", np.zeros((5, 7), np.uint8))
     with pytest.raises(InputError, match=r"7 sites, .* has 6"):
-        read_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False)
+        read_bed_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False)
     with (tmp_path / "x.bed").open("ab") as file:
         file.write(b"\0")
     with pytest.raises(InputError, match="16 bytes; 5 samples and 6 sites take 15"):
-        read_filesets([tmp_path / "x.bed"], False)
+        read_bed_filesets([tmp_path / "x.bed"], False)
     (tmp_path / "y.bed").write_bytes(b"\x6c\x1b\x00" + bytes(14))
     with pytest.raises(InputError, match="not in site-major order"):
-        read_filesets([tmp_path / "y.bed"], False)
+        read_bed_filesets([tmp_path / "y.bed"], False)
     (tmp_path / "y.fam").unlink()
     with pytest.raises(InputError, match=r"y\.fam: no such file; it belongs to .*y\.bed"):
-        read_filesets([tmp_path / "y.bed"], False)
+        read_bed_filesets([tmp_path / "y.bed"], False)
 
 
 def test_the_table_of_letters_knows_every_byte():
     for every in (False, True):
-        known = letter_table(every)
+        known = aligned_row_codes(every)
         assert known.shape == (256,)
         assert all(known[a] == known[a + 32] for a in range(ord("A"), ord("Z") + 1))

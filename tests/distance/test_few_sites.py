@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import alignment
 
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.preparation import DistanceTask, prepare
@@ -61,7 +61,7 @@ def expect(codes, metric, most, queries=None, added=False):
 def test_pairs_by_the_definition(samples, sites, inputs, metric, engine, most, compared, memory, seed):
     rng = np.random.default_rng(seed)
     kind = kind_of(metric)
-    codes = with_gaps(rng, related(rng, samples + 3, sites, 3 if kind is Kind.NUCLEOTIDE else 2, 0.02))
+    codes = with_gaps(rng, related(rng, samples + 3, sites, 3 if kind is CallKind.NUCLEOTIDE else 2, 0.02))
     queries, added = None if inputs == "one set" else 3, inputs == "added"
     most = most if METRICS[metric].is_integer else most / 20
     expected, left_out = expect(codes, metric, most, queries, added)
@@ -73,7 +73,7 @@ def test_pairs_by_the_definition(samples, sites, inputs, metric, engine, most, c
     assert [pair[:3] for pair in found.pairs] == close
     if compared:
         assert [pair[3] for pair in found.pairs] == [pair[3] for pair in expected]
-    assert (totals.near, totals.left_out.tolist()) == (len(expected), left_out.tolist())
+    assert (totals.near_count, totals.left_out_per_sample.tolist()) == (len(expected), left_out.tolist())
 
 
 @given(st.integers(8, 60), st.integers(1, 90), st.booleans(), st.integers(0, 2**32 - 1))
@@ -88,7 +88,7 @@ def test_alignments_whose_calls_agree(samples, sites, products, seed):
     with alignment(codes) as source:
         found, totals = near_pairs(source, engine, "hamming", 3, compared=False, min_shared_fraction=HALF)
     assert [pair[:3] for pair in found.pairs] == [pair[:3] for pair in expected]
-    assert totals.left_out.tolist() == left_out.tolist()
+    assert totals.left_out_per_sample.tolist() == left_out.tolist()
 
 
 def test_alleles_of_loci(rng):
@@ -99,7 +99,7 @@ def test_alleles_of_loci(rng):
     assert left_out.any()
     found, totals = near_pairs(allele_source(numbers), CpuDistanceEngine(2), "hamming", 10, compared=False, min_shared_fraction=HALF)
     assert [pair[:3] for pair in found.pairs] == [pair[:3] for pair in expected]
-    assert totals.left_out.tolist() == left_out.tolist()
+    assert totals.left_out_per_sample.tolist() == left_out.tolist()
 
 
 def prepared(source, metric="hamming"):
@@ -116,9 +116,9 @@ def test_nothing_is_counted_where_samples_have_three_quarters_of_their_calls(sam
         row[rng.permutation(sites)[: rng.integers(0, sites // 4 + 1)]] = MISSING
     with alignment(codes) if as_alignment else ExitStack() as source:
         ready = prepared(source if as_alignment else dense_source(codes))
-    assert ready.few is None
-    assert not ready.counter.request.compared
-    assert not any(term.count == "compared" for panel in ready.panels for term in panel.recipe.terms)
+    assert ready.too_few_sites_test is None
+    assert not ready.counter.request.counts_compared_sites
+    assert not any(term.count_name == "compared" for panel in ready.panels for term in panel.recipe.terms)
 
 
 def test_only_pairs_of_few_samples_are_counted(rng):
@@ -127,9 +127,9 @@ def test_only_pairs_of_few_samples_are_counted(rng):
     for row, share in ((3, 0.4), (17, 0.4), (20, 0.525)):
         codes[row, rng.permutation(200)[: int(200 * share)]] = MISSING
     ready, called = prepared(dense_source(codes)), codes != MISSING
-    assert ready.few.counted_samples.tolist() == [3, 17]
-    assert not ready.counter.request.compared
-    np.testing.assert_array_equal(ready.few.shared_sites, [(called & called[row]).sum(axis=1) for row in (3, 17)])
+    assert ready.too_few_sites_test.counted_samples.tolist() == [3, 17]
+    assert not ready.counter.request.counts_compared_sites
+    np.testing.assert_array_equal(ready.too_few_sites_test.shared_sites, [(called & called[row]).sum(axis=1) for row in (3, 17)])
 
 
 # ---- what is written and said

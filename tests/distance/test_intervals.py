@@ -11,7 +11,7 @@ from sites import stream
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.intervals import parse_regions, read_bed
-from gpualign.core.distance.positions import Columns, Variants
+from gpualign.core.distance.positions import AlignmentColumns, VariantPositions
 
 
 def bed(text):
@@ -25,32 +25,32 @@ def bed(text):
 def test_intervals_cover_what_lies_in_one_of_them(intervals, sites):
     """BED counts from 0 and ends before its end, positions count from 1."""
     found = bed("".join(f"{name}\t{start}\t{start + size}\n" for name, start, size in intervals))
-    variants = Variants.of("x.vcf", sites)
+    variants = VariantPositions.of("x.vcf", sites)
     inside = [any(name == chrom and start < pos <= start + size for name, start, size in intervals) for chrom, pos in sites]
     known = {chrom for chrom, _ in sites}
     named = list(dict.fromkeys(name for name, _, _ in intervals))
     assert variants.absent_chromosomes(found) == [name for name in named if name not in known]
     if named and not known & set(named):
         with pytest.raises(InputError, match=r"m\.bed: line 1: no site of x\.vcf is on "):
-            variants.covered(found)
+            variants.covered_mask(found)
     else:
-        assert variants.covered(found).tolist() == inside
+        assert variants.covered_mask(found).tolist() == inside
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10)), min_size=1, max_size=5))
 def test_regions_of_columns(regions):
     """The same names stand for the same stretches, in whatever form."""
-    columns = Columns("x.aln", 50)
+    columns = AlignmentColumns("x.aln", 50)
     expected = [any(first <= column <= first + more for first, more in regions) for column in range(1, 51)]
-    assert columns.covered(parse_regions(",".join(f"r:{first}-{first + more}" for first, more in regions))).tolist() == expected
-    assert columns.covered(bed("".join(f"r {first - 1} {first + more}\n" for first, more in regions))).tolist() == expected
+    assert columns.covered_mask(parse_regions(",".join(f"r:{first}-{first + more}" for first, more in regions))).tolist() == expected
+    assert columns.covered_mask(bed("".join(f"r {first - 1} {first + more}\n" for first, more in regions))).tolist() == expected
 
 
 def test_forms_of_regions():
-    columns = Columns("x.aln", 9)
+    columns = AlignmentColumns("x.aln", 9)
 
     def found(text):
-        return "".join(str(k) for k in np.flatnonzero(columns.covered(parse_regions(text))) + 1)
+        return "".join(str(k) for k in np.flatnonzero(columns.covered_mask(parse_regions(text))) + 1)
 
     with pytest.raises(InputError, match=r"'chr': there is no file of this name, and as a region it would be all of x\.aln"):
         found("chr")
@@ -62,7 +62,7 @@ def test_forms_of_regions():
 
 
 def test_what_bed_files_hold():
-    columns = Columns("x.aln", 9)
+    columns = AlignmentColumns("x.aln", 9)
     lines = [
         "\ufefftrack name=x description='a b'",
         "browser position x:1-5",
@@ -75,9 +75,9 @@ def test_what_bed_files_hold():
     for end in ("\n", "\r\n"):
         text = end.join(lines).encode()
         for content in (text, text + end.encode(), gzip.compress(text)):
-            assert (np.flatnonzero(columns.covered(bed(content))) + 1).tolist() == [2, 3, 9]
-    assert not columns.covered(bed("# nothing\n")).any()
-    assert columns.covered(bed("a name with blanks\t0\t9\n")).all()
+            assert (np.flatnonzero(columns.covered_mask(bed(content))) + 1).tolist() == [2, 3, 9]
+    assert not columns.covered_mask(bed("# nothing\n")).any()
+    assert columns.covered_mask(bed("a name with blanks\t0\t9\n")).all()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_any_text_is_bed_or_refused(text):
     except InputError as error:
         message = str(error)
     else:
-        assert sum(len(some.starts) for some in found.by_chromosome.values()) == len(lines)
+        assert sum(len(some.starts) for some in found.chromosome_intervals.values()) == len(lines)
         return
     number, column = re.match(
         r"m\.bed: line ([0-9]+)(?:, columns? ([23]): (?:expected a position|.* is after)|: expected at least 3 columns)", message
@@ -151,15 +151,15 @@ def test_regions_that_are_refused(text, message):
 )
 def test_intervals_that_are_of_no_alignment(intervals, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        Columns("x.aln", 10).covered(intervals)
-    assert Columns("x.aln", 11).covered(parse_regions("x:11-")).any()
+        AlignmentColumns("x.aln", 10).covered_mask(intervals)
+    assert AlignmentColumns("x.aln", 11).covered_mask(parse_regions("x:11-")).any()
 
 
 def test_chromosomes_that_are_not_there():
-    variants = Variants.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)])
+    variants = VariantPositions.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)])
     with pytest.raises(InputError, match=r"regions: '1:5': no site of x.vcf is on '1'; its chromosomes are 'chr1', .*'chr5' and 3 more"):
-        variants.covered(parse_regions("chr1,1:5"))  # who writes a name wants it
-    assert variants.covered(bed("chr1\t0\t9\nchrM\t0\t9\n")).sum() == 1  # a file may be for more than this input
-    assert not variants.covered(bed("")).any()
+        variants.covered_mask(parse_regions("chr1,1:5"))  # who writes a name wants it
+    assert variants.covered_mask(bed("chr1\t0\t9\nchrM\t0\t9\n")).sum() == 1  # a file may be for more than this input
+    assert not variants.covered_mask(bed("")).any()
     with pytest.raises(InputError, match=r"m.bed: line 1: no site of x.vcf is on '1'"):
-        variants.covered(bed("1\t0\t9\n2\t0\t9\n"))
+        variants.covered_mask(bed("1\t0\t9\n2\t0\t9\n"))

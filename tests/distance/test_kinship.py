@@ -125,7 +125,7 @@ def test_relatives_are_those_of_the_whole_matrix(rng, missing):
         for least in (-99.0, -1.0, -0.3, 0.0, 0.0884, 0.5):
             found, totals = near_pairs(dense_source(codes), CpuDistanceEngine(2), "king", least, least=enough)
             assert found.pairs == [(i, j, expected[i, j], common[i, j]) for i, j in np.argwhere(np.triu(expected >= least, 1)).tolist()]
-            assert totals.near == len(found.pairs)
+            assert totals.near_count == len(found.pairs)
             assert found.pairs or least == 0.5  # by chance none may be as near as a sample to itself
 
 

@@ -3,18 +3,18 @@
 import pytest
 from fuzz.tables import LOCI, TITLES
 
-from gpualign.core.distance.tables.titles import annotation_width, is_metadata, serial_stems
+from gpualign.core.distance.tables.titles import annotation_column_count, is_metadata_title, serial_stems
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_metadata(title):
     for spelled in (title, title.upper(), title.replace(" ", "_"), title.replace(" ", ".")):
-        assert is_metadata(spelled), spelled
+        assert is_metadata_title(spelled), spelled
 
 
 @pytest.mark.parametrize("title", [*LOCI, "", "rs123", "chr1:1000", "1_55_A_G", "SPA_1", "cat", "sta", "stA", "host1", "locus7"])
 def test_loci_and_sites(title):
-    assert not is_metadata(title)
+    assert not is_metadata_title(title)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_loci_and_sites(title):
 )
 def test_numbers_of_sites(titles, sites):
     words = titles.split()
-    assert serial_stems(filter(is_metadata, words), words) == sites
+    assert serial_stems(filter(is_metadata_title, words), words) == sites
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_numbers_of_sites(titles, sites):
     ],
 )
 def test_annotation_before_samples(header, width):
-    assert annotation_width(header.split()) == width
+    assert annotation_column_count(header.split()) == width

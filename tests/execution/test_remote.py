@@ -26,7 +26,7 @@ from gpualign.core.distance import remote as distance_remote
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure
-from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
+from gpualign.core.distance.remote import RemoteCountRequest, RemoteDistanceEngine
 from gpualign.core.execution.remote import worker as node_module
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
@@ -318,16 +318,16 @@ def test_distances_are_those_of_one_process(rng, metric, missing):
 
 
 def distance_kind(metric):
-    from gpualign.core.distance.calls import Kind
+    from gpualign.core.distance.calls import CallKind
 
-    return Kind.NUCLEOTIDE if metric == "tn93" else Kind.GENOTYPE
+    return CallKind.NUCLEOTIDE if metric == "tn93" else CallKind.GENOTYPE
 
 
 @pytest.mark.parametrize("answer_bytes", [None, 400])
 def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
     if answer_bytes:
-        monkeypatch.setattr(distance_remote, "_PIECE_BYTES", answer_bytes)
-    monkeypatch.setattr(distance_remote, "_PIECES_PER_WORKER", 2)
+        monkeypatch.setattr(distance_remote, "_MAX_PIECE_BYTES", answer_bytes)
+    monkeypatch.setattr(distance_remote, "_MIN_PIECES_PER_WORKER", 2)
     codes = random_codes(rng, 60, 200)
     codes[:9] = np.where(codes[:9] == 1, 0, codes[:9])  # without kinships
     codes[30, 20:] = MISSING
@@ -337,8 +337,8 @@ def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
             found, totals = near_pairs(dense_source(codes), RemoteDistanceEngine(fleet, SETTINGS, 1), metric, most, least=least)
             assert found.pairs == expected.pairs
             assert len(found.pairs) > 100
-            assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
-            assert (totals.lacking > 0, totals.undefined > 0) == ((False, False) if metric == "hamming" else (True, True))
+            assert (totals.too_few_sites_count, totals.undefined_count) == (counted.too_few_sites_count, counted.undefined_count)
+            assert (totals.too_few_sites_count > 0, totals.undefined_count > 0) == ((False, False) if metric == "hamming" else (True, True))
 
 
 @pytest.fixture
@@ -370,15 +370,15 @@ def test_workers_with_gpus(rng, sets, gpus):
 @pytest.mark.slow
 def test_a_gpu_among_cpus_does_without(rng, gpus):
     """Bit planes are made for the first worker's engine; binary tensor cores want others."""
-    wanted = CountRequest(Measure.DIFFERENCES, compared=True)
+    wanted = CountRequest(Measure.DIFFERENCES, counts_compared_sites=True)
     counter = CpuDistanceEngine(1).prepare(wanted, MEMORY)
     with closing(Threads(1)) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
     for device in ("auto", "cpu"):
-        server = nodes._open([CounterOrder(Resources(device, 1), wanted, False, counter.names), panel])
+        server = nodes._open([RemoteCountRequest(Resources(device, 1), wanted, False, counter.names), panel])
         assert server(None).hardware.startswith("cpu")
     with pytest.raises(RunError, match="other bit planes than the first worker; give device='cpu' or cuda"):
-        nodes._open([CounterOrder(Resources("cuda", 1), wanted, False, counter.names), panel])
+        nodes._open([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.names), panel])
 
 
 def processes(number):

@@ -68,7 +68,7 @@ def _table(rng, folder):
             raise NoOpinion  # the command would have unpacked it
         with tempfile.TemporaryFile() as scratch:
             found = read_tables([(BytesIO(data), "x")], CallOptions(), 1 << 20, lambda: scratch, lambda _: None)
-            return found.samples.queries.ids, found.blocks[0](0, found.sites, None).tolist()
+            return found.samples.queries.ids, found.call_readers[0](0, found.sites, None).tolist()
 
     def expected():
         ids, codes = reference.table(data)

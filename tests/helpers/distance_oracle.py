@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
+from gpualign.core.distance.calls import MISSING, CallKind, alleles_of, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
@@ -25,7 +25,7 @@ def allele_source(numbers, queries=None):
     """Of numbers of alleles, uint32[samples][loci]: the first `queries` rows against the others, or all of one set."""
     ids = [str(k) for k in range(len(numbers))]
     samples = make_samples(ids) if queries is None else make_samples(ids[:queries], ids[queries:])
-    return DenseSource(samples, Kind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
+    return DenseSource(samples, CallKind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
 
 
 class ProductsOnly(CpuDistanceEngine):
@@ -180,7 +180,7 @@ class CollectPairs(PairsSink):
         self.pairs, self.parts = [], 0
 
     def write_pairs(self, pairs):
-        compared = [None] * len(pairs.values) if pairs.compared is None else pairs.compared.tolist()
+        compared = [None] * len(pairs.values) if pairs.compared_sites is None else pairs.compared_sites.tolist()
         self.pairs += zip(pairs.queries.tolist(), pairs.targets.tolist(), pairs.values.tolist(), compared, strict=True)
         self.parts += 1
 
@@ -190,7 +190,7 @@ def near_pairs(
 ):
     """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
     added: the queries also with each other; min_shared_fraction: as of `DistanceTask`."""
-    thresholds = (None, most) if METRICS[metric].similarity else (most, None)
+    thresholds = (None, most) if METRICS[metric].is_similarity else (most, None)
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], min_shared_fraction)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
@@ -209,7 +209,7 @@ class CountAdvance:
         self.work += work
 
 
-def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
+def dense_source(codes, kind=CallKind.GENOTYPE, queries=None):
     """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
     names = [f"s{k}" for k in range(len(codes))]
     samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
@@ -220,18 +220,18 @@ class OnHost(CpuDistanceEngine):
     """An engine that counts matrices alone: the host chooses."""
 
     def prepare(self, request, memory):
-        return replace(super().prepare(request, memory), pick=None)
+        return replace(super().prepare(request, memory), pair_selector=None)
 
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}
 
 
 def kind_of(metric):
-    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+    return CallKind.NUCLEOTIDE if metric in ("jc69", "tn93") else CallKind.GENOTYPE
 
 
 def listed(values, compared, queries, most, metric="hamming"):
     """Near pairs of a whole matrix; queries: of a rectangle, None: of one set."""
-    near = values >= most if METRICS[metric].similarity else values <= most
+    near = values >= most if METRICS[metric].is_similarity else values <= most
     keep = near if queries is not None else np.triu(near, 1)
     return [(i, j, values[i, j], compared[i, j]) for i, j in np.argwhere(keep).tolist()]

@@ -8,17 +8,17 @@ import numpy as np
 
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
-from gpualign.core.distance.readers.base import Omitted, Selection
+from gpualign.core.distance.readers.base import OmittedSites, SiteSelection
 
 
-def panels_of(source, need=Need.CALLS, complete=False, panel_bytes=1 << 20):
+def panels_of(source, need=NeededSites.CALLS, complete=False, panel_bytes=1 << 20):
     """(codes of all panels side by side, what was omitted)"""
-    omitted = Omitted()
+    omitted = OmittedSites()
     with closing(ThreadPool(2)) as workers:
-        parts = [codes.copy() for codes in source.panels(Selection(need, complete), panel_bytes, omitted, workers)]
-    return np.concatenate(parts, axis=1) if parts else np.empty((source.samples.total, 0), np.uint8), omitted
+        parts = [codes.copy() for codes in source.panels(SiteSelection(need, complete), panel_bytes, omitted, workers)]
+    return np.concatenate(parts, axis=1) if parts else np.empty((source.samples.row_count, 0), np.uint8), omitted
 
 
 def stream(text):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output import pairs
 from gpualign.core.distance.output.base import NearDistances
-from gpualign.core.distance.output.pairs import NearPairsSink, PairText, write_molten
+from gpualign.core.distance.output.pairs import NearPairsSink, PairTextFormat, write_molten
 from gpualign.core.output import matrix_files
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
@@ -57,7 +57,7 @@ def written(format, names, targets, values, threads):
     elif format == "mega":
         write_mega(stream, queries, values, "t", DECIMALS, threads)
     else:
-        write_molten(stream, queries, SampleNames(targets), values, None, PairText("\t", DECIMALS), threads)
+        write_molten(stream, queries, SampleNames(targets), values, None, PairTextFormat("\t", DECIMALS), threads)
     return stream.getvalue().decode()
 
 
@@ -105,7 +105,7 @@ def test_lists_of_pairs(rng, compared, threads):
     """Ids with a comma are quoted; numbers of samples and values come from any array."""
     names, count = [f"s,{k}" if k % 7 == 0 else "é" * k for k in range(30)], 100_000
     queries, targets, values, sites = rng.integers(0, 30, (count, 4)).T
-    sink = NearPairsSink(stream := io.BytesIO(), PairText(",", 0, headed=True), compared, threads)
+    sink = NearPairsSink(stream := io.BytesIO(), PairTextFormat(",", 0, has_header=True), compared, threads)
     sink.begin(make_samples(names))
     sink.write(NearDistances(queries, targets.astype(np.int32), values, sites if compared else None))
     quoted = [f'"{name}"' if "," in name else name for name in names]

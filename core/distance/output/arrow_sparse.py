@@ -34,7 +34,9 @@ class ArrowPairsSink(PairsSink):
         self._table.begin()
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        self._table.write([pairs.queries, pairs.targets, pairs.values, *([pairs.compared] if pairs.compared is not None else [])])
+        self._table.write(
+            [pairs.queries, pairs.targets, pairs.values, *([pairs.compared_sites] if pairs.compared_sites is not None else [])]
+        )
 
     def finish(self) -> None:
         self._table.finish()

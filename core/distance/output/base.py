@@ -21,19 +21,19 @@ class BandDistances:
 
     band: queries and targets of the pairs
     values: distances
-    compared: compared sites, int32; None: not requested
-    lacking: pairs with too few compared sites for a distance
-    undefined: additional pairs for which the metric's formula has no value
+    compared_sites: compared sites, int32; None: not requested
+    too_few_sites_count: pairs with too few compared sites for a distance
+    undefined_count: additional pairs for which the metric's formula has no value
     """
 
     band: Rect
     values: Values = field(repr=False)
-    compared: CountArray | None = field(repr=False)
-    lacking: int = 0
-    undefined: int = 0
+    compared_sites: CountArray | None = field(repr=False)
+    too_few_sites_count: int = 0
+    undefined_count: int = 0
 
     @property
-    def rows(self) -> int:
+    def complete_rows(self) -> int:
         """Query index: after this band, all pairs of the queries before this index have been delivered."""
         return self.band.stop
 
@@ -43,25 +43,25 @@ class NearDistances:
     """Distances for near pairs, in (query, target) order. Arrays are [pairs].
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
-    values, compared, lacking, undefined: as in `BandDistances`; pairs without a distance are none of these
-    rows: after these pairs, all pairs of the queries before this index have been delivered; 0: unknown
+    values, compared_sites, too_few_sites_count, undefined_count: as in `BandDistances`; pairs without a distance are none of these
+    complete_rows: after these pairs, all pairs of the queries before this index have been delivered; 0: unknown
     """
 
     queries: CountArray = field(repr=False)
     targets: CountArray = field(repr=False)
     values: Values = field(repr=False)
-    compared: CountArray | None = field(repr=False)
-    rows: int = 0
-    lacking: int = 0
-    undefined: int = 0
+    compared_sites: CountArray | None = field(repr=False)
+    complete_rows: int = 0
+    too_few_sites_count: int = 0
+    undefined_count: int = 0
 
     def select(self, which: slice) -> NearDistances:
         """Return a slice of the pairs."""
-        compared = self.compared[which] if self.compared is not None else None
+        compared = self.compared_sites[which] if self.compared_sites is not None else None
         return NearDistances(self.queries[which], self.targets[which], self.values[which], compared)
 
 
 DistanceSink: TypeAlias = Sink[Samples, BandDistances]
 NearSink: TypeAlias = Sink[Samples, NearDistances]
-AnySink: TypeAlias = Sink[Samples, Any]
+AnyDistanceSink: TypeAlias = Sink[Samples, Any]
 """Sink for a task: a `NearSink` if the task has a threshold, otherwise a `DistanceSink`."""

@@ -21,21 +21,21 @@ class DistanceMatrices:
     """Implements `gpualign.core.output.matrix.MatrixContents`.
 
     dtype: type of the distances
-    compared: whether there is a second matrix, of compared sites
+    has_compared_sites: whether there is a second matrix, of compared sites
     """
 
     dtype: NumberType
-    compared: bool = False
+    has_compared_sites: bool = False
 
     @property
     def dtypes(self) -> Sequence[NumberType]:
-        return (self.dtype, np.dtype(np.int32)) if self.compared else (self.dtype,)
+        return (self.dtype, np.dtype(np.int32)) if self.has_compared_sites else (self.dtype,)
 
     def shape(self, samples: Samples) -> tuple[int, int, Pairing]:
-        return len(samples.queries), len(samples.targets), Pairing.ABOVE_OR_EQUAL if samples.one_set else Pairing.ALL
+        return len(samples.queries), len(samples.targets), Pairing.ABOVE_OR_EQUAL if samples.is_one_set else Pairing.ALL
 
     def of_band(self, distances: BandDistances) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
-        if not self.compared:
+        if not self.has_compared_sites:
             return distances.band, (distances.values,)
-        assert distances.compared is not None
-        return distances.band, (distances.values, distances.compared)
+        assert distances.compared_sites is not None
+        return distances.band, (distances.values, distances.compared_sites)

@@ -9,26 +9,27 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import Samples, make_samples
 from gpualign.core.sequences.ids import SampleNames
 
-_REPLACED = {
+_REPLACED_CHARACTERS = {
     "phylip": re.compile(r"\s"),  # programs that read it end names at the first blank
     "mega": re.compile(r"[\s;\[\]#\"!]"),
 }
 
 
-def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
+def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
     """Return (samples with ids that can be written in a format, changed ids as (id, id as written)).
 
     Raises `InputError` if two ids in one input would become equal.
     """
-    queries, changed = _written(format, samples.queries)
-    if samples.one_set:
+    queries, changed = _writable_ids(format, samples.queries)
+    if samples.is_one_set:
         return (make_samples(queries) if changed else samples), changed
-    targets, also = _written(format, samples.targets)
+    targets, also = _writable_ids(format, samples.targets)
     return replace(samples, queries=SampleNames(queries), targets=SampleNames(targets)), changed + also
 
 
-def _written(format: str, names: SampleNames) -> tuple[list[str], list[tuple[str, str]]]:
-    characters = _REPLACED.get(format)
+def _writable_ids(format: str, names: SampleNames) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return (ids that can be written in the format, changed ids as (id, id as written))."""
+    characters = _REPLACED_CHARACTERS.get(format)
     if characters is None:
         return names.ids, []
     first: dict[str, str] = {}

@@ -17,46 +17,49 @@ _BLOCK_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class PairText:
+class PairTextFormat:
     """Text format for pairs.
 
     separator: column separator
     decimals: decimals for distances, 0 for counts
-    headed: whether a line with the column names comes first
-    value: name of the value column
+    has_header: whether a line with the column names comes first
+    value_name: name of the value column
     """
 
     separator: str
     decimals: int
-    headed: bool = False
-    value: str = "distance"
+    has_header: bool = False
+    value_name: str = "distance"
 
-    def cells(self, ids: StringColumn) -> StringColumn:
+    def format_ids(self, ids: StringColumn) -> StringColumn:
         """Return ids as they are written."""
         return ids.csv_quoted if self.separator == "," else ids
 
-    def header(self, compared: bool) -> bytes:
+    def header(self, has_compared_sites: bool) -> bytes:
         """Return the header line, or b"" if there is none."""
-        names = ["query", "target", self.value, *(["compared"] if compared else [])]
-        return (self.separator.join(names) + "\n").encode() if self.headed else b""
+        names = ["query", "target", self.value_name, *(["compared"] if has_compared_sites else [])]
+        return (self.separator.join(names) + "\n").encode() if self.has_header else b""
 
 
-def _listed(ids: StringColumn, which: CountArray) -> Column:
+def _id_column(ids: StringColumn, which: CountArray) -> Column:
+    """Return a column with the id of each listed sample."""
     return Column.listed_text(ids.text, ids.offsets, np.ascontiguousarray(which, np.int64))
 
 
-def _columns(queries: Column, targets: Column, values: Values, compared: CountArray | None, text: PairText) -> list[Column]:
-    """Return the columns for a block. values, compared: [rows][targets]."""
+def _columns(
+    queries: Column, targets: Column, values: Values, compared_sites: CountArray | None, text_format: PairTextFormat
+) -> list[Column]:
+    """Return the columns for a block. values, compared_sites: [rows][targets]."""
     columns = [
         queries,
         targets,
-        Column.pair_fixed(np.ascontiguousarray(values), text.decimals)
+        Column.pair_fixed(np.ascontiguousarray(values), text_format.decimals)
         if values.dtype.kind == "f"
         else Column.pair_numbers(np.ascontiguousarray(values)),
     ]
-    if compared is not None:
-        columns.append(Column.pair_numbers(np.ascontiguousarray(compared)))
-    return [column.between("", text.separator) for column in columns]
+    if compared_sites is not None:
+        columns.append(Column.pair_numbers(np.ascontiguousarray(compared_sites)))
+    return [column.between("", text_format.separator) for column in columns]
 
 
 def write_molten(
@@ -64,21 +67,21 @@ def write_molten(
     queries: IdentifiedRecords,
     targets: IdentifiedRecords,
     values: Values,
-    compared: CountArray | None,
-    text: PairText,
+    compared_sites: CountArray | None,
+    text_format: PairTextFormat,
     threads: int = 1,
 ) -> None:
     """Write a line for each query and each target, including the query itself, like snp-dists -m.
 
-    values, compared: [queries][targets]
+    values, compared_sites: [queries][targets]
     threads: threads for formatting text
     """
     keep_freed_memory()
-    rows, columns = text.cells(queries.id_column), text.cells(targets.id_column)
+    rows, columns = text_format.format_ids(queries.id_column), text_format.format_ids(targets.id_column)
     ids = Column.query_text(rows.text, rows.offsets), Column.target_text(columns.text, columns.offsets)
     for start, stop in row_blocks(values.shape, _BLOCK_CELLS, threads):
-        some = compared[start:stop] if compared is not None else None
-        cells = _columns(*ids, values[start:stop], some, text)
+        some = compared_sites[start:stop] if compared_sites is not None else None
+        cells = _columns(*ids, values[start:stop], some, text_format)
         write_pieces(stream, format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None, threads))
 
 
@@ -108,7 +111,7 @@ class PairsSink:
             if self.samples.upper_triangle:
                 mask = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
             queries, targets = np.nonzero(mask)
-            compared = distances.compared[start:stop][mask] if distances.compared is not None else None
+            compared = distances.compared_sites[start:stop][mask] if distances.compared_sites is not None else None
             self.write_pairs(NearDistances(queries + band.start + start, targets + first, values[mask], compared))
 
     def finish(self) -> None:
@@ -124,7 +127,7 @@ class NearPairsSink(PairsSink):
     threads: threads for formatting text
     """
 
-    def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False, threads: int = 1) -> None:
+    def __init__(self, stream: ByteWriter, text: PairTextFormat, compared: bool = False, threads: int = 1) -> None:
         self._stream = stream
         self._text = text
         self._compared = compared
@@ -139,9 +142,9 @@ class NearPairsSink(PairsSink):
     def write_pairs(self, pairs: NearDistances) -> None:
         """Write pairs as one row of a block in which each cell has two texts."""
         samples, count = self.samples, len(pairs.queries)
-        queries = _listed(self._text.cells(samples.queries.id_column), pairs.queries)
-        targets = _listed(self._text.cells(samples.targets.id_column), pairs.targets)
-        compared = pairs.compared[None, :] if pairs.compared is not None else None
+        queries = _id_column(self._text.format_ids(samples.queries.id_column), pairs.queries)
+        targets = _id_column(self._text.format_ids(samples.targets.id_column), pairs.targets)
+        compared = pairs.compared_sites[None, :] if pairs.compared_sites is not None else None
         columns = _columns(queries, targets, pairs.values[None, :], compared, self._text)
         write_pieces(self._stream, format_block(columns, 0, 1, count, [0], None, self._threads))
         self.pairs += count

@@ -19,12 +19,12 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
-from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.calls import MISSING, CallKind, Samples, aligned_row_codes
+from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.positions import Columns, Positions
-from gpualign.core.distance.readers.base import Omitted, Selection, combined_mask
-from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
+from gpualign.core.distance.positions import AlignmentColumns, Positions
+from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, combined_mask
+from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
@@ -35,7 +35,7 @@ _FEED_BYTES = 4 << 20
 _CHUNK_BYTES = 1 << 20
 """Bytes of a file that a thread reads at a time."""
 
-_AMINO_ACIDS = b"EFILPQefilpq"
+_AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 """Letters that are not nucleotide codes; approximately a third of the letters in a protein."""
 
 
@@ -54,7 +54,7 @@ class AlignmentSource:
         self,
         scanner: _sites.AlignmentScanner,
         samples: Samples,
-        kind: Kind,
+        kind: CallKind,
         source: str,
         site_mask: npt.NDArray[np.uint8] | None = None,
         record_mask: npt.NDArray[np.bool_] | None = None,
@@ -75,37 +75,38 @@ class AlignmentSource:
         return self._scanner.nbytes
 
     @cached_property
-    def called(self) -> CountArray:
+    def calls_per_sample(self) -> CountArray:
         scanner = self._scanner
         called = np.array(scanner.called if self._site_mask is None else scanner.called_at(self._site_mask), dtype=np.int64)
         return called if self._record_mask is None else called[self._record_mask]
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
-        return self.called
+        return self.calls_per_sample
 
-    def locate(self) -> Positions:
-        return Columns(self._source, self._scanner.length)
+    def site_positions(self) -> Positions:
+        return AlignmentColumns(self._source, self._scanner.length)
 
-    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        called = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
+    def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
+        called = np.full(self._scanner.length, self.samples.row_count, dtype=np.uint32)
         if self._record_mask is None:
             self._scanner.count_calls(called)
         else:
             lacking = self._find_sites(varying=True, constant=True, missing=True, complete=False)
             for some, codes in self._read_calls_at(lacking, True, panel_bytes, workers):
-                called[some] = count_sites(codes, self.kind, False, workers).called
-        if not minor:
+                called[some] = count_per_site(codes, self.kind, False, workers).call_counts
+        if not count_minor_alleles:
             return SiteCounts.of(self.kind, self._at_selected_sites(called), None)
         # A site at which all calls are equal has one allele.
         rarer = np.zeros(len(called), dtype=np.int64)
         varying = self._find_sites(varying=True, constant=False, missing=True, complete=True)
         for some, codes in self._read_calls_at(varying, False, panel_bytes, workers):
-            of_some = count_sites(codes, self.kind, True, workers).minor
+            of_some = count_per_site(codes, self.kind, True, workers).minor_allele_counts
             assert of_some is not None
             rarer[some] = of_some
         return SiteCounts.of(self.kind, self._at_selected_sites(called), self._at_selected_sites(rarer))
 
     def _at_selected_sites(self, values: npt.NDArray[Any]) -> CountArray:
+        """Return the values for the sites that belong to the source."""
         return (values if self._site_mask is None else values[self._site_mask.view(bool)]).astype(np.int64)
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
@@ -123,17 +124,17 @@ class AlignmentSource:
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Codes]:
-        if selection.complete and self._record_mask is not None:
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
+        if selection.complete_only and self._record_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
-            need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
-            for codes in self.panels(Selection(need, complete=False), panel_bytes, omitted, workers):
+            need = NeededSites.COMPARED if selection.needed_sites is NeededSites.DIFFERENCES else selection.needed_sites
+            for codes in self.panels(SiteSelection(need, complete_only=False), panel_bytes, omitted, workers):
                 complete = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
                 if complete.shape[1]:
                     yield complete
             return
-        incomplete = not selection.complete
-        everything = selection.need is Need.CALLS
+        incomplete = not selection.complete_only
+        everything = selection.needed_sites is NeededSites.CALLS
         # At sites where all calls are equal, it can only matter which samples have a call; if all have one, nothing does.
         differing = self._find_sites(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
         equal = self._find_sites(varying=False, constant=True, missing=False, complete=True)
@@ -141,12 +142,13 @@ class AlignmentSource:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
         omitted.sites_by_code = {code: count for code, count in enumerate(self._scanner.reference(equal)) if count}
         yield from self._read_panels(differing, False, panel_bytes, workers)
-        if selection.need is Need.COMPARED and incomplete:
+        if selection.needed_sites is NeededSites.COMPARED and incomplete:
             yield from self._read_panels(
                 self._find_sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers
             )
 
     def _read_panels(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
+        """Yield the calls at some sites, approximately `panel_bytes` bytes at a time."""
         return (codes for _, codes in self._read_calls_at(sites, calls_only, panel_bytes, workers))
 
     def _read_calls_at(
@@ -154,7 +156,7 @@ class AlignmentSource:
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
         """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
         records = self._scanner.records
-        held = records + (0 if self._record_mask is None else self.samples.total)
+        held = records + (0 if self._record_mask is None else self.samples.row_count)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
         room = np.empty(step * records, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
@@ -171,17 +173,17 @@ class AlignmentSource:
 
 @dataclass(frozen=True)
 class AlignmentText:
-    """An open input.
+    """Text of an aligned FASTA file, open for reading.
 
     stream: text of the input
     source: name for messages
-    plain: location of the text in a file; None if the text is not in a file
+    plain_text: location of the text in a file; None if the text is not in a file
     joins_previous: as in `CallFile`
     """
 
     stream: BinaryIO
     source: str
-    plain: PlainText | None = None
+    plain_text: PlainText | None = None
     joins_previous: bool = False
 
 
@@ -192,17 +194,17 @@ def read_alignments(
 
     Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
-    all_letters: as in `calls.letter_table`
+    all_letters: as in `calls.aligned_row_codes`
     memory: maximum memory for the scanner, bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """
-    scanner = _sites.AlignmentScanner(letter_table(all_letters), scratch().fileno(), memory)
-    files: list[_File] = []
+    scanner = _sites.AlignmentScanner(aligned_row_codes(all_letters), scratch().fileno(), memory)
+    files: list[_FileRecords] = []
     for text in inputs:
         source, before = text.source, scanner.records
         try:
-            if text.plain is not None:
-                _read_file(scanner, text.plain, threads)
+            if text.plain_text is not None:
+                _read_file(scanner, text.plain_text, threads)
             else:
                 while data := text.stream.read(_FEED_BYTES):
                     scanner.feed(data)
@@ -213,19 +215,19 @@ def read_alignments(
             raise InputError(f"{source}: {error}") from None
         if scanner.records == before:
             raise InputError(f"{source}: no records")
-        files.append(_File(source, before, scanner.records, text.joins_previous))
+        files.append(_FileRecords(source, before, scanner.records, text.joins_previous))
     sets = _names_of_sets(scanner.ids, files, allow_duplicates)
     if not all_letters:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
-        if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
+        if sum(scanner.letters(byte) for byte in _AMINO_ACID_ONLY_LETTERS) > sampled / 10:
             every = parameter("all_letters")
             raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; {every} compares every letter")
-    kind = Kind.LETTER if all_letters else Kind.NUCLEOTIDE
+    kind = CallKind.LETTER if all_letters else CallKind.NUCLEOTIDE
     return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
 
 
 @dataclass(frozen=True)
-class _File:
+class _FileRecords:
     """Records [start, stop), numbered over all files, that came from one file.
 
     source: name of the file
@@ -238,9 +240,9 @@ class _File:
     joins_previous: bool
 
 
-def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[SampleNames]:
+def _names_of_sets(ids: list[str], files: Sequence[_FileRecords], allow_duplicates: bool) -> list[SampleNames]:
     """Return the names in each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
-    sets: list[list[_File]] = []
+    sets: list[list[_FileRecords]] = []
     for file in files:
         if file.joins_previous:
             sets[-1].append(file)
@@ -256,6 +258,7 @@ def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: boo
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
+    """Read the records of a regular file with several threads."""
     readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK_BYTES, threads)
     with closing(ThreadPool(readers)) as workers:
         workers.repeat(scanner.read_some)

@@ -15,13 +15,13 @@ from gpualign.core.files.scratch import MakeScratch
 _PARSER_NAMES = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
 """Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
 
-_LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
+_PHYLIP_HEADER_PATTERN = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
 """First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both are tried anyway."""
 
 _MAX_READS_AT_END = 10
 """A parser that reads past the end of a file more often than this is stuck in a loop."""
 
-Rows = list[tuple[str, str]]
+AlignmentRows = list[tuple[str, str]]
 
 
 def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch, warn: Callable[[str], None]) -> BinaryIO:
@@ -30,12 +30,12 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch
     Raises `InputError` if no variant of the format can read the text, or if two variants read it differently.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
-    text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _strip_column_marks(text)
-    variants: list[Rows] = []
+    text = _PHYLIP_HEADER_PATTERN.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _strip_column_marks(text)
+    variants: list[AlignmentRows] = []
     reason = ""
     for name in _PARSER_NAMES[kind]:
         try:
-            rows = _parse(text, name)
+            rows = _parse_rows(text, name)
         except (ValueError, IndexError, AssertionError) as error:
             reason = reason or str(error)
             continue
@@ -76,7 +76,7 @@ def _strip_column_marks(text: str) -> str:
     return "\n".join([*lines, ""]).lstrip()
 
 
-class _Text(io.StringIO):
+class _ReadLimitedText(io.StringIO):
     """Text stream that raises `ValueError` on repeated reads past its end, because Biopython's parsers would otherwise loop forever on a
     truncated file."""
 
@@ -90,7 +90,7 @@ class _Text(io.StringIO):
         return line
 
 
-def _parse(text: str, name: str) -> Rows:
+def _parse_rows(text: str, parser_name: str) -> AlignmentRows:
     """Return the rows read by Biopython, with ids as in the file.
 
     Raises `ValueError` if the text is not in this format, or holds more than one alignment.
@@ -100,11 +100,11 @@ def _parse(text: str, name: str) -> Rows:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         read: Any = AlignIO.parse
-        alignments = list(read(_Text(text), name))
+        alignments = list(read(_ReadLimitedText(text), parser_name))
     if len(alignments) != 1:
         raise ValueError(f"{len(alignments)} alignments")
     rows = [(str(record.id).strip(), str(record.seq)) for record in alignments[0]]
-    if name != "clustal":
+    if parser_name != "clustal":
         _check_counts(text, rows)
     return rows
 
@@ -115,7 +115,7 @@ def _stated_counts(text: str) -> tuple[int, int]:
     return int(rows), int(letters)
 
 
-def _check_counts(text: str, rows: Rows) -> None:
+def _check_counts(text: str, rows: AlignmentRows) -> None:
     """Raise `ValueError` if the rows do not match the counts in PHYLIP's first line, or if more text follows the rows."""
     count, sites = _stated_counts(text)
     characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
@@ -128,11 +128,11 @@ def _check_counts(text: str, rows: Rows) -> None:
         raise ValueError(f"{len(rows):,} rows, the first line says {count:,}")
 
 
-def _sequential_rows(text: str) -> Rows | None:
+def _sequential_rows(text: str) -> AlignmentRows | None:
     """Return the rows of sequential relaxed PHYLIP, as written by RAxML and PhyML, each spanning as many lines as needed; else None."""
     lines = [line for line in text.splitlines() if line.strip()]
     sites = _stated_counts(text)[1]
-    rows: Rows = []
+    rows: AlignmentRows = []
     at = 1
     while at < len(lines):
         name, *parts = lines[at].split()

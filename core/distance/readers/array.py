@@ -14,20 +14,20 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, Kind, make_samples
-from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.calls import MISSING, CallKind, make_samples
+from gpualign.core.distance.readers.base import CallReader, DenseSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letter_codes, raw_number_codes
 from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.titles import is_metadata, serial_stems, stem
+from gpualign.core.distance.tables.titles import is_metadata_title, serial_stems, title_stem
 from gpualign.core.sequences.ids import unique_ids
 
-Warn = Callable[[str], None]
+WarnFunction = Callable[[str], None]
 
-_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
+_CALL_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
 _MISSING_NUMBERS = (-1, -9)
-_NUMBER = re.compile("-?[0-9]{1,18}")
-_EXAMINED_CALLS = 1 << 20
+_NUMBER_PATTERN = re.compile("-?[0-9]{1,18}")
+_CALLS_PER_STEP = 1 << 20
 """Number of cells whose codes are examined at a time."""
 _EXPECTED_CELLS = {
     "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
@@ -56,20 +56,20 @@ class CallArray:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """How an array is read.
+class _ArrayDecoder:
+    """Converts the cells of an array to codes of one kind.
 
-    kind: kind of calls
-    cells: type of cells, for messages
+    call_kind: kind of calls
+    cell_type_name: type of cells, for messages
     decode: returns the codes for a block of cells; BAD for cells that are not calls
     """
 
-    kind: Kind
-    cells: str
+    call_kind: CallKind
+    cell_type_name: str
     decode: Callable[[npt.NDArray[Any]], Codes]
 
 
-def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -> DenseSource:
+def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFunction) -> DenseSource:
     """Read one array, or two with the same sites.
 
     Arrays are not copied, and do not count towards a memory budget, because the caller holds them. Raises `InputError`, naming the array,
@@ -82,19 +82,20 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -
     for array in inputs:
         _check_shape(array)
         _check_titles(array, inputs[0])
-    readings = [_reading(array, options, _decide_number_coding(inputs, options), warn) for array in inputs]
+    readings = [_choose_decoder(array, options, _decide_number_coding(inputs, options), warn) for array in inputs]
     first, sites = inputs[0], inputs[0].calls.shape[1]
     for array, reading in zip(inputs[1:], readings[1:], strict=True):
-        if reading.kind is not readings[0].kind:
-            raise InputError(f"{array.source} holds {reading.kind.value}, {first.source} {readings[0].kind.value}")
+        if reading.call_kind is not readings[0].call_kind:
+            raise InputError(f"{array.source} holds {reading.call_kind.value}, {first.source} {readings[0].call_kind.value}")
         if array.calls.shape[1] != sites:
             raise InputError(f"{array.source}: {array.calls.shape[1]:,} sites, {first.source} has {sites:,}; sites must be the same")
-    ids = [unique_ids(_ids(array), array.source, options.allow_duplicates) for array in inputs]
-    blocks = [_block(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
-    return DenseSource(make_samples(*ids), readings[0].kind, sites, blocks)
+    ids = [unique_ids(_sample_ids(array), array.source, options.allow_duplicates) for array in inputs]
+    blocks = [_make_call_reader(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
+    return DenseSource(make_samples(*ids), readings[0].call_kind, sites, blocks)
 
 
 def _check_shape(array: CallArray) -> None:
+    """Raise `InputError` for an array that is not [samples][sites], or is empty."""
     if array.calls.ndim != 2:
         raise InputError(f"{array.source}: an array of shape {array.calls.shape}; calls have two dimensions, [samples][sites]")
     for count, what in zip(array.calls.shape, ("samples", "sites"), strict=True):
@@ -102,7 +103,8 @@ def _check_shape(array: CallArray) -> None:
             raise InputError(f"{array.source}: no {what}")
 
 
-def _ids(array: CallArray) -> list[str]:
+def _sample_ids(array: CallArray) -> list[str]:
+    """Return the ids of the samples. Raises `InputError` for missing ids."""
     count = len(array.calls)
     if array.ids is None:
         return [str(number) for number in range(1, count + 1)]
@@ -119,9 +121,9 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
     titles = array.titles
     if titles is None:
         return
-    others = [title for title in titles if is_metadata(title)]
+    others = [title for title in titles if is_metadata_title(title)]
     serial = serial_stems(others, titles)
-    if others := [title for title in others if stem(title) not in serial]:
+    if others := [title for title in others if title_stem(title) not in serial]:
         raise InputError(f"{array.source}: column {others[0]!r} is metadata, by its title; drop it, or give frame.to_numpy() to count it")
     if first.titles is not None and list(titles) != list(first.titles):
         place = next((k for k, (one, other) in enumerate(zip(titles, first.titles, strict=False)) if one != other), None)
@@ -148,6 +150,7 @@ def _check_options(options: CallOptions) -> None:
 
 
 def _files_only_message(name: str, value: str | None = None) -> str:
+    """Return the error message for an option that applies only to files."""
     return f"{parameter(name, value)} is for tables in files; arrays hold genotypes or letters"
 
 
@@ -162,18 +165,18 @@ class _NumberCoding:
 
     codes: dict[int, int]
     missing: tuple[int, ...]
-    kind: Kind
+    kind: CallKind
 
 
 def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> _NumberCoding:
     """Decide the meaning of numbers in all the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
-    missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
+    missing = tuple(int(code) for code in options.missing_codes if _NUMBER_PATTERN.fullmatch(code))
     if options.type is TableType.CENTRED:
-        return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
+        return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), CallKind.GENOTYPE)
     codes = {0: 0, 1: 1, 2: 2}
     if options.ploidy is not None:
         codes = {0: 0, 1: 2} if options.ploidy == 1 else {dosage: dosage for dosage in range(options.ploidy + 1)}
-    kind = Kind.DOSAGE if (options.ploidy or 2) > 2 else Kind.GENOTYPE
+    kind = CallKind.DOSAGE if (options.ploidy or 2) > 2 else CallKind.GENOTYPE
     if options.ploidy is None and options.type is TableType.AUTO and -1 not in missing:
         numbers = [array for array in inputs if array.calls.dtype.kind in "if"]
         if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
@@ -182,34 +185,34 @@ def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> 
     return _NumberCoding(codes, (*_MISSING_NUMBERS, *missing), kind)
 
 
-def _reading(array: CallArray, options: CallOptions, numbers: _NumberCoding, warn: Warn) -> _Reading:
+def _choose_decoder(array: CallArray, options: CallOptions, numbers: _NumberCoding, warn: WarnFunction) -> _ArrayDecoder:
     """Decide how to read an array. Raises `InputError` for types and letters that are not calls, and for ambiguous letters."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
-    letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and int(calls[0, 0]) not in numbers.missing
+    letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _CALL_LETTERS and int(calls[0, 0]) not in numbers.missing
     if not text and calls.dtype.kind not in "iufb":
         raise InputError(
             f"{array.source}: an array of type {calls.dtype}; expected numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
         )
     if not text and not letters:
         _check_number_options(array, options)
-        return _Reading(numbers.kind, "numbers", lambda block: _decode_numbers(block, numbers))
+        return _ArrayDecoder(numbers.kind, "numbers", lambda block: _decode_numbers(block, numbers))
     digits = text and not _has_letters(calls)
     raw = raw_number_codes(options.missing_codes) if digits else raw_letter_codes(options.all_letters, options.missing_codes)
     if text:
         raw[0] = MISSING  # an empty cell
     if options.all_letters and not digits:
-        return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
+        return _ArrayDecoder(CallKind.LETTER, "letters", lambda block: raw[_character_bytes(block)])
     seen = _seen_codes(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
     if coding.ambiguity is not None:
         raise InputError(f"{array.source}: {coding.ambiguity}")
-    if coding.kind is Kind.ALLELE:
+    if coding.kind is CallKind.ALLELE:
         raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
     if coding.assumption is not None:
         warn(f"{array.source}: {coding.assumption}")
     table = coding.codes[raw]
-    return _Reading(coding.kind, "digits" if digits else "letters", lambda block: table[_bytes(block)])
+    return _ArrayDecoder(coding.kind, "digits" if digits else "letters", lambda block: table[_character_bytes(block)])
 
 
 def _check_number_options(array: CallArray, options: CallOptions) -> None:
@@ -221,16 +224,16 @@ def _check_number_options(array: CallArray, options: CallOptions) -> None:
         if is_set:
             raise InputError(f"{array.source}: {name} is for letters, but the calls are numbers")
     for code in options.missing_codes:
-        if not _NUMBER.fullmatch(code):
+        if not _NUMBER_PATTERN.fullmatch(code):
             raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is not a number, but the calls are numbers")
 
 
 def _seen_codes(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
     """Return 1 for each raw code that occurs, 0 for the rest: int64[256]."""
     seen = np.zeros(256, dtype=bool)
-    rows = max(1, _EXAMINED_CALLS // calls.shape[1])
+    rows = max(1, _CALLS_PER_STEP // calls.shape[1])
     for start in range(0, len(calls), rows):
-        seen |= _sites.seen_codes(raw[_bytes(calls[start : start + rows])])
+        seen |= _sites.seen_codes(raw[_character_bytes(calls[start : start + rows])])
     return seen.astype(np.int64)
 
 
@@ -238,15 +241,15 @@ def _has_letters(calls: npt.NDArray[Any]) -> bool:
     """Return whether the first call is a letter; N is not a call."""
     telling = np.zeros(256, dtype=np.uint8)
     telling[list(b"012")] = 1
-    telling[[byte for byte in _LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2
+    telling[[byte for byte in _CALL_LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2
     for row in calls:
-        classes = telling[_bytes(row)]
+        classes = telling[_character_bytes(row)]
         if classes.any():
             return bool(classes[np.flatnonzero(classes)[0]] == 2)
     return False
 
 
-def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def _character_bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Return characters as bytes; characters that do not fit in a byte become 255, which is not a letter."""
     if text.dtype.kind == "U":
         native = text.astype(text.dtype.newbyteorder("="), copy=False)
@@ -255,6 +258,7 @@ def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 
 def _decode_numbers(block: npt.NDArray[Any], numbers: _NumberCoding) -> Codes:
+    """Return the codes for numbers, BAD for numbers that are not calls."""
     codes: Codes = np.full(block.shape, _sites.BAD, dtype=np.uint8)
     for value, code in numbers.codes.items():
         codes[block == value] = code
@@ -265,7 +269,8 @@ def _decode_numbers(block: npt.NDArray[Any], numbers: _NumberCoding) -> Codes:
     return codes
 
 
-def _block(array: CallArray, reading: _Reading, ids: list[str]) -> Block:
+def _make_call_reader(array: CallArray, reading: _ArrayDecoder, ids: list[str]) -> CallReader:
+    """Return a function that decodes the calls at some sites. Raises `InputError` for cells that are not calls."""
     calls = np.ma.getdata(array.calls)
     masked = np.ma.getmaskarray(array.calls) if isinstance(array.calls, np.ma.MaskedArray) else None
 
@@ -278,7 +283,7 @@ def _block(array: CallArray, reading: _Reading, ids: list[str]) -> Block:
             cell = calls[sample, start + site]
             raise InputError(
                 f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {cell.item()!r} in an array of "
-                f"{reading.kind.value}; expected {_EXPECTED_CELLS[reading.cells]}"
+                f"{reading.call_kind.value}; expected {_EXPECTED_CELLS[reading.cell_type_name]}"
             )
         return np.ascontiguousarray(codes)
 

@@ -13,39 +13,40 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bit_planes import count_calls
-from gpualign.core.distance.calls import Calls, Kind, Samples
-from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.calls import CallKind, Calls, Samples
+from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
-from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
+from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.files.scratch import MakeScratch
 
 
 @dataclass(frozen=True)
-class Selection:
+class SiteSelection:
     """Sites that panels contain.
 
-    need: which sites matter
-    complete: leave out sites with missing calls
+    needed_sites: which sites matter
+    complete_only: leave out sites with missing calls
     """
 
-    need: Need
-    complete: bool
+    needed_sites: NeededSites
+    complete_only: bool
 
 
 @dataclass
-class Omitted:
-    """Facts about the input that the panels do not capture.
+class OmittedSites:
+    """Number of sites that the panels leave out, and number of calls in each sample at all sites.
 
     sites_by_code: number of sites omitted because all samples have the same call, keyed by call
-    called: number of sites in the whole input at which each sample has a call, int64[samples]; None if the source already knew it
+    calls_per_sample: number of sites in the whole input at which each sample has a call, int64[samples]; None if the source already knew it
     """
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
-    called: CountArray | None = None
+    calls_per_sample: CountArray | None = None
 
     @property
-    def sites(self) -> int:
+    def site_count(self) -> int:
+        """Number of omitted sites."""
         return sum(self.sites_by_code.values())
 
 
@@ -56,7 +57,7 @@ class Source(Protocol):
     def samples(self) -> Samples: ...
 
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> CallKind: ...
 
     @property
     def sites(self) -> int: ...
@@ -66,23 +67,23 @@ class Source(Protocol):
         """Memory held, bytes."""
 
     @property
-    def called(self) -> CountArray | None:
+    def calls_per_sample(self) -> CountArray | None:
         """Number of sites at which each sample has a call, int64[samples]; None if only `panels` can tell, and reports it in `omitted`."""
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Calls]:
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
 
         Each panel is valid until the next is requested. Omitted sites are reported in `omitted`.
         """
 
-    def locate(self) -> Positions | None:
+    def site_positions(self) -> Positions | None:
         """Return the positions of the input's sites; None if the sites have none."""
 
-    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        """Return the counts for each site. minor: also count the second most common allele, among founders."""
+    def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
+        """Return the counts for each site. count_minor_alleles: also count the second most common allele, among founders."""
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
-        """Return `called`, even if all calls must be read to find out."""
+        """Return `calls_per_sample`, even if all calls must be read to find out."""
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> Source:
         """Return the same source with only the sites that `mask`, bool[sites], selects."""
@@ -91,11 +92,12 @@ class Source(Protocol):
         """Return the same source with only the samples that `mask`, bool[samples], selects, as if it had no others."""
 
 
-def combined_mask(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return a mask of all rows, bool[rows], selecting the rows that `mask` selects among the rows that `before` selects (None: all)."""
-    kept: npt.NDArray[np.bool_] = mask.copy() if before is None else before.copy()
-    if before is not None:
-        kept[before] = mask
+def combined_mask(previous_mask: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return a mask of all rows, bool[rows], selecting the rows that `mask` selects among the rows that `previous_mask` selects (None:
+    all)."""
+    kept: npt.NDArray[np.bool_] = mask.copy() if previous_mask is None else previous_mask.copy()
+    if previous_mask is not None:
+        kept[previous_mask] = mask
     return kept
 
 
@@ -166,7 +168,7 @@ class RowStore:
         return np.concatenate(parts)
 
 
-Block: TypeAlias = Callable[[int, int, ThreadPool], Calls]
+CallReader: TypeAlias = Callable[[int, int, ThreadPool], Calls]
 """(start, stop, workers) -> calls at sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
 
 
@@ -175,41 +177,41 @@ class DenseSource:
     """Source with random access to calls.
 
     samples, kind, sites: as in `Source`
-    blocks: one call reader per input
+    call_readers: one call reader per input
     nbytes: memory held, bytes
     call_bytes: memory per call in a panel, bytes
-    positions: returns the positions of all sites; None: the sites have none
+    make_positions: returns the positions of all sites; None: the sites have none
     site_indices: indices of the block sites that belong to the source, ascending, int64[sites]; None: all
     row_mask: mask of the block rows that are samples of the source, bool[rows]; None: all
     """
 
     samples: Samples
-    kind: Kind
+    kind: CallKind
     sites: int
-    blocks: Sequence[Block]
+    call_readers: Sequence[CallReader]
     nbytes: int = 0
     call_bytes: int = 1
-    positions: Callable[[], Positions] | None = None
+    make_positions: Callable[[], Positions] | None = None
     site_indices: CountArray | None = None
     row_mask: npt.NDArray[np.bool_] | None = None
-    called: None = field(default=None, init=False)
+    calls_per_sample: None = field(default=None, init=False)
 
-    def locate(self) -> Positions | None:
-        return None if self.positions is None else self.positions()
+    def site_positions(self) -> Positions | None:
+        return None if self.make_positions is None else self.make_positions()
 
-    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        founders = self.samples.founders if minor else None
+    def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
+        founders = self.samples.founders if count_minor_alleles else None
         panels = []
-        for codes in self._codes(panel_bytes, workers):
-            counts = count_sites(codes, self.kind, minor and founders is None, workers)
+        for codes in self._read_panels(panel_bytes, workers):
+            counts = count_per_site(codes, self.kind, count_minor_alleles and founders is None, workers)
             if founders is not None:
-                counts = replace(count_sites(codes[founders], self.kind, minor, workers), called=counts.called)
+                counts = replace(count_per_site(codes[founders], self.kind, count_minor_alleles, workers), call_counts=counts.call_counts)
             panels.append(counts)
         return SiteCounts.joined(panels)
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
-        called = np.zeros(self.samples.total, dtype=np.int64)
-        for codes in self._codes(panel_bytes, workers):
+        called = np.zeros(self.samples.row_count, dtype=np.int64)
+        for codes in self._read_panels(panel_bytes, workers):
             called += count_calls(codes, workers)
         return called
 
@@ -220,29 +222,29 @@ class DenseSource:
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
         return replace(self, samples=self.samples.select(mask), row_mask=combined_mask(self.row_mask, mask))
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Calls]:
-        omitted.called = np.zeros(self.samples.total, dtype=np.int64)
-        for codes in self._codes(panel_bytes, workers):
-            omitted.called += count_calls(codes, workers)
-            if selection.complete:
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
+        omitted.calls_per_sample = np.zeros(self.samples.row_count, dtype=np.int64)
+        for codes in self._read_panels(panel_bytes, workers):
+            omitted.calls_per_sample += count_calls(codes, workers)
+            if selection.complete_only:
                 codes = np.ascontiguousarray(codes[:, ~np.any(codes == np.iinfo(codes.dtype.type).max, axis=0)])
             if codes.shape[1]:
                 yield codes
 
-    def _codes(self, panel_bytes: int, workers: ThreadPool) -> Iterator[Calls]:
+    def _read_panels(self, panel_bytes: int, workers: ThreadPool) -> Iterator[Calls]:
         """Yield the calls at all sites of the source, approximately `panel_bytes` bytes at a time."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
-        rows = self.samples.total + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
+        rows = self.samples.row_count + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.site_indices is None:
             for start in range(0, self.sites, step):
-                yield self._read(start, min(self.sites, start + step), workers)
+                yield self._read_sites(start, min(self.sites, start + step), workers)
             return
         parts, held, first = list[Calls](), 0, 0  # if few sites are chosen, a panel has those of several reads
         while first < self.sites:
             start = int(self.site_indices[first])
             last = int(np.searchsorted(self.site_indices, start + step))
-            codes = self._read(start, int(self.site_indices[last - 1]) + 1, workers)
+            codes = self._read_sites(start, int(self.site_indices[last - 1]) + 1, workers)
             all_of_them = codes.shape[1] == last - first
             parts.append(codes if all_of_them else np.take(codes, self.site_indices[first:last] - start, axis=1))
             held, first = held + last - first, last
@@ -250,7 +252,8 @@ class DenseSource:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 
-    def _read(self, start: int, stop: int, workers: ThreadPool) -> Calls:
-        parts = [block(start, stop, workers) for block in self.blocks]
+    def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
+        """Return the calls at the sites [start, stop) of the call readers."""
+        parts = [block(start, stop, workers) for block in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

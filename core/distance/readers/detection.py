@@ -13,8 +13,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import Source
-from gpualign.core.distance.readers.plink_bed import read_filesets
-from gpualign.core.distance.readers.plink_fileset import SITE_MAJOR
+from gpualign.core.distance.readers.plink_bed import read_bed_filesets
+from gpualign.core.distance.readers.plink_fileset import SITE_MAJOR_MODE
 from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
@@ -26,7 +26,7 @@ from gpualign.core.files.scratch import ScratchFiles
 
 @dataclass(frozen=True)
 class CallFile:
-    """An open input.
+    """A file of calls, open for reading.
 
     stream: bytes of the input
     source: name for messages
@@ -60,7 +60,7 @@ class _DetectedInput:
     format: file format detected from the content; None for a table
     stream: the decompressed file
     joins_previous: whether the input belongs to the same set as the previous one
-    plain: where a file holds the same bytes; None if the input had to be decompressed
+    plain_text: where a file holds the same bytes; None if the input had to be decompressed
     """
 
     path: str | None
@@ -69,10 +69,10 @@ class _DetectedInput:
     format: FileKind | None
     stream: BinaryIO
     joins_previous: bool
-    plain: PlainText | None
+    plain_text: PlainText | None
 
 
-_KINDS = {
+_INPUT_KINDS = {
     FileKind.FASTA: InputKind.ALIGNMENT,
     FileKind.CLUSTAL: InputKind.ALIGNMENT,
     FileKind.PHYLIP: InputKind.ALIGNMENT,
@@ -80,7 +80,7 @@ _KINDS = {
     FileKind.BCF: InputKind.VARIANTS,
 }
 
-_ADVICE = {
+_ADVICE_BY_FILE_KIND = {
     FileKind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
     FileKind.VCF_WITHOUT_VERSION: "put that line before it",
     FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
@@ -94,17 +94,17 @@ _ADVICE = {
 """Advice for files that hold no calls, or no readable ones."""
 
 
-def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
+def _detect_kinds(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
     """Return (file format, or None if the content does not reveal it; kind of input). Raises `InputError` if the file holds no calls."""
     if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     kind = kind_of(first)
     if kind is FileKind.PLINK:
-        return kind, InputKind.FILESET if first[len(PLINK_MAGIC) :][:1] <= bytes([SITE_MAJOR]) else InputKind.FILESET2
-    if kind in _KINDS:
-        return kind, _KINDS[kind]
+        return kind, InputKind.FILESET if first[len(PLINK_MAGIC) :][:1] <= bytes([SITE_MAJOR_MODE]) else InputKind.FILESET2
+    if kind in _INPUT_KINDS:
+        return kind, _INPUT_KINDS[kind]
     if kind is not None:
-        raise InputError(f"{source} is {kind.value}; {_ADVICE[kind]}")
+        raise InputError(f"{source} is {kind.value}; {_ADVICE_BY_FILE_KIND[kind]}")
     if b"\0" in first:
         raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
     return None, InputKind.TABLE
@@ -137,9 +137,10 @@ def fileset_files(path: str) -> list[str]:
 
 
 def _detect(file: CallFile) -> _DetectedInput:
+    """Return the input with its kind. Raises `InputError` if it holds no calls, or cannot be read from a stream."""
     plain = plain_text(file.stream)
     first, unpacked = open_decompressed(file.stream, file.source)
-    format, kind = _kind(first, file.source)
+    format, kind = _detect_kinds(first, file.source)
     if kind in (InputKind.FILESET, InputKind.FILESET2):
         calls, tables = (".bed", ".bim and .fam") if kind is InputKind.FILESET else (".pgen", ".pvar and .psam")
         if file.path is None or not Path(file.path).is_file():
@@ -176,7 +177,7 @@ def read_calls(
         return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
-        return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
+        return read_bed_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
     if first.kind is InputKind.FILESET2:
         return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
     if first.kind is InputKind.VARIANTS:
@@ -189,7 +190,7 @@ def read_calls(
 def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
     """Return an alignment in any format as FASTA text."""
     if known.format is FileKind.FASTA:
-        return AlignmentText(known.stream, known.source, known.plain, known.joins_previous)
+        return AlignmentText(known.stream, known.source, known.plain_text, known.joins_previous)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
 
     assert known.format is not None

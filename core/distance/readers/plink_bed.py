@@ -17,17 +17,17 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import Kind, make_samples
-from gpualign.core.distance.positions import Variants
-from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.calls import CallKind, make_samples
+from gpualign.core.distance.positions import VariantPositions
+from gpualign.core.distance.readers.base import CallReader, DenseSource
 from gpualign.core.distance.readers.plink_fileset import (
-    SITE_MAJOR,
+    SITE_MAJOR_MODE,
     Site,
     mark_founders,
-    names_of,
     positions_of,
+    sample_ids_of,
     split_at_blanks,
-    swap_back,
+    swap_alleles_back,
     swapped_sites,
 )
 from gpualign.core.sequences.ids import unique_ids
@@ -39,7 +39,7 @@ _COLUMN_COUNT = 6
 _HEADER_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
 
-def _columns(path: Path) -> list[list[str]]:
+def _read_columns(path: Path) -> list[list[str]]:
     """Return the six columns of a .bim or .fam file. Empty lines are skipped, as in PLINK.
 
     Raises `InputError` for a wrong number of columns, and for titles or comments.
@@ -69,18 +69,18 @@ def _is_person(cells: Sequence[str]) -> bool:
 class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
-        lines = _columns(path.with_suffix(".fam"))
+        lines = _read_columns(path.with_suffix(".fam"))
         people = [(family, person) for family, person, *_ in lines]
-        self.ids = names_of(people)
+        self.ids = sample_ids_of(people)
         self.parents = [(father, mother) for _, _, father, mother, *_ in lines]
         self.sites: list[Site] = [
-            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"))
+            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _read_columns(path.with_suffix(".bim"))
         ]
         row_bytes = -(-len(people) // 4)
         size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
         with open(path, "rb") as stream:
             mode = stream.read(3)[2:]
-        if mode != bytes([SITE_MAJOR]):
+        if mode != bytes([SITE_MAJOR_MODE]):
             raise InputError(f"{path}: not in site-major order; `plink --make-bed` writes it so")
         if not people or not self.sites:
             raise InputError(f"{path}: no {'sites' if people else 'samples'}")
@@ -91,11 +91,11 @@ class _Fileset:
             )
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
 
-    def positions(self) -> Variants:
+    def positions(self) -> VariantPositions:
         """Return the positions of the sites. Raises `InputError` if the .bim has text that is not a position."""
         return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
 
-    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
+    def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
@@ -110,13 +110,13 @@ class _Fileset:
 
             workers.map(decode, range(0, len(codes), samples))
             if swapped is not None:
-                swap_back(codes, swapped[start:stop])
+                swap_alleles_back(codes, swapped[start:stop])
             return codes
 
         return read
 
 
-def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
     """Open one fileset, given its .bed, or two with the same sites.
 
     Raises `InputError` if files do not belong together.
@@ -125,7 +125,7 @@ def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bo
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
-    blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)
+    return DenseSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)

@@ -14,17 +14,17 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Samples
-from gpualign.core.distance.positions import Variants
+from gpualign.core.distance.positions import VariantPositions
 
-SITE_MAJOR = 1
+SITE_MAJOR_MODE = 1
 """Third byte of a readable .bed; the third byte of a .pgen is larger."""
 
-_POSITION = re.compile("-?[0-9]{1,18}")
+_POSITION_PATTERN = re.compile("-?[0-9]{1,18}")
 
 _UNKNOWN_ALLELES = frozenset("0.")
 """Names for an allele that no sample has."""
 
-_NO_PARENT_IDS = frozenset(("", "0"))
+_UNKNOWN_PARENT_IDS = frozenset(("", "0"))
 
 Site: TypeAlias = tuple[str, ...]
 """Chromosome, position, alleles."""
@@ -45,7 +45,7 @@ def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
     return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, max_splits)]  # bytes are split at ASCII blanks only
 
 
-def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
+def sample_ids_of(people: Sequence[tuple[str, str]]) -> list[str]:
     """Return sample ids from (family or "", individual): the individual id, or FAMILY_INDIVIDUAL if those are not unique, as in VCF files
     written by PLINK."""
     ids = [person for _, person in people]
@@ -59,21 +59,21 @@ def mark_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]
 
     parents: for each fileset, (father, mother) for each sample; "0" or "" if unknown
     """
-    founders = np.array([all(parent in _NO_PARENT_IDS for parent in both) for some in parents for both in some], dtype=np.bool_)
+    founders = np.array([all(parent in _UNKNOWN_PARENT_IDS for parent in both) for some in parents for both in some], dtype=np.bool_)
     return samples if founders.all() else replace(samples, founders=founders)
 
 
-def positions_of(fileset: Fileset, place: str) -> Variants:
+def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
     """Return the positions of the sites. Raises `InputError` for text that is not a position.
 
-    place: format string for the location of site {} in messages
+    place_format: format string for the location of site {} in messages
     """
     sites = []
     for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):
-        if not _POSITION.fullmatch(position):
-            raise InputError(f"{place.format(number)}: expected a position, by which sites are selected, found {position!r}")
+        if not _POSITION_PATTERN.fullmatch(position):
+            raise InputError(f"{place_format.format(number)}: expected a position, by which sites are selected, found {position!r}")
         sites.append((chromosome, int(position)))
-    return Variants.of(str(fileset.path), sites)
+    return VariantPositions.of(str(fileset.path), sites)
 
 
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
@@ -106,7 +106,7 @@ def _are_same_alleles(some: Site, others: Site) -> bool:
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 
-def swap_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
+def swap_alleles_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
     """Recode calls at these sites to count the other of the two alleles."""
     some = np.flatnonzero(swapped)
     codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

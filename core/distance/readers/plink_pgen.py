@@ -18,22 +18,22 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.calls import MAX_ALLELES, MISSING, Kind, make_samples
-from gpualign.core.distance.positions import Variants
-from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.calls import MAX_ALLELES, MISSING, CallKind, make_samples
+from gpualign.core.distance.positions import VariantPositions
+from gpualign.core.distance.readers.base import CallReader, DenseSource
 from gpualign.core.distance.readers.plink_fileset import (
     Site,
     mark_founders,
-    names_of,
     positions_of,
+    sample_ids_of,
     split_at_blanks,
-    swap_back,
+    swap_alleles_back,
     swapped_sites,
 )
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.sequences.ids import unique_ids
 
-_HEADER = struct.Struct("<3xII")  # the mode, variants and samples
+_PGEN_HEADER = struct.Struct("<3xII")  # the mode, variants and samples
 _OPTIONAL_COLUMNS = ("FID", "PAT", "MAT")
 _CALLS_PER_READ = 1 << 20
 """Number of calls read at a time, so that they are still in cache when they are transposed into sample rows."""
@@ -45,7 +45,7 @@ def pvar_of(path: Path) -> Path:
     return packed if packed.is_file() and not path.with_suffix(".pvar").is_file() else path.with_suffix(".pvar")
 
 
-def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
+def _read_lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (number, line), skipping empty lines and lines that begin with ##."""
     try:
         with open(path, "rb") as stream:
@@ -56,28 +56,29 @@ def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: no such file; it belongs to {pgen}") from None
 
 
-def _columns(path: Path, pgen: Path, selected: Sequence[str], unnamed: dict[int, Sequence[int]]) -> list[list[str]]:
-    """Return the `selected` columns of a .psam or .pvar, one list per line. Columns that the file lacks are empty.
+def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerless_columns: dict[int, Sequence[int]]) -> list[list[str]]:
+    """Return the `column_names` columns of a .psam or .pvar, one list per line. Columns that the file lacks are empty.
 
-    unnamed: column indices for files without a header, keyed by the number of columns; the last entry also applies to more columns
+    headerless_columns: column indices for files without a header, keyed by the number of columns; the last entry also applies to more
+        columns
     """
     places: Sequence[int] | None = None
     min_cells, rows = 0, []
-    for number, line in _lines(path, pgen):
+    for number, line in _read_lines(path, pgen):
         if places is None and line.startswith(b"#"):
             names = split_at_blanks(line[1:])
-            places = [names.index(name) if name in names else -1 for name in selected]
+            places = [names.index(name) if name in names else -1 for name in column_names]
             min_cells = max(places) + 1
-            lacking = [name for name, place in zip(selected, places, strict=True) if place < 0 and name not in _OPTIONAL_COLUMNS]
+            lacking = [name for name, place in zip(column_names, places, strict=True) if place < 0 and name not in _OPTIONAL_COLUMNS]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
             continue
         cells = split_at_blanks(line, min_cells or -1)
         if places is None:
-            fitting = [count for count in unnamed if count <= len(cells)]
+            fitting = [count for count in headerless_columns if count <= len(cells)]
             if not fitting:
-                raise InputError(f"{path}: line {number}: expected at least {min(unnamed)} columns, found {len(cells)}")
-            places = unnamed[max(fitting)]
+                raise InputError(f"{path}: line {number}: expected at least {min(headerless_columns)} columns, found {len(cells)}")
+            places = headerless_columns[max(fitting)]
             min_cells = max(places) + 1
         if len(cells) < min_cells:
             raise InputError(f"{path}: line {number}: expected at least {min_cells} columns, found {len(cells)}")
@@ -90,26 +91,27 @@ class _Fileset:
         self.path = path
         pvar, psam = pvar_of(path), path.with_suffix(".psam")
         # A .psam without a header is a .fam.
-        people = _columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
-        self.ids = names_of([(family, person) for family, person, *_ in people])
+        people = _read_columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
+        self.ids = sample_ids_of([(family, person) for family, person, *_ in people])
         self.parents = [(father, mother) for _, _, father, mother in people]
         # A .pvar without a header is a .bim: chromosome, id, position in centimorgans (optional), position, other allele, reference allele.
-        variants = _columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
+        variants = _read_columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
         self.sites: list[Site] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
         self._alleles = np.array([len(site) - 2 for site in self.sites], dtype=np.int64)
-        self._check(pvar, psam)
+        self._check_counts(pvar, psam)
         offsets = None if (self._alleles <= 2).all() else np.concatenate(([0], np.cumsum(self._alleles))).astype(np.uintp)
         self._opening: dict[str, Any] = {"raw_sample_ct": len(self.ids), "variant_ct": len(self.sites), "allele_idx_offsets": offsets}
-        with closing(self._open()):
+        with closing(self._open_reader()):
             pass  # defects of the file's header are reported before any work is done
 
-    def _check(self, pvar: Path, psam: Path) -> None:
+    def _check_counts(self, pvar: Path, psam: Path) -> None:
+        """Raise `InputError` if the numbers of variants, samples and alleles do not match the header."""
         with open(self.path, "rb") as stream:
-            head = stream.read(_HEADER.size)
-        if len(head) < _HEADER.size:
+            head = stream.read(_PGEN_HEADER.size)
+        if len(head) < _PGEN_HEADER.size:
             raise InputError(f"{self.path}: a truncated .pgen file of {len(head)} bytes; copy or make it again")
         for path, lines, count, what in zip(
-            (pvar, psam), (len(self.sites), len(self.ids)), _HEADER.unpack(head), ("variants", "samples"), strict=True
+            (pvar, psam), (len(self.sites), len(self.ids)), _PGEN_HEADER.unpack(head), ("variants", "samples"), strict=True
         ):
             if lines != count:
                 raise InputError(f"{self.path}: {count:,} {what}, but {path} has {lines:,}; files of one fileset belong together")
@@ -120,7 +122,8 @@ class _Fileset:
             alleles = f"{self._alleles[largest]} alleles; up to {MAX_ALLELES} are distinguished"
             raise InputError(f"{pvar}: variant {largest + 1} ({':'.join(self.sites[largest][:2])}) has {alleles}")
 
-    def _open(self) -> Any:
+    def _open_reader(self) -> Any:
+        """Open the .pgen with pgenlib. Raises `RunError` if pgenlib is not installed."""
         if find_spec("pgenlib") is None:
             raise RunError("reading .pgen needs Pgenlib: pip install 'gpualign[pgen]'")
         import pgenlib
@@ -131,11 +134,11 @@ class _Fileset:
             said = error.args[0].decode("utf-8", "replace").strip() if isinstance(error.args[0], bytes) else str(error)
             raise InputError(f"{self.path}: cannot be read as .pgen ({said})") from None
 
-    def positions(self) -> Variants:
+    def positions(self) -> VariantPositions:
         """Return the positions of the sites. Raises `InputError` if the .pvar has text that is not a position."""
         return positions_of(self, f"{pvar_of(self.path)}: variant {{}}")
 
-    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
+    def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
@@ -146,18 +149,18 @@ class _Fileset:
             lots = [shares[k :: workers.threads] for k in range(workers.threads)]
 
             def fill(lot: list[tuple[int, int]]) -> None:
-                with closing(self._open()) as reader:
+                with closing(self._open_reader()) as reader:
                     for first, last in lot:
-                        codes[:, first - start : last - start] = self._read(reader, first, last).T
+                        codes[:, first - start : last - start] = self._read_codes(reader, first, last).T
 
             workers.map(fill, [lot for lot in lots if lot])
             if swapped is not None:
-                swap_back(codes, swapped[start:stop])
+                swap_alleles_back(codes, swapped[start:stop])
             return codes
 
         return read
 
-    def _read(self, reader: Any, start: int, stop: int) -> Codes:
+    def _read_codes(self, reader: Any, start: int, stop: int) -> Codes:
         """Return the codes of the variants [start, stop): uint8[variants][samples]."""
         try:
             if (self._alleles[start:stop] <= 2).all():
@@ -169,7 +172,7 @@ class _Fileset:
         except RuntimeError as error:
             if stop - start > 1:
                 for variant in range(start, stop):  # find the variant that fails
-                    self._read(reader, variant, variant + 1)
+                    self._read_codes(reader, variant, variant + 1)
             where = f"variant {start + 1} ({':'.join(self.sites[start][:2])})"
             raise InputError(f"{self.path}: {where} cannot be read ({error}): a damaged file; copy or make it again") from None
         lower, upper = np.minimum(alleles[:, ::2], alleles[:, 1::2]), np.maximum(alleles[:, ::2], alleles[:, 1::2])
@@ -185,7 +188,7 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
-    blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)
+    return DenseSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)

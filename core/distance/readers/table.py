@@ -11,11 +11,11 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Kind, make_samples
-from gpualign.core.distance.readers.base import Block, DenseSource
-from gpualign.core.distance.readers.table_cells import CellType, Storage, numbers_of_codes
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, Calls, make_samples
+from gpualign.core.distance.readers.base import CallReader, DenseSource
+from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, allele_numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
-from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, advise_missing, describe_genotypes
+from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, AlleleCells, describe_possible_genotypes, missing_call_advice
 from gpualign.core.distance.tables.codings import (
     MINUS_ONE,
     Coding,
@@ -31,10 +31,12 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
 
-Warn = Callable[[str], None]
+WarnFunction = Callable[[str], None]
 
 
-def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: MakeScratch, warn: Warn) -> DenseSource:
+def read_tables(
+    inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: MakeScratch, warn: WarnFunction
+) -> DenseSource:
     """Read one table, or two with the same sites.
 
     Two tables hold the same kind of calls: if either looks like alleles, both are read as alleles. Raises `InputError` naming the file,
@@ -49,20 +51,20 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
     automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None
     holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
-    storage = Storage(memory // len(inputs), scratch)
+    storage = RowStoreFactory(memory // len(inputs), scratch)
     tables = [reader.read(holds_alleles, storage) for reader in readers]
     transpose = any(table.plan.options.transpose for table in tables)
     _check_sites(tables, transpose)
-    kind, decode = _meaning(tables, alleles, warn)
+    kind, decode = _decide_kind_and_codes(tables, alleles, warn)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
-        if kind is Kind.ALLELE and table.cell_type is CellType.ALLELES:
+        if kind is CallKind.ALLELE and table.cell_type is CellType.ALLELES:
             _warn_about_outliers(table, transpose, warn)
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
-    blocks = [_block(table, kind, decode, transpose) for table in tables]
+    blocks = [_make_call_reader(table, kind, decode, transpose) for table in tables]
     held = sum(table.store.nbytes for table in tables)
     sites = len(tables[0].row_ids if transpose else tables[0].column_ids)
-    return DenseSource(make_samples(*ids), kind, sites, blocks, held, 2 * CELL_BYTES if kind is Kind.ALLELE else 1)
+    return DenseSource(make_samples(*ids), kind, sites, blocks, held, 2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1)
 
 
 def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
@@ -76,7 +78,7 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
             raise InputError(f"{source}: site {place + 1} is {names[1]}, in {first[1]} it is {names[0]}; sites must be the same")
 
 
-def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
+def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, warn: WarnFunction) -> tuple[CallKind, Codes | None]:
     """Return (kind of calls, code for each raw code; None if raw codes are already codes).
 
     Raises `InputError` if the tables do not determine the meaning.
@@ -90,10 +92,10 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
         _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
         if options.type is TableType.AUTO:
             warn(f"{tables[0].source}: {assumed_alleles_note()}")
-        return Kind.ALLELE, None
+        return CallKind.ALLELE, None
     letters = any(table.cell_type is CellType.LETTERS for table in known)
     if letters and options.all_letters:
-        return Kind.LETTER, None
+        return CallKind.LETTER, None
 
     def coding_of(some: Sequence[TableRows]) -> Coding:
         counts = np.sum([table.counts for table in some], axis=0)
@@ -112,7 +114,7 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
         warn(f"{reason.source}: {coding.assumption}")
     for table in tables:
         if (
-            coding.kind is Kind.NUCLEOTIDE
+            coding.kind is CallKind.NUCLEOTIDE
             and options.type is TableType.AUTO
             and (report := describe_ambiguity_letters(table.counts)) is not None
         ):
@@ -135,14 +137,14 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     if alleles.above_2_are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
         raise InputError(
-            f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are not sites;"
-            f" alleles are read with {say}"
+            f"{first} in a table of genotypes; expected 0, 1, 2; {missing_call_advice(number)}; {leave} leaves out columns that are not"
+            f" sites; alleles are read with {say}"
         )
     if alleles.ambiguity is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity}")
     if alleles.zero_count and not alleles.has_allele_spelling:
         for table in (one for one in tables if one.cell_type is CellType.ALLELES):
-            if (problem := describe_genotypes(*_some_loci(table, transpose), transpose)) is not None:
+            if (problem := describe_possible_genotypes(*_first_sample_alleles(table, transpose), transpose)) is not None:
                 raise InputError(f"{table.source}: {problem}")
 
 
@@ -153,27 +155,27 @@ def _refuse_non_calls(tables: Sequence[TableRows], coding: Coding, options: Call
         if not bad:
             continue
         raw, numbers = bad[0], table.cell_type is CellType.NUMBERS
-        shown = _spelling(raw, numbers)
-        allowed = [_spelling(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
+        shown = _cell_spelling(raw, numbers)
+        allowed = [_cell_spelling(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
         expected = ", ".join(allowed) if numbers else "A, H, B"
         says = options.type is not TableType.AUTO or options.ploidy is not None
         others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
-        advice = f"; {advise_missing(shown)}{'' if says or not numbers else others}"
+        advice = f"; {missing_call_advice(shown)}{'' if says or not numbers else others}"
         place = table.first_places.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
         raise InputError(f"{place}: {what}; expected {expected}{advice}")
 
 
-def _spelling(raw: int, number: bool) -> str:
+def _cell_spelling(raw: int, is_number: bool) -> str:
     """Return a raw code as written in cells."""
-    if number:
+    if is_number:
         return "-1" if raw == MINUS_ONE else str(raw)
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
 
 
-def _warn_about_ignored_parts(table: TableRows, warn: Warn) -> None:
+def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
     """Warn about the parts of a table that are not read."""
-    columns, corner = table.plan.columns, table.plan.corner
+    columns, corner = table.plan.columns, table.plan.corner_cell
     if corner:
         transpose = parameter("transpose")
         warn(f"{table.source}: rows are read as samples, although the first cell is {corner!r}; {transpose} reads columns as samples")
@@ -187,22 +189,23 @@ def _warn_about_ignored_parts(table: TableRows, warn: Warn) -> None:
         warn(f"{table.source}: {counted} left out")
 
 
-def _warn_about_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
+def _warn_about_outliers(table: TableRows, transpose: bool, warn: WarnFunction) -> None:
     """Warn about loci that are unlike the rest."""
-    numbers, titles = _some_loci(table, transpose)
+    numbers, titles = _first_sample_alleles(table, transpose)
     if (report := describe_outliers(numbers, titles, transpose)) is not None:
         warn(f"{table.source}: {report}")
 
 
-def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
+def _first_sample_alleles(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
     """Return the allele numbers for the first samples, uint32[samples][loci], and the locus names."""
     if transpose:
         loci, samples = len(table.row_ids), min(len(table.column_ids), EXAMINED_ROWS)
-        return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
+        return table.store.columns(0, ALLELE_NUMBER_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
     return table.store.rows(0, EXAMINED_ROWS).view(np.uint32), table.column_ids
 
 
-def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) -> Block:
+def _make_call_reader(table: TableRows, kind: CallKind, decode: Codes | None, transpose: bool) -> CallReader:
+    """Return a function that returns the calls at some sites of a table."""
     store = table.store
     of_numbers = table.cell_type is CellType.ALLELES
     dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
@@ -212,8 +215,8 @@ def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) 
             raw = np.ascontiguousarray(store.rows(start, stop).view(dtype).T)
         else:
             raw = store.columns(start * dtype.itemsize, stop * dtype.itemsize).view(dtype)
-        if kind is Kind.ALLELE and not of_numbers:
-            return numbers_of_codes(raw if decode is None else decode[raw])
+        if kind is CallKind.ALLELE and not of_numbers:
+            return allele_numbers_of_codes(raw if decode is None else decode[raw])
         calls: Calls = raw if decode is None else decode[raw]
         return calls
 

@@ -20,23 +20,23 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.tables.alleles import (
-    CELL_BYTES,
+    ALLELE_NUMBER_BYTES,
     NO_ALLELE,
     AlleleCells,
-    advise_missing,
-    describe_no_allele,
+    describe_non_allele,
     find_allele_evidence,
+    missing_call_advice,
 )
 from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letter_codes, raw_number_codes
-from gpualign.core.distance.tables.columns import Columns
+from gpualign.core.distance.tables.columns import ColumnPlan
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.quoting import text_of
 from gpualign.core.files.scratch import MakeScratch
 
-_LONG_GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
+_LONG_GENOTYPE_PATTERN = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
 """Genotypes with several letters or numbers, as written by HapMap, GWASpoly and JoinMap."""
-_MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
-_MAX_CELL_CHARS = 20
+_MISSING_CALL_SPELLINGS = "empty, ., -, ?, N, NA, -1 or -9"
+_MAX_CELL_CHARS_IN_MESSAGE = 20
 _EXAMINED_BYTES = 1 << 20
 """Bytes of rows examined at a time."""
 
@@ -55,26 +55,26 @@ class TablePlan:
 
     source: name for messages
     delimiter: text between cells
-    first_line: number of the first line with cells
+    first_line_number: number of the first line with cells
     columns: plan for the columns
     options: how the table is read; for PLINK exports, as their format requires
     has_header: whether the first line is certainly a header
     is_typing_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
     has_numbers_above_2: whether the first lines have numbers that no genotype has
     export_suffix: ".raw" or ".traw" if PLINK wrote the table, else None
-    corner: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
+    corner_cell: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
     """
 
     source: str
     delimiter: str
-    first_line: int
-    columns: Columns
+    first_line_number: int
+    columns: ColumnPlan
     options: CallOptions
     has_header: bool
     is_typing_scheme: bool = False
     has_numbers_above_2: bool = False
     export_suffix: str | None = None
-    corner: str = ""
+    corner_cell: str = ""
 
     @property
     def row_word(self) -> str:
@@ -88,8 +88,8 @@ class TablePlan:
 
 
 @dataclass
-class Storage:
-    """Creates row stores.
+class RowStoreFactory:
+    """Creates stores for the rows of tables.
 
     limit: maximum memory for the rows, bytes
     scratch: creates a scratch file for the remaining rows
@@ -111,7 +111,7 @@ class TableCells:
     first_places: where each raw code first occurs, for messages; for alleles, key 0 locates the first number that no genotype has
     """
 
-    def __init__(self, plan: TablePlan, alleles: AlleleCells, holds_alleles: bool, storage: Storage) -> None:
+    def __init__(self, plan: TablePlan, alleles: AlleleCells, holds_alleles: bool, storage: RowStoreFactory) -> None:
         """Take the table's plan.
 
         alleles: reads cells that are alleles
@@ -129,9 +129,9 @@ class TableCells:
         self._allele_parser: _sites.AlleleParser | None = None
         self._decimals: list[_sites.Decimals] = []
         if holds_alleles:
-            self._read_alleles()
+            self._set_allele_parser()
         self.cell_type: CellType | None = CellType.ALLELES if holds_alleles else None
-        self.store = storage.make_store(len(plan.columns.titles) * (CELL_BYTES if holds_alleles else 1))
+        self.store = storage.make_store(len(plan.columns.titles) * (ALLELE_NUMBER_BYTES if holds_alleles else 1))
         self.first_places: dict[int, str] = {}
 
     @property
@@ -139,12 +139,12 @@ class TableCells:
         """Number of occurrences of each raw code, int64[256]."""
         return np.array(self._call_parser.counts if self._call_parser else [0] * 256, dtype=np.int64)
 
-    def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
+    def first_numbers(self, row_count: int) -> npt.NDArray[np.uint32]:
         """Return the numbers in the first rows, uint32[rows][columns]; 0 for cells that are not numbers."""
         if self.cell_type is CellType.ALLELES:
-            numbers = self.store.rows(0, rows).view(np.uint32)
+            numbers = self.store.rows(0, row_count).view(np.uint32)
             return np.where(numbers == NO_ALLELE, 0, numbers)
-        codes = self.store.rows(0, rows)
+        codes = self.store.rows(0, row_count)
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
     def decide_type(self, cells: Sequence[str]) -> None:
@@ -166,6 +166,7 @@ class TableCells:
                 return
 
     def _make_call_parser(self) -> _sites.CallParser:
+        """Return a parser for one-character cells of the table's type."""
         options = self._options
         letters = self.cell_type is CellType.LETTERS
         table = raw_letter_codes(options.all_letters, options.missing_codes) if letters else raw_number_codes(options.missing_codes)
@@ -173,11 +174,12 @@ class TableCells:
         self._decimals.append(parser.decimals)
         return parser
 
-    def _read_alleles(self) -> None:
+    def _set_allele_parser(self) -> None:
+        """Read further rows as alleles."""
         self._allele_parser = self._alleles.make_parser(self._plan.delimiter, self._columns.actions)
         self._decimals.append(self._allele_parser.decimals)
 
-    def add(self, line: bytes, start: int, line_number: int, name: str) -> None:
+    def add_line(self, line: bytes, start: int, line_number: int, name: str) -> None:
         """Read the cells of a line after its first delimiter.
 
         Raises `InputError` for ragged rows and for cells that are not calls.
@@ -199,21 +201,22 @@ class TableCells:
         if cells == self._width and bad < 0 and not fresh:
             return
         if bad >= 0 and self._is_allele(line, bad):
-            self._become_alleles()
+            self._convert_to_alleles()
             self._add_alleles(line, start, line_number, name)
             return
-        self._check(line, line_number, name, cells, bad)
+        self._check_row(line, line_number, name, cells, bad)
         for code in np.flatnonzero(self._call_parser.counts).tolist():
             if code not in self.first_places:
                 self.first_places[code] = self._describe_place(line_number, name, int(np.flatnonzero(row == code)[0]))
 
     def _add_alleles(self, line: bytes, start: int, line_number: int, name: str) -> None:
+        """Read the cells of a line as alleles."""
         row, columns = self.store.new_row().view(np.uint32), self._columns
         assert self._allele_parser is not None
         cells, bad, index = 0, -1, -1
         if start >= 0:
             cells, bad, index = self._alleles.parse(self._allele_parser, line, start + 1, self._plan.delimiter, columns.actions, row)
-        self._check(line, line_number, name, cells, bad if index < 0 else columns.column_number(index))
+        self._check_row(line, line_number, name, cells, bad if index < 0 else columns.column_number(index))
         if not self.first_places:
             indices = np.flatnonzero((row > 2) & (row != NO_ALLELE))
             if len(indices):
@@ -231,22 +234,22 @@ class TableCells:
         self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or evidence.has_allele_spelling
         return evidence.is_proof
 
-    def _become_alleles(self) -> None:
+    def _convert_to_alleles(self) -> None:
         """Convert the rows read so far, except the last, to allele numbers: 0 and -1 become missing alleles."""
         store, rows = self.store, self._row_count - 1
         store.finish()
-        out = self._storage.make_store(store.width * CELL_BYTES)
+        out = self._storage.make_store(store.width * ALLELE_NUMBER_BYTES)
         step = max(1, (1 << 20) // max(1, store.width))
         for start in range(0, rows, step):
             for codes in store.rows(start, min(rows, start + step)):
-                numbers = numbers_of_codes(codes)
+                numbers = allele_numbers_of_codes(codes)
                 zeros, beyond = int(np.count_nonzero(codes == 0)), int(np.count_nonzero((codes > 2) & (codes < 10)))
-                self._alleles.count(numbers, zeros + int(np.count_nonzero(numbers != NO_ALLELE)), beyond, zeros)
+                self._alleles.count_row(numbers, zeros + int(np.count_nonzero(numbers != NO_ALLELE)), beyond, zeros)
                 out.new_row().view(np.uint32)[:] = numbers
         large = next((code for code in self.first_places if 2 < code < 10), None)
         self.first_places = {} if large is None else {0: f"{self.first_places[large]}: {str(large)!r}"}
         self.store, self.cell_type, self._call_parser = out, CellType.ALLELES, None
-        self._read_alleles()
+        self._set_allele_parser()
 
     # ---- cells that are not calls
 
@@ -265,7 +268,7 @@ class TableCells:
         step = max(1, _EXAMINED_BYTES // self.store.width)
         for start in range(0, self._row_count, step):
             block = self.store.rows(start, min(self._row_count, start + step))
-            numbers += self._are_numbers(block.view(np.uint32) if self.cell_type is CellType.ALLELES else block).sum(axis=0)
+            numbers += self._number_mask(block.view(np.uint32) if self.cell_type is CellType.ALLELES else block).sum(axis=0)
         unlike = np.flatnonzero((with_comma > 0) & (points | (with_comma < numbers)))
         if len(unlike):
             index = int(unlike[0])
@@ -273,17 +276,18 @@ class TableCells:
             where = f"{self._plan.source}: column {column} ({self._columns.titles[index]!r})"
             raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
-    def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    def _number_mask(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Return a mask of the cells that hold nonzero numbers: bool, same shape."""
         missing = NO_ALLELE if self.cell_type is CellType.ALLELES else MISSING
         numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
         return numbers
 
     def _describe_place(self, line_number: int, name: str, index: int) -> str:
+        """Return the location of a cell, for messages."""
         column, title = self._columns.column_number(index) + 2, self._columns.titles[index]
         return f"{self._plan.source}: line {line_number} ({name!r}), column {column} ({title!r})"
 
-    def _check(self, line: bytes, line_number: int, name: str, cells: int, bad: int) -> None:
+    def _check_row(self, line: bytes, line_number: int, name: str, cells: int, bad: int) -> None:
         """Raise `InputError` if a row has the wrong number of cells, or a cell that is not a call, in column `bad` (-1: none)."""
         if cells != self._width:
             line_name = f"{self._plan.source}: line {line_number} ({name!r})"
@@ -293,35 +297,38 @@ class TableCells:
         cell, columns = cells_of(line, self._plan.delimiter)[bad + 1], self._columns
         if len(columns.actions) and columns.actions[bad] == _sites.EMPTY:
             where = f"{self._plan.source}: line {line_number} ({name!r}), column {bad + 2}"
-            raise InputError(f"{where}: {cell[:_MAX_CELL_CHARS]!r} in a column without a title; give the column one, or empty it")
+            raise InputError(
+                f"{where}: {cell[:_MAX_CELL_CHARS_IN_MESSAGE]!r} in a column without a title; give the column one, or empty it"
+            )
         where = self._describe_place(line_number, name, columns.read_index(bad))
         options, letters = self._options, self.cell_type is CellType.LETTERS
         undecided = options.type is TableType.AUTO and options.ploidy is None and not options.all_letters
         if self.cell_type is CellType.ALLELES or (self._plan.has_numbers_above_2 and undecided and not letters):
-            raise InputError(f"{where}: {describe_no_allele(cell, self._options.transpose)}")
+            raise InputError(f"{where}: {describe_non_allele(cell, self._options.transpose)}")
         kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
         if letters and options.all_letters:
             expected = "a letter"
-        advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.all_letters else ""
+        advice = f"; {missing}" if (missing := missing_call_advice(cell)) and not options.all_letters else ""
         if not options.transpose and len(cell) > 1:
             advice += f"; a table whose rows are sites is read with {parameter('transpose')}"
-        if line_number == self._plan.first_line:
+        if line_number == self._plan.first_line_number:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
-        elif re.fullmatch(_LONG_GENOTYPE, cell):
+        elif re.fullmatch(_LONG_GENOTYPE_PATTERN, cell):
             advice = "; write genotypes as the number of alleles that are not the reference: 0, 1 or 2"
         elif not letters and find_allele_evidence([[cell]]).is_proof:
             if options.all_letters:
                 raise self._no_letters_error()
             advice = f"; alleles are read with {parameter('type', 'alleles')}"
-        shown = f"{cell[:_MAX_CELL_CHARS]!r} in a table of {kind}"
-        raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_WORDS}{advice}")
+        shown = f"{cell[:_MAX_CELL_CHARS_IN_MESSAGE]!r} in a table of {kind}"
+        raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_CALL_SPELLINGS}{advice}")
 
     def _no_letters_error(self) -> InputError:
+        """Return the error for `all_letters` with a table that holds no letters."""
         every = parameter("all_letters")
         return InputError(f"{every} is for alignments and tables of letters; {self._plan.source} is a table of genotypes or alleles")
 
 
-def numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
+def allele_numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
     """Return the allele numbers for raw codes: 0, -1 and missing calls become missing alleles."""
     numbers = codes.astype(np.uint32)
     numbers[(codes == 0) | (codes == MINUS_ONE) | (codes == MISSING)] = NO_ALLELE

@@ -14,17 +14,17 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import cell_table, number_table
+from gpualign.core.distance.calls import digit_cell_codes, letter_cell_codes
 from gpualign.core.distance.readers.base import RowStore
-from gpualign.core.distance.readers.plink_fileset import names_of
-from gpualign.core.distance.readers.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
+from gpualign.core.distance.readers.plink_fileset import sample_ids_of
+from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, TableCells, TablePlan, cells_of
 from gpualign.core.distance.tables.alleles import AlleleCells, find_allele_evidence
 from gpualign.core.distance.tables.codings import set_missing_codes
-from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export_suffix
+from gpualign.core.distance.tables.columns import ColumnPlan, plan_columns, plink_export_suffix
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
-from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, SquareIdCheck, are_distances, matrix_evidence
+from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, SquareIdCheck, could_be_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.titles import SITE_NAME, SITE_TITLES, is_metadata, serial_stems, stem
+from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, is_metadata_title, serial_stems, title_stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
 from gpualign.core.files.square_matrices import parse_numbers
@@ -120,14 +120,14 @@ class TableReader:
         header = self._first_lines[0]
         export = None if options.no_header else plink_export_suffix(cells_of(header, self._delimiter))
         if export is not None:
-            options = _options_of_export(options, export, self._source)
+            options = _plink_export_options(options, export, self._source)
         body = self._first_lines[not options.no_header :]
         row = next((line for line in body if not _is_empty(line)), None)
         if row is None:
             plan = TablePlan(
-                self._source, self._delimiter, self._first_line_number, Columns([], np.empty(0, np.uint8)), options, options.no_header
+                self._source, self._delimiter, self._first_line_number, ColumnPlan([], np.empty(0, np.uint8)), options, options.no_header
             )
-            self._refuse_data(header, None, plan)
+            self._refuse_data_as_header(header, None, plan)
             raise InputError(f"{self._source}: no {plan.row_word}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
         scheme = any(map(_is_typing_scheme_title, columns.ignored_titles)) or text_of(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
@@ -144,23 +144,23 @@ class TableReader:
             headed,
             is_typing_scheme,
             export_suffix=export,
-            corner=corner,
+            corner_cell=corner,
         )
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
         samples = []
         rows = [cells_of(line, self._delimiter) for line in body]
-        others = {name for name, *_ in rows if is_metadata(name)} if _checks_row_titles(options) else set()
+        others = {name for name, *_ in rows if is_metadata_title(name)} if _checks_row_titles(options) else set()
         self._serial_stems = serial_stems(others, (name for name, *_ in rows))
         for name, *cells in rows:
-            if name not in others or stem(name) in self._serial_stems:
+            if name not in others or title_stem(name) in self._serial_stems:
                 samples.append([cells[k] for k in read if k < len(cells)] if read else cells)
         evidence = find_allele_evidence(samples, options.missing_codes)
         self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or evidence.has_allele_spelling
         return replace(plan, has_numbers_above_2=evidence.has_numbers_above_2), evidence.is_proof
 
-    def read(self, holds_alleles: bool, storage: Storage) -> TableRows:
+    def read(self, holds_alleles: bool, storage: RowStoreFactory) -> TableRows:
         """Read all rows. Raises `InputError` naming the line and column.
 
         holds_alleles: whether the cells are alleles
@@ -173,7 +173,7 @@ class TableReader:
         if not plan.has_header:
             row = next(line for line in self._first_lines[1:] if not _is_empty(line))
             cells.decide_type(cells_of(row, self._delimiter)[1:])
-            self._refuse_data(header, cells.cell_type, plan)
+            self._refuse_data_as_header(header, cells.cell_type, plan)
         rows = self._read_rows(lines, self._first_line_number + (not plan.options.no_header), cells)
         cells.check_decimals()
         return TableRows(
@@ -187,17 +187,17 @@ class TableReader:
             empty_row_count=rows.empty_count,
         )
 
-    def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:
-        """Pass the cells of each line to `cells`, and return the ids. first: number of the first line."""
+    def _read_rows(self, lines: Iterable[bytes], first_number: int, cells: TableCells) -> _RowIds:
+        """Pass the cells of each line to `cells`, and return the ids. first_number: number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes
         looks_at_titles = _checks_row_titles(self.plan.options)
         square = SquareIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
-        names_site = SITE_NAME.match
-        add, ids = cells.add, rows.ids
-        for number, line in enumerate(lines, first):
+        names_site = SITE_NAME_PATTERN.match
+        add, ids = cells.add_line, rows.ids
+        for number, line in enumerate(lines, first_number):
             line = line.rstrip(b"\r\n")
             if line[:1] in _EMPTY_LINE_BYTES and _is_empty(line):
                 rows.empty_count += _has_cells(line)
@@ -209,7 +209,7 @@ class TableReader:
                 own = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
                 name = own[-1]
-            elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial_stems:
+            elif looks_at_titles and not names_site(name) and is_metadata_title(name) and title_stem(name) not in self._serial_stems:
                 rows.ignored_titles.append(name)
                 continue
             if not name:
@@ -220,7 +220,7 @@ class TableReader:
             try:
                 add(line, start, number, name)
             except InputError:
-                if square.matched_rows > 0 and are_distances(cells_of(line, self._delimiter)[1:]):
+                if square.matched_rows > 0 and could_be_distances(cells_of(line, self._delimiter)[1:]):
                     raise self._matrix_error() from None
                 raise
             ids.append(name)
@@ -228,18 +228,18 @@ class TableReader:
         if square.has_same_ids(rows.ids):
             raise self._matrix_error()
         if people:
-            rows.ids = names_of(people)
+            rows.ids = sample_ids_of(people)
         else:
-            self._refuse_symmetric(rows.ids, cells)
+            self._refuse_distance_matrix(rows.ids, cells)
         return rows
 
-    def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
+    def _refuse_distance_matrix(self, ids: Sequence[str], cells: TableCells) -> None:
         """Raise `InputError` if the cells form a distance matrix, whatever the ids."""
         titles, options = self.plan.columns.titles, self.plan.options
         if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cell_type is CellType.LETTERS:
             return
         count = min(len(ids), EXAMINED_ROWS)
-        numbers = cells.numbers(count)[:, :count].astype(np.int64)
+        numbers = cells.first_numbers(count)[:, :count].astype(np.int64)
         names: Sequence[str] = titles
         if len(ids) > len(titles):  # the first cells of rows may be the first column of a matrix without ids
             first = parse_numbers(ids[:count])
@@ -257,6 +257,7 @@ class TableReader:
             )
 
     def _matrix_error(self) -> InputError:
+        """Return the error for a distance matrix given as a table of calls."""
         return InputError(
             f"{self._source}: this is a matrix (its rows and columns have the same ids); expected calls of samples at sites. gpualign tree"
             f" makes a tree of it, gpualign cluster with {parameter('distances')} clusters"
@@ -264,7 +265,7 @@ class TableReader:
 
     # ---- the header
 
-    def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[Columns, bool]:
+    def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[ColumnPlan, bool]:
         """Return (the columns to read, according to the header and the first row; whether the first line is certainly a header)."""
         titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
         if len(titles) == 1 and len(cells) != 2:
@@ -293,7 +294,7 @@ class TableReader:
         # A row of calls has no words of metadata, unless an option declares them missing calls.
         return columns, headed or not set(columns.ignored_titles) <= set(options.missing_codes)
 
-    def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
+    def _refuse_data_as_header(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raise `InputError` if the first line could be a row of this table.
 
         cells: type of the cells in the table's rows; None if no call revealed the type
@@ -310,9 +311,9 @@ class TableReader:
         if cells is CellType.ALLELES or (plan.has_numbers_above_2 and undecided):
             data = could_be_alleles(titles, missing)
         else:
-            numbers = set_missing_codes(_data_number_codes(plan.options.ploidy), missing)
+            numbers = set_missing_codes(_first_line_number_codes(plan.options.ploidy), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
-            letters = set_missing_codes(_data_letter_codes(plan.options.all_letters), missing)
+            letters = set_missing_codes(_first_line_letter_codes(plan.options.all_letters), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
             square = SquareIdCheck(titles, True)
@@ -326,7 +327,7 @@ class TableReader:
             )
 
 
-def _options_of_export(options: CallOptions, export: str, source: str) -> CallOptions:
+def _plink_export_options(options: CallOptions, export: str, source: str) -> CallOptions:
     """Return the options for reading a PLINK export. Raises `InputError` for conflicting options."""
     if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
         name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
@@ -339,9 +340,9 @@ def _checks_row_titles(options: CallOptions) -> bool:
     return options.transpose and not options.no_header
 
 
-def _data_number_codes(ploidy: int | None) -> Codes:
+def _first_line_number_codes(ploidy: int | None) -> Codes:
     """Return the codes for the numbers that mark a first line as calls. The rest may be site names."""
-    table = number_table()
+    table = digit_cell_codes()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
     return table
@@ -349,7 +350,7 @@ def _data_number_codes(ploidy: int | None) -> Codes:
 
 @dataclass
 class _RowIds:
-    """Table rows that were read, left out or empty.
+    """Ids of the rows that were read, and the rows that were left out or empty.
 
     ids: ids of the rows that were read
     ignored_titles: metadata titles of the rows that were not read
@@ -362,6 +363,7 @@ class _RowIds:
 
 
 def _is_empty(line: bytes) -> bool:
+    """Return whether every cell in a line is empty."""
     return not line.strip(_EMPTY_LINE_BYTES)
 
 
@@ -370,9 +372,9 @@ def _has_cells(line: bytes) -> bool:
     return bool(line.strip())
 
 
-def _data_letter_codes(all_letters: bool) -> Codes:
+def _first_line_letter_codes(all_letters: bool) -> Codes:
     """Return the codes for the letters that mark a first line as calls. Letters such as E and F do not, because they occur in titles."""
-    table = cell_table(all_letters)
+    table = letter_cell_codes(all_letters)
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table

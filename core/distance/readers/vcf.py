@@ -25,11 +25,11 @@ import numpy as np
 import gpualign
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import BackgroundTask
-from gpualign.core.distance.calls import Kind, make_samples
-from gpualign.core.distance.positions import Variants
+from gpualign.core.distance.calls import CallKind, make_samples
+from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers import vcf_records
-from gpualign.core.distance.readers.base import Block, DenseSource, RowStore
-from gpualign.core.distance.readers.vcf_lines import VcfLines
+from gpualign.core.distance.readers.base import CallReader, DenseSource, RowStore
+from gpualign.core.distance.readers.vcf_lines import VcfLineChecker
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
 
@@ -37,7 +37,7 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.read
 """Child program, which looks for modules only where this process does, never in the working directory."""
 
 
-_ALTERNATIVE_START = 3
+_FIXED_FIELD_COUNT = 3
 """Number of fields in a site before the alternative alleles: chromosome, position and reference allele."""
 
 _BGZF_HEADER_BYTES = 18
@@ -45,7 +45,7 @@ _BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000
 """SAM specification, section 4.1.2."""
 
 
-class _File:
+class _VariantFile:
     """Records of one file, and their calls."""
 
     def __init__(self, path: str, source: str, memory: int, scratch: MakeScratch) -> None:
@@ -54,13 +54,13 @@ class _File:
         self.ids: list[str] = []
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
-        lines, check = VcfLines(path, source), BackgroundTask()
+        lines, check = VcfLineChecker(path, source), BackgroundTask()
         check.start(lines.check)
         try:
-            self._read(path, memory, scratch)
+            self._read_records(path, memory, scratch)
             check.wait()
         except InputError:
-            lines.last_record = len(self.sites) + vcf_records.MAX_RECORDS
+            lines.last_record = len(self.sites) + vcf_records.MAX_RECORDS_PER_BLOCK
             check.wait()  # the check of the text may have a more precise error
             raise
         finally:
@@ -69,43 +69,49 @@ class _File:
         if not self.sites:
             raise InputError(f"{source}: no records")
 
-    def _read(self, path: str, memory: int, scratch: MakeScratch) -> None:
+    def _read_records(self, path: str, memory: int, scratch: MakeScratch) -> None:
+        """Read all records from the process that parses the file."""
         with _start_reader(path) as reader:
             for kind, message in reader.messages():
                 if kind == vcf_records.IDS:
                     self.ids = json.loads(message)
                     self.store = RowStore(len(self.ids), memory, scratch)
                 elif kind == vcf_records.BLOCK:
-                    self._add(message)
+                    self._add_block(message)
                 elif kind == vcf_records.REFUSED:
-                    raise InputError(f"{self.source}: {json.loads(message)}{reader.last_error()}")
+                    raise InputError(f"{self.source}: {json.loads(message)}{reader.terminate_with_error()}")
                 elif kind == vcf_records.END:
                     return
             raise self._crash_error(reader)
 
-    def _add(self, message: bytes) -> None:
-        start = vcf_records.SIZE_BYTES
+    def _add_block(self, message: bytes) -> None:
+        """Store a block of records."""
+        start = vcf_records.SIZE_FIELD_BYTES
         stop = start + int.from_bytes(message[:start], "little")
         sites = [tuple(site) for site in json.loads(message[start:stop])]
         self.sites += sites
         for row in np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)):
             self.store.new_row()[:] = row
 
-    def _crash_error(self, reader: _Reader) -> InputError | RunError:
+    def _crash_error(self, reader: _ReaderProcess) -> InputError | RunError:
+        """Return the error for a reader process that ended without saying why."""
         code = reader.wait()
         if code >= 0:
-            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_error()}")
+            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.terminate_with_error()}")
         name = signal.Signals(-code).name
         if -code in (signal.SIGKILL, signal.SIGTERM):
             return RunError(f"{self.source}: the process that reads it was killed ({name}), perhaps for lack of memory")
         where = f"in or after record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
-        return InputError(f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.last_error()}")
+        return InputError(
+            f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.terminate_with_error()}"
+        )
 
-    def block(self) -> Block:
+    def call_reader(self) -> CallReader:
+        """Return a function that returns the calls at some records."""
         return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
 
 
-class _Reader:
+class _ReaderProcess:
     """The process that reads a file."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -121,7 +127,7 @@ class _Reader:
 
     def messages(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield (kind, content) for each message as it arrives. Stops when the process ends, even in the middle of a message."""
-        head_bytes = 1 + vcf_records.SIZE_BYTES
+        head_bytes = 1 + vcf_records.SIZE_FIELD_BYTES
         while len(head := self._messages.read(head_bytes)) == head_bytes:
             size = int.from_bytes(head[1:], "little")
             content = self._messages.read(size)
@@ -129,7 +135,7 @@ class _Reader:
                 return
             yield head[:1], content
 
-    def last_error(self) -> str:
+    def terminate_with_error(self) -> str:
         """Return htslib's last error as a suffix for a message, or "". Terminates the child process."""
         self.stop()
         return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
@@ -156,21 +162,22 @@ def _refuse_truncated(path: str, source: str) -> None:
             raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is missing; copy or make it again")
 
 
-def _no_site_option() -> list[str]:
+def _skip_site_module_option() -> list[str]:
     """Return Python's option to skip the site module if gpualign can be imported without it, which is not so for an editable install."""
     spec = PathFinder.find_spec("gpualign", sys.path)
     return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
 
 @contextmanager
-def _start_reader(path: str) -> Iterator[_Reader]:
+def _start_reader(path: str) -> Iterator[_ReaderProcess]:
+    """Start the process that reads a file, and stop it at the end of the context."""
     if find_spec("cyvcf2") is None:
         raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
-    command = [sys.executable, "-I", *_no_site_option(), "-c", _PROGRAM.format(path=sys.path), path]
+    command = [sys.executable, "-I", *_skip_site_module_option(), "-c", _PROGRAM.format(path=sys.path), path]
     pipe = subprocess.PIPE
     # A separate session: Ctrl-C reaches this process only, which ends the other one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
-        reader = _Reader(process)
+        reader = _ReaderProcess(process)
         try:
             yield reader
         finally:
@@ -185,7 +192,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     inputs: (path, name for messages) for each file
     memory: maximum memory for calls, bytes
     """
-    files = [_File(path, source, memory // len(inputs), scratch) for path, source in inputs]
+    files = [_VariantFile(path, source, memory // len(inputs), scratch) for path, source in inputs]
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
@@ -199,16 +206,17 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
                 f"{other.source}: {len(other.sites):,} records, {first.source} has {len(first.sites):,}; sites must be the same"
             )
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
-    positions = Variants.of(first.source, first.sites)
-    blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, positions=lambda: positions)
+    positions = VariantPositions.of(first.source, first.sites)
+    blocks, held = [f.call_reader() for f in files], sum(f.store.nbytes for f in files)
+    return DenseSource(make_samples(*ids), CallKind.GENOTYPE, len(first.sites), blocks, held, make_positions=lambda: positions)
 
 
 def _are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Return whether two records describe the same site. A record without alternative alleles has only reference calls."""
-    return a == b or (a[:_ALTERNATIVE_START] == b[:_ALTERNATIVE_START] and _ALTERNATIVE_START in (len(a), len(b)))
+    return a == b or (a[:_FIXED_FIELD_COUNT] == b[:_FIXED_FIELD_COUNT] and _FIXED_FIELD_COUNT in (len(a), len(b)))
 
 
 def _format_site(site: tuple[Any, ...]) -> str:
+    """Return a site as text, for messages."""
     chromosome, position, *alleles = site
     return f"{chromosome}:{position} {'/'.join(alleles)}"

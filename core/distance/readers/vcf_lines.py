@@ -13,7 +13,7 @@ _FIXED_COLUMN_COUNT = 9
 """Number of columns before the sample columns."""
 
 
-class VcfLines:
+class VcfLineChecker:
     """Checks the lines of a file in a thread while another process reads the file.
 
     path: path of the file
@@ -31,9 +31,10 @@ class VcfLines:
         with open(self._path, "rb") as stream:
             first, text = open_decompressed(stream, self._source)
             if not first.startswith(b"BCF"):
-                self._check(text)
+                self._check_lines(text)
 
-    def _check(self, lines: Iterable[bytes]) -> None:
+    def _check_lines(self, lines: Iterable[bytes]) -> None:
+        """Check the header, the empty lines and the number of cells."""
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
             if number == 1 and line.startswith(codecs.BOM_UTF8):

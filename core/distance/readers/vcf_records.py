@@ -25,25 +25,25 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MAX_ALLELES, MISSING
 
 IDS, BLOCK, REFUSED, END = b"i", b"b", b"r", b"e"
-SIZE_BYTES = 8
+SIZE_FIELD_BYTES = 8
 
 _BLOCK_BYTES = 1 << 20
-MAX_RECORDS = 4096
+MAX_RECORDS_PER_BLOCK = 4096
 """Maximum number of records in a block; limited because their sites also take memory."""
-_PADDING = -2
+_HAPLOID_PADDING = -2
 """Value that htslib stores as the second allele of a haploid call."""
 
 
 def encode_size(size: int) -> bytes:
     """Return a size as encoded in messages."""
-    return size.to_bytes(SIZE_BYTES, "little")
+    return size.to_bytes(SIZE_FIELD_BYTES, "little")
 
 
 def main(path: str) -> None:
     """Read a file and send its records to standard output. Standard input is a pipe that closes when the receiver exits."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a receiver the process ends silently
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the receiver decides; a batch system may send it to both
-    threading.Thread(target=_end_with_the_receiver, daemon=True).start()
+    threading.Thread(target=_exit_with_receiver, daemon=True).start()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # text that a library prints must not mix with messages
     sender = _Sender(out)
@@ -55,7 +55,8 @@ def main(path: str) -> None:
         sender.send(END, b"")
 
 
-def _end_with_the_receiver() -> None:
+def _exit_with_receiver() -> None:
+    """Exit this process when the receiver exits."""
     os.read(0, 1)  # not through sys.stdin, whose lock Python takes when it ends
     os._exit(1)
 
@@ -65,6 +66,7 @@ class _Sender:
         self._out = out
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
+        """Send a message that consists of these parts."""
         self._out.write(kind + encode_size(sum(len(part) for part in parts)))
         for part in parts:
             self._out.write(part)
@@ -72,6 +74,7 @@ class _Sender:
 
 
 def _send_records(path: str, sender: _Sender) -> None:
+    """Send the sample ids, and the records in blocks. Raises `InputError` for a defect in the file."""
     import cyvcf2
 
     with _reporting_errors("cannot be read as VCF or BCF"):
@@ -80,7 +83,7 @@ def _send_records(path: str, sender: _Sender) -> None:
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
         raise InputError("no samples; expected genotypes")
-    room: Codes = np.empty((min(MAX_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
+    room: Codes = np.empty((min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
     sent = 0
 
@@ -116,6 +119,7 @@ def _reporting_errors(what: str) -> Iterator[None]:
 
 
 def _write_codes(record: Any, name: str, out: Codes) -> None:
+    """Write the genotype codes of a record's calls into `out`, uint8[samples]."""
     with _reporting_errors(f"{name} has no genotypes (GT)"):
         genotype = record.genotype
     alleles = genotype.array()[:, :-1]  # the last column is the phase
@@ -123,7 +127,7 @@ def _write_codes(record: Any, name: str, out: Codes) -> None:
         raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; expected genotypes of one or two")
     first = alleles[:, 0].astype(np.int64)
     second = alleles[:, -1].astype(np.int64)
-    second = np.where(second == _PADDING, first, second)
+    second = np.where(second == _HAPLOID_PADDING, first, second)
     upper = np.maximum(first, second)
     if upper.max(initial=0) >= MAX_ALLELES:
         raise InputError(f"{name} has calls of allele {upper.max()}; up to {MAX_ALLELES} alleles are distinguished")

@@ -20,7 +20,7 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import MAX_PLOIDY
 from gpualign.core.files.quoting import text_of
 
-CELL_BYTES = 4
+ALLELE_NUMBER_BYTES = 4
 """Size of an allele number, uint32."""
 
 NO_ALLELE: int = _sites.NO_ALLELE
@@ -34,35 +34,35 @@ _EXPECTED_CELLS = (
     "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
 )
 
-_NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
-_HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
-_INCOMPLETE_ALLELE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
+_NUMBER_PATTERN = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
+_HASH_PATTERN = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
+_INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
 """Alleles that EnteroBase (-5) and mlst (5?, ~5) found only partially, or inexactly."""
-_SEVERAL_ALLELES = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
+_SEVERAL_ALLELES_PATTERN = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
-_ABOVE_2 = "(?=.*(?:[3-9]|[0-9]{2}))"
+_ABOVE_2_LOOKAHEAD = "(?=.*(?:[3-9]|[0-9]{2}))"
 """Lookahead for a number that is not a genotype."""
-_ALLELE_SPELLING = re.compile(
+_ALLELE_ONLY_PATTERN = re.compile(
     rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA_WORDS)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
-    rf"|{_ABOVE_2}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
+    rf"|{_ABOVE_2_LOOKAHEAD}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )
 """Cells that occur only in allele tables."""
 
-_WORD = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
+_WORD_PATTERN = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
 """Cells that may be words for missing calls."""
 
-_FIRST_ID = 1 << 31
+_FIRST_HASH_NUMBER = 1 << 31
 _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
 _NUMBERS_PER_TYPING_ERROR = 100
-_MAX_DISTINCT = 12
+_MAX_DISTINCT_NUMBERS = 12
 """Number of distinct numbers to remember: more are neither dosages nor codes for missing calls."""
 _COLUMNS_PER_NON_GENOTYPE = 2
 """In a genotype table, at most one column in this many may have numbers that no genotype has."""
 _MAX_TITLES_IN_MESSAGE = 5
-_REPEATED_DIGIT = re.compile(r"([0-9])\1+")
+_REPEATED_DIGIT_PATTERN = re.compile(r"([0-9])\1+")
 """Numbers commonly used as codes for missing calls: 99, 888."""
 
 
@@ -98,14 +98,14 @@ def find_allele_evidence(rows: Iterable[Sequence[str]], missing: Sequence[str] =
             if cell in ("0", "1", "2"):
                 number_count += 1
                 continue
-            match = _NUMBER.fullmatch(cell)
+            match = _NUMBER_PATTERN.fullmatch(cell)
             if cell in missing or (match is not None and match[1] in missing):
                 continue
             if match is not None and cell[0].isdecimal():
                 number_count += 1
                 above_2_count += match[1] not in ("0", "1", "2")
                 several = several or len(match[1]) > 1
-            elif len(cell) > 1 and _ALLELE_SPELLING.fullmatch(cell):
+            elif len(cell) > 1 and _ALLELE_ONLY_PATTERN.fullmatch(cell):
                 return AlleleEvidence(True, True, True)
     often = above_2_count > 0 and not are_typing_errors(above_2_count, number_count)
     return AlleleEvidence(False, often, several and often)
@@ -129,10 +129,10 @@ class AlleleCells:
         self.number_count = self.above_2_count = self.zero_count = 0
         """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
         self.distinct_above_2: set[int] = set()
-        """Distinct numbers beyond genotypes; no more are added once there are more than `_MAX_DISTINCT`."""
+        """Distinct numbers beyond genotypes; no more are added once there are more than `_MAX_DISTINCT_NUMBERS`."""
 
     def make_parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
-        """Return a parser for the rows of one table. actions: as in `columns.Columns`."""
+        """Return a parser for the rows of one table. actions: as in `columns.ColumnPlan`."""
         return _sites.AlleleParser(delimiter, actions, self._missing)
 
     def parse(
@@ -153,14 +153,14 @@ class AlleleCells:
                 cell = texts[columns[index]]
                 number = self._known.get(cell)
                 if number is None:
-                    number = self._number(cell)
+                    number = self._allele_number(cell)
                     if number is None:
                         return cells, not_empty, index
                 row[index] = number
-        self.count(row, number_count, above_2_count, zero_count)
+        self.count_row(row, number_count, above_2_count, zero_count)
         return cells, not_empty, -1
 
-    def count(self, row: npt.NDArray[np.uint32], number_count: int, above_2_count: int, zero_count: int) -> None:
+    def count_row(self, row: npt.NDArray[np.uint32], number_count: int, above_2_count: int, zero_count: int) -> None:
         """Add a row's numbers to the counts.
 
         row: numbers in the row, with zeros as missing alleles
@@ -171,8 +171,10 @@ class AlleleCells:
             self.above_2_count + above_2_count,
             self.zero_count + zero_count,
         )
-        if len(self.distinct_above_2) <= _MAX_DISTINCT:
-            self.distinct_above_2.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _MAX_DISTINCT + 1].tolist())
+        if len(self.distinct_above_2) <= _MAX_DISTINCT_NUMBERS:
+            self.distinct_above_2.update(
+                np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _MAX_DISTINCT_NUMBERS + 1].tolist()
+            )
 
     @property
     def ambiguity(self) -> str | None:
@@ -181,12 +183,12 @@ class AlleleCells:
             self.has_allele_spelling
             or not self.zero_count
             or self.number_count <= self.above_2_count
-            or len(self.distinct_above_2) > _MAX_DISTINCT
+            or len(self.distinct_above_2) > _MAX_DISTINCT_NUMBERS
         ):
             return None
         codes = sorted(number for number in self.distinct_above_2 if number > _LARGEST_DIGIT)
         dosages = sorted(self.distinct_above_2.difference(codes))
-        if len(codes) > 1 and not all(_REPEATED_DIGIT.fullmatch(str(number)) for number in codes):
+        if len(codes) > 1 and not all(_REPEATED_DIGIT_PATTERN.fullmatch(str(number)) for number in codes):
             return None
         if dosages == [_LARGEST_DIGIT]:
             codes, dosages = dosages + codes, []
@@ -212,31 +214,32 @@ class AlleleCells:
         return (
             not text
             or text.upper() in self._missing_words
-            or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE_ALLELE, _SEVERAL_ALLELES))
+            or any(p.fullmatch(text) for p in (_NUMBER_PATTERN, _HASH_PATTERN, _INCOMPLETE_ALLELE_PATTERN, _SEVERAL_ALLELES_PATTERN))
         )
 
-    def _number(self, cell: bytes) -> int | None:
+    def _allele_number(self, cell: bytes) -> int | None:
         """Return the number for a cell's allele; None if the cell is not an allele."""
         word = text_of(cell).strip()
-        self.has_allele_spelling = self.has_allele_spelling or _ALLELE_SPELLING.fullmatch(word) is not None
-        if word.upper() in self._missing_words or _INCOMPLETE_ALLELE.fullmatch(word) or _holds_several_alleles(word):
+        self.has_allele_spelling = self.has_allele_spelling or _ALLELE_ONLY_PATTERN.fullmatch(word) is not None
+        if word.upper() in self._missing_words or _INCOMPLETE_ALLELE_PATTERN.fullmatch(word) or _holds_several_alleles(word):
             number = NO_ALLELE
-        elif (match := _NUMBER.fullmatch(word)) is not None:
+        elif (match := _NUMBER_PATTERN.fullmatch(word)) is not None:
             digits = match[1].lstrip("0")
-            number = int(digits or 0) if len(digits) < 10 else self._id(digits)
+            number = int(digits or 0) if len(digits) < 10 else self._hash_number(digits)
             number = number or NO_ALLELE
-        elif (match := _HASH.fullmatch(word)) is not None:
-            number = self._id(match[1].lower())
+        elif (match := _HASH_PATTERN.fullmatch(word)) is not None:
+            number = self._hash_number(match[1].lower())
         else:
             return None
         self._known[cell] = number
         return number
 
-    def _id(self, allele: str) -> int:
-        return self._ids.setdefault(allele, _FIRST_ID + len(self._ids))
+    def _hash_number(self, allele: str) -> int:
+        """Return the number of a hash or long number, from 2^31 in order of occurrence."""
+        return self._ids.setdefault(allele, _FIRST_HASH_NUMBER + len(self._ids))
 
 
-def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
+def describe_possible_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
     """Return the reason why alleles, with 0 as a missing allele, may be genotypes next to columns that are not sites.
 
     Returns None if most columns have numbers that no genotype has.
@@ -263,10 +266,10 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
 
 def _holds_several_alleles(word: str) -> bool:
     """Return whether a cell holds several alleles, none of them 0."""
-    return _SEVERAL_ALLELES.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
+    return _SEVERAL_ALLELES_PATTERN.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
 
 
-def describe_no_allele(cell: str, transpose: bool) -> str:
+def describe_non_allele(cell: str, transpose: bool) -> str:
     """Return the reason why a cell is not an allele, with advice."""
     shown, several = f"{cell[:20]!r} in a table of alleles", cell.replace(",", ";")
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", cell):
@@ -278,10 +281,10 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
         return f"{shown}: several alleles are written as 5;7, none of which is 0, and genotypes as 0, 1, 2"
     rows = "rows" if transpose else "columns"
     leave = f" ({parameter('ignore_columns')} leaves out columns)" if not transpose else ""
-    missing = f"; {code}" if (code := advise_missing(cell)) else ""
+    missing = f"; {code}" if (code := missing_call_advice(cell)) else ""
     return f"{shown}; expected {_EXPECTED_CELLS}. Leave out {rows} that are not loci, such as isolate metadata{leave}{missing}"
 
 
-def advise_missing(cell: str) -> str:
+def missing_call_advice(cell: str) -> str:
     """Return advice for a cell that may be a missing call; empty unless the cell is a short word."""
-    return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD.fullmatch(cell) else ""
+    return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD_PATTERN.fullmatch(cell) else ""

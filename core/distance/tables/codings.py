@@ -23,14 +23,14 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Kind, cell_table, number_table
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, digit_cell_codes, letter_cell_codes
 from gpualign.core.distance.tables.alleles import are_typing_errors
 from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 
 MINUS_ONE: int = _sites.MINUS_ONE
 
-_GENOTYPES = frozenset((0, 1, 2))
-_NINE = 9
+_GENOTYPE_NUMBERS = frozenset((0, 1, 2))
+_AMBIGUOUS_NUMBER = 9
 _CROSS_GENOTYPES = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
 """Letters used by R/qtl: A, B and H, and also C (not A) and D (not B), which are not genotypes."""
@@ -52,7 +52,7 @@ class Coding:
     ambiguity: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
     """
 
-    kind: Kind
+    kind: CallKind
     codes: Codes = field(repr=False)
     assumption: str | None = None
     ambiguity: str | None = None
@@ -63,7 +63,7 @@ def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
 
     missing: cell values, of any length, that denote a missing call
     """
-    table = number_table()
+    table = digit_cell_codes()
     for digit in range(10):
         table[ord(str(digit))] = digit
     return set_missing_codes(table, missing)
@@ -71,7 +71,7 @@ def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
 
 def raw_letter_codes(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
     """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_number_codes`."""
-    table = cell_table(all_letters)
+    table = letter_cell_codes(all_letters)
     if not all_letters:
         for byte in range(128):
             letter = chr(byte).upper()
@@ -103,7 +103,7 @@ def number_coding(
     if options.all_letters:
         raise _inapplicable_option_error(parameter("all_letters"), "letters", "numbers")
     seen = frozenset(np.flatnonzero(counts[:10]).tolist())
-    above_2 = seen - _GENOTYPES
+    above_2 = seen - _GENOTYPE_NUMBERS
     if type is TableType.ALLELES:
         return _allele_coding()
     if type is TableType.CENTRED:
@@ -114,20 +114,24 @@ def number_coding(
         return _genotype_coding()
     alleles = parameter("type", TableType.ALLELES.value) if reads_alleles else None
     if is_typing_scheme:
-        if 0 not in seen or above_2 - {_NINE}:
+        if 0 not in seen or above_2 - {_AMBIGUOUS_NUMBER}:
             return _allele_coding(assumed_alleles_note())
         calls, centred = parameter("type", TableType.CALLS.value), parameter("type", TableType.CENTRED.value)
         types = f"{calls}, or {centred} for -1, 0 and 1" if counts[MINUS_ONE] and 2 not in seen else calls
         return _undecided_coding(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({types}); say which")
     if counts[MINUS_ONE] and not above_2 and 2 not in seen:
         return _minus_one_coding(1 in seen)
-    if above_2 == {_NINE} and seen >= _GENOTYPES:
+    if above_2 == {_AMBIGUOUS_NUMBER} and seen >= _GENOTYPE_NUMBERS:
         otherwise = f"; {alleles} if it is an allele" if alleles else ""
-        return _genotype_coding(f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_NINE)
+        return _genotype_coding(
+            f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_AMBIGUOUS_NUMBER
+        )
     if not above_2:
         return _genotype_coding()
-    if above_2 == {_NINE} and alleles:
-        return _undecided_coding(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
+    if above_2 == {_AMBIGUOUS_NUMBER} and alleles:
+        return _undecided_coding(
+            f"9 may be a missing call ({parameter('missing_code', _AMBIGUOUS_NUMBER)}) or an allele ({alleles}); say which"
+        )
     if 0 not in seen:
         return _allele_coding(assumed_alleles_note())
     if are_typing_errors(int(counts[sorted(above_2)].sum()), int(counts[:10].sum())):
@@ -136,10 +140,12 @@ def number_coding(
 
 
 def _inapplicable_option_error(name: str, cells: str, others: str) -> InputError:
+    """Return the error for an option that does not apply to this type of cells."""
     return InputError(f"{name} is for {cells}, but the cells are {others}")
 
 
 def _minus_one_coding(has_one: bool) -> Coding:
+    """Return the coding for a table whose numbers are -1, 0 and perhaps 1."""
     centred = parameter("type", TableType.CENTRED.value)
     missing = parameter("missing_code", -1)
     if not has_one:
@@ -148,21 +154,25 @@ def _minus_one_coding(has_one: bool) -> Coding:
 
 
 def _describe_readings(above_2: frozenset[int], alleles_option: str | None) -> str:
+    """Return the possible readings of a table with 0 and numbers above 2, each with the option that selects it."""
     largest = max(above_2)
     readings = [f"alleles with 0 as a missing one ({alleles_option})"] if alleles_option else []
     if largest <= MAX_PLOIDY:
         readings.append(f"dosages of a polyploid ({parameter('ploidy', largest)})")
     if len(above_2) == 1:
         readings.append(f"genotypes 0, 1, 2 with {largest} as a missing one ({parameter('missing_code', largest)})")
-    elif largest == _NINE and max(above_2 - {_NINE}) <= MAX_PLOIDY:
-        remaining = max(above_2 - {_NINE})
-        readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', remaining)} and {parameter('missing_code', _NINE)})")
+    elif largest == _AMBIGUOUS_NUMBER and max(above_2 - {_AMBIGUOUS_NUMBER}) <= MAX_PLOIDY:
+        remaining = max(above_2 - {_AMBIGUOUS_NUMBER})
+        readings.append(
+            f"dosages with 9 as a missing one ({parameter('ploidy', remaining)} and {parameter('missing_code', _AMBIGUOUS_NUMBER)})"
+        )
     if not readings:
         return f"numbers from 0 to {largest} are not genotypes; expected 0, 1, 2"
     return f"numbers from 0 to {largest} may be {', or '.join(readings)}; say which"
 
 
 def _code_table(raw_to_code: dict[int, int]) -> Codes:
+    """Return the code for each raw code, BAD for raw codes that are not listed: uint8[256]."""
     codes: Codes = np.full(256, _sites.BAD, dtype=np.uint8)
     codes[MISSING] = MISSING
     for raw, code in raw_to_code.items():
@@ -171,22 +181,24 @@ def _code_table(raw_to_code: dict[int, int]) -> Codes:
 
 
 def _genotype_coding(assumption: str | None = None, missing: int = MINUS_ONE) -> Coding:
-    return Coding(Kind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumption)
+    """Return the coding for genotypes 0, 1, 2, with -1 and perhaps another number as a missing call."""
+    return Coding(CallKind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumption)
 
 
 def _centred_coding(assumption: str | None = None) -> Coding:
-    return Coding(Kind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), assumption)
+    """Return the coding for genotypes -1, 0, 1."""
+    return Coding(CallKind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), assumption)
 
 
 def _dosage_coding(ploidy: int) -> Coding:
     """Return the coding for dosages. A haploid call counts as two copies of its allele, as in VCF."""
     codes = {0: 0, 1: 2} if ploidy == 1 else {dosage: dosage for dosage in range(ploidy + 1)}
-    return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _code_table({**codes, MINUS_ONE: MISSING}))
+    return Coding(CallKind.GENOTYPE if ploidy <= 2 else CallKind.DOSAGE, _code_table({**codes, MINUS_ONE: MISSING}))
 
 
 def _allele_coding(assumption: str | None = None) -> Coding:
     """Return the coding for allele numbers 1 to 9; 0 is a missing allele."""
-    return Coding(Kind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumption)
+    return Coding(CallKind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumption)
 
 
 def assumed_alleles_note() -> str:
@@ -196,7 +208,8 @@ def assumed_alleles_note() -> str:
 
 
 def _undecided_coding(ambiguity: str) -> Coding:
-    return Coding(Kind.GENOTYPE, _code_table({}), None, ambiguity)
+    """Return the coding for a table whose meaning the user must decide."""
+    return Coding(CallKind.GENOTYPE, _code_table({}), None, ambiguity)
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
@@ -216,7 +229,7 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
     if type is TableType.ABH:
         return _cross_coding()
     read = {**{code: code for code in range(len(NUCLEOTIDES))}, ord("U"): NUCLEOTIDES.index("T")}
-    nucleotides = Coding(Kind.NUCLEOTIDE, _code_table({**{ord(letter): MISSING for letter in _MISSING_LETTERS}, **read}))
+    nucleotides = Coding(CallKind.NUCLEOTIDE, _code_table({**{ord(letter): MISSING for letter in _MISSING_LETTERS}, **read}))
     if type is TableType.CALLS:
         return nucleotides
     cross, calls = parameter("type", TableType.ABH.value), parameter("type", TableType.CALLS.value)
@@ -258,4 +271,4 @@ _MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - f
 def _cross_coding(assumption: str | None = None) -> Coding:
     """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls."""
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
-    return Coding(Kind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumption)
+    return Coding(CallKind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumption)

@@ -13,19 +13,19 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.distance.tables.titles import SITE_NAME, annotation_width, is_metadata, serial_stems, stem
+from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, annotation_column_count, is_metadata_title, serial_stems, title_stem
 
 _MAX_TITLES_IN_MESSAGE = 8
-_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
+_PLINK_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 """First columns of a PLINK .raw file, which has a row per sample."""
-_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
+_PLINK_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """First columns of a PLINK .traw file, which has a row per site."""
 _HETEROZYGOUS_SUFFIX = "_HET"
 """Suffix of .raw titles whose columns repeat which genotypes are heterozygous."""
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnPlan:
     """Plan for a table's columns.
 
     titles: titles of the columns to read
@@ -52,11 +52,11 @@ class Columns:
 
 def plink_export_suffix(header: Sequence[str]) -> str | None:
     """Return ".raw" or ".traw" if this is the header of such a PLINK file, else None."""
-    first = tuple(title.upper() for title in header[: len(_RAW_TITLES)])
-    return ".raw" if first == _RAW_TITLES else ".traw" if first == _TRAW_TITLES else None
+    first = tuple(title.upper() for title in header[: len(_PLINK_RAW_TITLES)])
+    return ".raw" if first == _PLINK_RAW_TITLES else ".traw" if first == _PLINK_TRAW_TITLES else None
 
 
-def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
+def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     """Decide from the titles how to treat each column after the first.
 
     Columns that `options` names are read, whatever their titles; all other metadata columns, and annotation columns next to samples, are
@@ -75,7 +75,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
         _refuse_sites_as_rows(header, options)
     id_cells = {None: (0,), ".raw": (0, 1), ".traw": (1,)}[export]
     actions = np.full(len(titles), _sites.READ, dtype=np.uint8)
-    actions[: len(_RAW_TITLES) - 1 if export else 0] = _sites.SKIP_COLUMN
+    actions[: len(_PLINK_RAW_TITLES) - 1 if export else 0] = _sites.SKIP_COLUMN
     if chosen is not None or ignored:
         picked, dropped = set(titles if chosen is None else chosen), set(ignored)
         actions[[title not in picked or title in dropped for title in titles]] = _sites.SKIP_COLUMN
@@ -90,20 +90,22 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
             left_out.append(titles[k])
     read = actions == _sites.READ
     if read.all():
-        return Columns(list(titles), actions[:0], id_cells=id_cells)
+        return ColumnPlan(list(titles), actions[:0], id_cells=id_cells)
     if not read.any():
         raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
-    return Columns([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
+    return ColumnPlan([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
     """Raise `InputError` if a table's titles show that its rows are sites, or if extra columns precede those of a PLINK .raw file."""
-    if set(_RAW_TITLES[1:4]) <= set(header):
-        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_RAW_TITLES[0]}")
-    width = 1 if options.transpose or options.columns is not None else annotation_width(header)
+    if set(_PLINK_RAW_TITLES[1:4]) <= set(header):
+        raise InputError(
+            f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_PLINK_RAW_TITLES[0]}"
+        )
+    width = 1 if options.transpose or options.columns is not None else annotation_column_count(header)
     if width > 1 and not set(header[1:width]) <= set(options.ignore_columns):
-        shown, are = _list_titles(header[1:width])
+        shown, are = _format_titles(header[1:width])
         raise InputError(
             f"rows may be sites, as columns {shown} {are} annotation of sites ({parameter('transpose')} reads such a table), or samples"
             f" ({parameter('ignore_columns')} leaves these columns out); say which"
@@ -117,11 +119,11 @@ def _non_call_columns(header: Sequence[str], transpose: bool, export: str | None
     if export is not None:
         return empty + [k for k, title in enumerate(titles) if _repeats_previous_column(title, titles[k - 1], export)]
     if transpose:
-        return empty + list(range(annotation_width(header) - 1))
-    names_site = SITE_NAME.match
-    metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata(title)]
+        return empty + list(range(annotation_column_count(header) - 1))
+    names_site = SITE_NAME_PATTERN.match
+    metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata_title(title)]
     serial = serial_stems((titles[k] for k in metadata), titles)
-    return sorted(empty + [k for k in metadata if stem(titles[k]) not in serial])
+    return sorted(empty + [k for k in metadata if title_stem(titles[k]) not in serial])
 
 
 def _repeats_previous_column(title: str, previous: str, export: str) -> bool:
@@ -133,18 +135,18 @@ def _repeats_previous_column(title: str, previous: str, export: str) -> bool:
 
 def describe_columns_left_out(titles: Sequence[str], transpose: bool) -> str:
     """Return a note on columns left out because of their titles. transpose: columns are samples."""
-    shown, are = _list_titles(titles)
+    shown, are = _format_titles(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
 
 
 def describe_rows_left_out(titles: Sequence[str]) -> str:
     """Return a note on rows left out because of their titles."""
-    shown, are = _list_titles(titles)
+    shown, are = _format_titles(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 
 
-def _list_titles(titles: Sequence[str]) -> tuple[str, str]:
+def _format_titles(titles: Sequence[str]) -> tuple[str, str]:
     """Return (list of the first titles, "is" or "are" to agree with the number of all titles)."""
     more = f" and {len(titles) - _MAX_TITLES_IN_MESSAGE:,} more" if len(titles) > _MAX_TITLES_IN_MESSAGE else ""
     return ", ".join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE])) + more, "is" if len(titles) == 1 else "are"

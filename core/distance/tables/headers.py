@@ -15,7 +15,7 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
-_CELLS_PER_CALL = 2
+_MAX_CELLS_PER_CALL = 2
 """If more than one cell in this many could be a call, the line may be data: the rest may be calls in an unknown spelling."""
 
 
@@ -32,11 +32,11 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, all_ce
     parser.parse(line, start, codes)
     bad = parser.counts[_sites.BAD]
     calls = cells - bad - parser.counts[MISSING]
-    return bad == 0 or (not all_cells and calls > 0 and bad * _CELLS_PER_CALL < cells)
+    return bad == 0 or (not all_cells and calls > 0 and bad * _MAX_CELLS_PER_CALL < cells)
 
 
 def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
     """Return whether more than half of the cells could be alleles, in any spelling. missing: cell values that denote a missing allele."""
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
-    return known * _CELLS_PER_CALL > len(cells)
+    return known * _MAX_CELLS_PER_CALL > len(cells)

@@ -16,12 +16,12 @@ EXAMINED_ROWS = 256
 """Number of rows and columns sufficient to decide."""
 
 _MIN_ROWS = 4
-_MIN_PAIRS = 4
+_MIN_NONZERO_PAIRS = 4
 """With fewer values mirrored across a diagonal of zeros, calls may look like a matrix by chance."""
 
-_FILE_SUFFIXES = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
-_PUNCTUATION = re.compile(r"[^a-z0-9]+")
-_R_PREFIX = re.compile(r"x(?=[0-9])")
+_FILE_SUFFIX_PATTERN = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
+_PUNCTUATION_PATTERN = re.compile(r"[^a-z0-9]+")
+_R_PREFIX_PATTERN = re.compile(r"x(?=[0-9])")
 
 
 class MatrixEvidence(Enum):
@@ -48,12 +48,12 @@ def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: 
         return MatrixEvidence.NONE
     if list(map(_normalized_id, ids)) == list(map(_normalized_id, titles)):
         return MatrixEvidence.BY_IDS
-    return MatrixEvidence.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_PAIRS else MatrixEvidence.NONE
+    return MatrixEvidence.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_NONZERO_PAIRS else MatrixEvidence.NONE
 
 
 def _normalized_id(name: str) -> str:
     """Return an id without the parts that R and file names change: case, punctuation, an X before a digit, a suffix."""
-    return _R_PREFIX.sub("", _PUNCTUATION.sub("", _FILE_SUFFIXES.sub("", name.lower())), count=1)
+    return _R_PREFIX_PATTERN.sub("", _PUNCTUATION_PATTERN.sub("", _FILE_SUFFIX_PATTERN.sub("", name.lower())), count=1)
 
 
 class SquareIdCheck:
@@ -74,7 +74,7 @@ class SquareIdCheck:
             self.matched_rows = -1
             return
         # Tables of calls may number rows and columns alike; only a matrix of distances has zeros on its diagonal.
-        self.matched_rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
+        self.matched_rows = -1 if name.isdecimal() and k < len(cells) and not _could_be_zero(cells[k]) else k + 1
 
     def has_same_ids(self, ids: Sequence[str]) -> bool:
         """Return whether the ids of all rows match the column ids, in any order. Returns False if all ids are numbers, because sites and
@@ -85,12 +85,12 @@ class SquareIdCheck:
         return self.matched_rows == len(titles) > 1 or (len(ids) == len(titles) > 2 and set(ids) == set(titles))
 
 
-def are_distances(cells: Sequence[str]) -> bool:
+def could_be_distances(cells: Sequence[str]) -> bool:
     """Return whether cells could belong to a distance matrix: numbers or empty."""
     return all(not cell or parse_number(cell) is not None for cell in cells)
 
 
-def _is_zero(cell: str) -> bool:
+def _could_be_zero(cell: str) -> bool:
     """Return whether a cell can be on the diagonal of a distance matrix."""
     value = parse_number(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))

@@ -14,18 +14,18 @@ EXAMINED_ROWS = 256
 """Number of samples sufficient to decide."""
 
 _MIN_ROWS = 4
-_MIN_STEPS = 5
+_MIN_EQUAL_STEPS = 5
 """Minimum number of equal steps from row to row; fewer occur by chance among small numbers."""
-_YEARS = 1900, 2100
-_FIRST_HASH = 1 << 31
+_YEAR_RANGE = 1900, 2100
+_FIRST_HASH_NUMBER = 1 << 31
 """Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
 """If other loci have numbers this large, years do not stand out."""
 _LOCI_PER_OUTLIER = 20
 """At most one column in this many may be unlike the rest."""
-_MIN_DISTINCT = 8
-_DISTINCT_FACTOR = 3
-_LARGE_FACTOR = 50
+_MIN_DISTINCT_NUMBERS = 8
+_DISTINCT_NUMBERS_FACTOR = 3
+_LARGE_NUMBER_FACTOR = 50
 """Threshold as a multiple of the upper quartile of the columns' maximum numbers."""
 _MAX_LOCI_IN_MESSAGE = 5
 
@@ -54,24 +54,25 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     usual = float(np.median(distinct))
 
     usual_largest = float(np.quantile(largest, 0.75))
-    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH) & (largest > _LARGE_FACTOR * usual_largest)
+    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH_NUMBER) & (largest > _LARGE_NUMBER_FACTOR * usual_largest)
     reasons = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
     if samples < _MIN_ROWS:
-        return _describe(reasons, titles, loci, transpose)
+        return _describe_loci(reasons, titles, loci, transpose)
     steps = np.diff(values, axis=0)
-    counting = (called == samples) & (len(steps) >= _MIN_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
-    years = (called > 0) & (smallest >= _YEARS[0]) & (largest <= _YEARS[1]) & (distinct > 1)
+    counting = (called == samples) & (len(steps) >= _MIN_EQUAL_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
+    years = (called > 0) & (smallest >= _YEAR_RANGE[0]) & (largest <= _YEAR_RANGE[1]) & (distinct > 1)
     others_large = np.count_nonzero(largest >= _LARGE_ALLELE) - np.count_nonzero(years)
-    varied = (distinct >= _MIN_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _DISTINCT_FACTOR * max(usual, 1.0))
+    varied = (distinct >= _MIN_DISTINCT_NUMBERS) & (10 * distinct >= 9 * called) & (distinct >= _DISTINCT_NUMBERS_FACTOR * max(usual, 1.0))
     for k in np.flatnonzero(varied).tolist():
         reasons[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
     if others_large * _LOCI_PER_OUTLIER <= loci:
         reasons |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
     reasons |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
-    return _describe(reasons, titles, loci, transpose)
+    return _describe_loci(reasons, titles, loci, transpose)
 
 
-def _describe(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
+def _describe_loci(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
+    """Return a note on the loci, with the reason for each; None if there are none, or too many to be outliers."""
     if not reasons or len(reasons) > max(1, loci // _LOCI_PER_OUTLIER, 3) or 2 * len(reasons) > loci:
         return None
     shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MAX_LOCI_IN_MESSAGE]]

@@ -43,19 +43,19 @@ q30
 _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 """Words that form a metadata title only in combination with more words."""
 
-_HIERARCHICAL_CLUSTER = re.compile(r"hc ?[0-9]+( .*)?")
+_HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"hc ?[0-9]+( .*)?")
 """Levels of EnteroBase's HierCC."""
 
-_DATE_WORD = re.compile(r"[a-z]{3,}(date|year)")
-_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
-_TOKENS = re.compile(r"[A-Za-z0-9]+")
-SITE_NAME = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
+_DATE_WORD_PATTERN = re.compile(r"[a-z]{3,}(date|year)")
+_CASE_PARTS_PATTERN = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+_TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+")
+SITE_NAME_PATTERN = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
 """Titles with longer numbers than metadata titles have: a quick test for sites."""
 
-_NUMBERS = re.compile(r"[0-9]+")
+_NUMBER_PATTERN = re.compile(r"[0-9]+")
 _MIN_CONSECUTIVE_NUMBERS = 10
 
-_SIGNS = ("#", "%")
+_SIGN_TITLES = ("#", "%")
 """Titles without letters: # for a number, % for a percentage."""
 _SITE_COLUMN_WORD_LIST = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
@@ -74,7 +74,7 @@ _UNAMBIGUOUS_SITE_WORDS = frozenset(
 
 
 _WELL_WORDS = frozenset(("a1", "a2"))
-_WELL = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
+_WELL_PATTERN = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
 _REFERENCE_WORDS = frozenset(("ref", "reference"))
 _ALTERNATIVE_WORDS = frozenset(("alt", "alternate", "alternative"))
 
@@ -85,16 +85,16 @@ SITE_TITLES = frozenset(
 """First cells, in lower case and without punctuation, that show that rows are sites."""
 
 
-def is_metadata(title: str) -> bool:
+def is_metadata_title(title: str) -> bool:
     """Return whether a title is known not to belong to a site or locus."""
-    if SITE_NAME.match(title):
+    if SITE_NAME_PATTERN.match(title):
         return False
-    words = _words(title)
+    words = _title_words(title)
     if not words:
-        return title in _SIGNS
-    if words[0] == "unnamed" or _HIERARCHICAL_CLUSTER.fullmatch(" ".join(words)):  # pandas writes unnamed
+        return title in _SIGN_TITLES
+    if words[0] == "unnamed" or _HIERARCHICAL_CLUSTER_PATTERN.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
-    metadata = [word for word in words if word in _METADATA_WORDS or _DATE_WORD.fullmatch(word)]
+    metadata = [word for word in words if word in _METADATA_WORDS or _DATE_WORD_PATTERN.fullmatch(word)]
     combined = [word for word in words if word in _COMBINED_WORDS]
     numbers = [word for word in words if word.isdecimal()]
     if len(metadata) + len(combined) + len(numbers) < len(words):
@@ -104,45 +104,47 @@ def is_metadata(title: str) -> bool:
     return bool(metadata) or len(combined) > 1
 
 
-def stem(title: str) -> str:
+def title_stem(title: str) -> str:
     """Return a title with each number replaced by #."""
-    return _NUMBERS.sub("#", title)
+    return _NUMBER_PATTERN.sub("#", title)
 
 
-def serial_stems(metadata: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
+def serial_stems(metadata_titles: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
     """Return the stems of titles that look like metadata but number sites.
 
     Titles number sites if the table has titles with the same stem that do not look like metadata, or if ten or more consecutive numbers
     occur.
 
-    metadata: titles that look like metadata
+    metadata_titles: titles that look like metadata
     titles: all titles of the table
     """
-    stems = {stem(title) for title in metadata if _NUMBERS.search(title)}
+    stems = {title_stem(title) for title in metadata_titles if _NUMBER_PATTERN.search(title)}
     numbers: dict[str, set[int]] = {one: set() for one in stems}
     sites: set[str] = set()
     for title in titles if stems else ():
-        if (own := stem(title)) in stems:
-            if not is_metadata(title):
+        if (own := title_stem(title)) in stems:
+            if not is_metadata_title(title):
                 sites.add(own)
-            numbers[own].add(int(_NUMBERS.findall(title)[-1]))
+            numbers[own].add(int(_NUMBER_PATTERN.findall(title)[-1]))
     sites |= {own for own, some in numbers.items() if len(some) >= _MIN_CONSECUTIVE_NUMBERS and max(some) - min(some) == len(some) - 1}
     return frozenset(sites)
 
 
-def annotation_width(header: Sequence[str]) -> int:
+def annotation_column_count(header: Sequence[str]) -> int:
     """Return how many columns, including the first, describe the site at the start of each row in a table with a row per site.
 
     If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, these are all the leading columns whose titles may
     describe a site; otherwise 1. `ref` by itself is a sample.
     """
-    if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(_words(header[1])):  # decides most tables, which may have a million titles
+    if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(
+        _title_words(header[1])
+    ):  # decides most tables, which may have a million titles
         return 1
-    titles = [frozenset(_words(title)) for title in header]
+    titles = [frozenset(_title_words(title)) for title in header]
     known = _SITE_COLUMN_WORDS
     if not any(some and some <= _ALTERNATIVE_WORDS for some in titles):
         known -= _REFERENCE_WORDS
-    if any(_WELL.fullmatch(title) and title.lower() not in _WELL_WORDS for title in header):  # A1 is also a well, and so a sample
+    if any(_WELL_PATTERN.fullmatch(title) and title.lower() not in _WELL_WORDS for title in header):  # A1 is also a well, and so a sample
         known -= _WELL_WORDS
     width, words = 1, titles[0]
     while width < len(titles) and titles[width] and titles[width] <= known:
@@ -156,11 +158,11 @@ def annotation_width(header: Sequence[str]) -> int:
     return width if proven else 1
 
 
-def _words(title: str) -> list[str]:
+def _title_words(title: str) -> list[str]:
     """Return the words in a title, in lower case: `ClonalComplex` and `clonal_complex` have two words each."""
     words = []
-    for token in _TOKENS.findall(title):
+    for token in _TOKEN_PATTERN.findall(title):
         known = token.lower()
         whole = known in _METADATA_WORDS or known in _COMBINED_WORDS or known in _SITE_COLUMN_WORDS
-        words += [known] if whole else [word.lower() for word in _CASE_PARTS.findall(token)]
+        words += [known] if whole else [word.lower() for word in _CASE_PARTS_PATTERN.findall(token)]
     return words
