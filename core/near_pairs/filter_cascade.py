@@ -11,7 +11,8 @@ Each step of a `FilterCascade` discards pairs, but never a pair within the bound
   |A(s) without A(t)| = |A(s)| - |A(s) and A(t)| is an AND and a popcount.
 - neighbours: ed(s, t) <= k implies that s and t become equal after deleting at most k letters from each (one from each for a
   substitution, one from either for an indel), so joining on the strings left after deletions finds all pairs.
-- distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003).
+- distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003). If there is a threshold on coverage,
+  only edits between the first and the last pair of letters count: letters before and after, as many as the coverage permits, are free.
 """
 
 from __future__ import annotations
@@ -106,13 +107,9 @@ class StepCosts:
     aligned_cell: float = 0.0
 
 
-def diagonal_word_count(max_edits: int) -> int:
-    """Return the number of 64-diagonal words needed to cover every alignment with at most `max_edits` edits.
-
-    An alignment with k edits that ends d diagonals from its start strays at most (k - d) / 2 diagonals beyond either, so at most k + 1
-    diagonals are needed.
-    """
-    return max_edits // 64 + 1
+def diagonal_word_count(max_diagonals: int) -> int:
+    """Return the number of 64-diagonal words needed for a band. max_diagonals: as returned by `EditBound.max_diagonals`."""
+    return max_diagonals // 64 + 1
 
 
 def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
@@ -139,13 +136,13 @@ def sketch_candidates(mean_length: float, letters: float, max_different_grams: C
 
 
 def nanoseconds_per_pair(
-    steps: FilterCascade, survivors: SurvivorCounts, lengths: tuple[float, float], max_edits: int, costs: StepCosts
+    steps: FilterCascade, survivors: SurvivorCounts, lengths: tuple[float, float], max_diagonals: int, costs: StepCosts
 ) -> float:
     """Return the mean time per pair, in nanoseconds, estimated from a sample.
 
     survivors: sample pairs that remain after each step
     lengths: typical query length and target length
-    max_edits: edit distance bound for these lengths
+    max_diagonals: width of the band for these lengths, as returned by `EditBound.max_diagonals`
     """
     aligned = costs.aligned_cell * lengths[0] * lengths[1]
     if steps.full_matrix:
@@ -155,7 +152,7 @@ def nanoseconds_per_pair(
         total += costs.letter_counts * survivors.after_lengths
     if steps.q:
         total += costs.word * steps.sketch_bits / 64 * survivors.after_letter_counts
-    total += (costs.column * lengths[1] * diagonal_word_count(max_edits) + aligned) * survivors.after_sketches
+    total += (costs.column * lengths[1] * diagonal_word_count(max_diagonals) + aligned) * survivors.after_sketches
     return total / max(survivors.examined, 1)
 
 
@@ -163,16 +160,16 @@ def cheapest_cascade(
     options: Iterator[FilterCascade],
     measure: Callable[[FilterCascade], SurvivorCounts],
     lengths: tuple[float, float],
-    max_edits: int,
+    max_diagonals: int,
     costs: StepCosts,
 ) -> tuple[FilterCascade, float, SurvivorCounts]:
     """Return the cheapest option, its cost, and the sample pairs that survive it.
 
     measure: applies an option to the sample
-    lengths, max_edits, costs: as for `nanoseconds_per_pair`
+    lengths, max_diagonals, costs: as for `nanoseconds_per_pair`
     """
     measured = [(steps, measure(steps)) for steps in options]
-    priced = [nanoseconds_per_pair(steps, survivors, lengths, max_edits, costs) for steps, survivors in measured]
+    priced = [nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs) for steps, survivors in measured]
     best = min(range(len(measured)), key=priced.__getitem__)
     return measured[best][0], priced[best], measured[best][1]
 

@@ -52,6 +52,32 @@ class EditBound:
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
+    def max_edits_inside(self, lengths: Integers, other_lengths: Integers) -> Integers:
+        """Return k' = floor(inside min(m, n)), the maximum number of edits between the first and the last pair of letters: int64, for
+        arrays as in `max_edits`."""
+        edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING).astype(np.int64)
+        return edits
+
+    def max_overhang(self, lengths: Integers, other_lengths: Integers) -> Integers:
+        """Return the maximum number of letters that a sequence has before its first and after its last paired letter: int64, for arrays as
+        in `max_edits`. Below 0, no pair with these lengths can pass."""
+        letters: Integers = np.floor(lengths - self.coverage * np.maximum(lengths, other_lengths) + _ROUNDING).astype(np.int64)
+        return letters
+
+    def max_diagonals(self, lengths: Integers, other_lengths: Integers) -> Integers:
+        """Return the number of diagonals besides the first on which an alignment within the bound can lie: int64, for arrays as in
+        `max_edits`.
+
+        A path of k edits whose ends are d diagonals apart strays at most (k - d) / 2 diagonals beyond either, so k are enough. With a
+        coverage, a path may start and end on the diagonals from -f to f' with the overhangs f and f' of the two sequences, and strays at
+        most k' / 2 diagonals beyond either.
+        """
+        if not self.coverage:
+            return self.max_edits(lengths, other_lengths)
+        overhangs = self.max_overhang(lengths, other_lengths) + self.max_overhang(other_lengths, lengths)
+        diagonals: Integers = np.maximum(overhangs, 0) + self.max_edits_inside(lengths, other_lengths)
+        return diagonals
+
     def max_different_grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0, for arrays as in
         `max_edits`.
@@ -76,11 +102,7 @@ class EditBound:
 
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return only the second bound in `max_different_grams`. Without a coverage, it is the sequence length, true of any pair."""
-        shorter, longer = np.minimum(lengths, other_lengths), np.maximum(lengths, other_lengths)
-        inside = np.floor(self.inside * shorter + _ROUNDING)
-        beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)
-        bound: Integers = (q * inside + beyond).astype(np.int64)
-        return bound
+        return q * self.max_edits_inside(lengths, other_lengths) + self.max_overhang(lengths, other_lengths)
 
     def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:
         """Return the bound for identities under a different rule for ambiguity letters (core/alignment/ambiguity.py).

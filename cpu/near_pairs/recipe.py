@@ -30,9 +30,6 @@ from gpualign.cpu.processor import pick_instruction_set
 _COSTS = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.2, cell=1 / 160)
 """Costs on an AVX2 core (ns). Only the ratios matter, and these are about the same with other instruction sets."""
 
-_COVERED_COSTS = replace(_COSTS, aligned_cell=0.3)
-"""Costs with a coverage threshold: the bound on the whole distance may be too large to exclude any pair."""
-
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIR_RANGE = 1 << 15, 1 << 24  # at least, at most
 _BAND_ROWS = 512
@@ -97,7 +94,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     bound = task.mean_edit_bound
     queries, targets = sample_records(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
-    max_edits = max(0, int(bound.max_edits(*lengths)[0]))
+    max_diagonals = max(0, int(bound.max_diagonals(*lengths)[0]))
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     near, has_sample = 1.0, len(task.queries) * len(task.targets) >= _MIN_SAMPLED_PAIRS
 
@@ -123,7 +120,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     def fitting() -> Iterator[FilterCascade]:
         options = [
             FilterCascade(),
-            *[FilterCascade(full_matrix=True)] * allow_full_matrix,
+            *[FilterCascade(full_matrix=True)] * (allow_full_matrix and not bound.coverage),  # it counts edits at the ends
             FilterCascade(compare_counts=True),
             *(
                 FilterCascade(False, q, bits)
@@ -137,11 +134,11 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     if (needed := record_data_bytes(task, letters, FilterCascade())) > memory:
         raise TooLittleMemory(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left", needed)
-    costs, joined = _COVERED_COSTS if bound.coverage else _COSTS, _make_join_recipe(task, memory)
-    if joined and joined.pair_nanoseconds <= costs.pair:  # no steps examine a pair for less
+    joined = _make_join_recipe(task, memory)
+    if joined and joined.pair_nanoseconds <= _COSTS.pair:  # no steps examine a pair for less
         measure(FilterCascade())
         return replace(joined, near_fraction=near)
-    steps, nanoseconds, survivors = cheapest_cascade(fitting(), measure, mean_lengths, max_edits, costs)
+    steps, nanoseconds, survivors = cheapest_cascade(fitting(), measure, mean_lengths, max_diagonals, _COSTS)
     every = NearRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.full_matrix else None)
     return replace(joined, near_fraction=near) if joined and joined.pair_nanoseconds <= nanoseconds else every
 

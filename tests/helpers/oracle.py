@@ -39,6 +39,25 @@ def edit_distance(query, target):
     return -global_score(query, target, np.eye(size, dtype=np.int64) - 1, 1, 1)
 
 
+def edit_distance_free_ends(query, target, overhangs):
+    """The fewest edits from a cell (i, j) to a cell (m - i', n - j') of the table, where i and i' are at most overhangs[0], and j and j' at
+    most overhangs[1]; None if an overhang is negative."""
+    if min(overhangs) < 0:
+        return None
+    query, target = np.asarray(query, np.int64), np.asarray(target, np.int64)
+    row = columns = np.arange(len(target) + 1)
+    fewest = len(query) + len(target)
+    for i in range(len(query) + 1):
+        if i > 0:
+            row = np.append(row[0] + 1, np.minimum(row[1:] + 1, row[:-1] + (target != query[i - 1])))
+        if i <= overhangs[0]:
+            row = np.where(columns <= overhangs[1], 0, row)
+        row = np.minimum.accumulate(row - columns) + columns
+        if i >= len(query) - overhangs[0]:
+            fewest = min(fewest, int(row[max(0, len(target) - overhangs[1]) :].min()))
+    return fewest
+
+
 def score_matrix(queries, targets, scoring):
     each = [global_scores(query, targets, scoring.substitution, scoring.gap_open, scoring.gap_extend) for query in queries]
     scores = np.array(each, dtype=np.int64).reshape(len(queries), len(targets))

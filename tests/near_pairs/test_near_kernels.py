@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import edit_distance
+from oracle import edit_distance, edit_distance_free_ends
 from relatives import edited
 
 from gpualign.core.sequences.alphabet import DNA
@@ -103,6 +103,33 @@ def name(request):
     return request.param
 
 
+def edits_inside(coverage, query, target):
+    """The fewest edits between the parts that a coverage requires; more than any limit if it allows no such pair."""
+    overhangs = [math.floor(len(one) - coverage * max(len(query), len(target)) + 1e-6) for one in (query, target)]
+    edits = edit_distance_free_ends(query, target, overhangs)
+    return 10**9 if edits is None else edits
+
+
+def expected_inside(pairs, truth, inside):
+    limits = [math.floor(inside * min(len(q), len(t)) + 1e-6) for q, t in pairs]
+    return [d if d <= limit else -1 for d, limit in zip(truth, limits, strict=True)]
+
+
+@pytest.mark.parametrize("coverage", [0.3, 0.5, 0.8, 0.9, 0.97, 1.0])
+@pytest.mark.parametrize("letters", [2, 4, 15, 32])
+def test_distances_with_free_ends(rng, letters, coverage):
+    pairs = [pair for pair in pairs_of(rng, letters) if len(pair[0]) and len(pair[1])]
+    pairs = [pairs[k] for k in rng.permutation(len(pairs))[:70]]
+    part, ends = rng.integers(0, letters, 400).tolist(), rng.integers(0, letters, (4, 200)).tolist()
+    for size in (0, 3, 15, 16, 17, 60, 63, 64, 65, 130, 200):  # of what stands out, on either side
+        other = edited(rng, part, int(rng.integers(12)), letters)
+        pairs += [(ends[0][:size] + part + ends[1][:size], ends[2][: size // 2] + other + ends[3][:size]), (part[size:], other)]
+    truth = [edits_inside(coverage, *pair) for pair in pairs]
+    for inside in (0.0, 0.03, 0.2, 0.95):
+        for name in SETS:
+            assert within(name, pairs, letters, (2, 0, 0, inside, coverage)) == expected_inside(pairs, truth, inside), (inside, name)
+
+
 @pytest.mark.parametrize("letters", [2, 4, 8, 15, 20, 32])
 def test_distances_up_to_a_limit(rng, letters, name):
     pairs = list(pairs_of(rng, letters))
@@ -141,6 +168,19 @@ def test_long_records(rng, name):
 
 
 strings = st.lists(st.integers(0, 2), max_size=90)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(strings, strings), min_size=1, max_size=40),
+    st.sampled_from([0.0, 0.02, 0.1, 0.5, 1.0]),
+    st.sampled_from([0.1, 0.5, 0.75, 0.9, 1.0]),
+)
+def test_free_ends_of_any_strings(pairs, inside, coverage):
+    pairs = [pair for pair in pairs if pair[0] and pair[1]]
+    truth = expected_inside(pairs, [edits_inside(coverage, *pair) for pair in pairs], inside)
+    for name in SETS:
+        assert within(name, pairs, 3, (2, 0, 0, inside, coverage)) == truth
 
 
 @settings(max_examples=100)
@@ -255,9 +295,11 @@ def test_covered_steps_leave_what_the_definition_leaves(rng, name, few):
     assert found.steps.tolist() == [len(queries) * len(targets), len(lengths), len(counts), len(sketches)]
     assert 0 < len(sketches) < len(counts) <= len(lengths)
     assert few or len(counts) < len(lengths)
-    left = set(sketches)
-    assert triples(found) == brute_force(queries, targets, bound, wanted=lambda i, j: (i, j) in left)
-    assert any(len(queries[i]) != len(targets[j]) for i, j in left)
+    pairs = [(queries[i], targets[j]) for i, j in sketches]
+    edits = expected_inside(pairs, [edits_inside(coverage, *pair) for pair in pairs], inside)
+    assert triples(found) == [(*pair, d) for pair, d in zip(sketches, edits, strict=True) if d >= 0]
+    assert few or 0 < len(found.queries) < len(sketches)
+    assert any(len(queries[i]) != len(targets[j]) for i, j in sketches)
 
 
 def test_wanted_targets_and_numbers(rng, name):

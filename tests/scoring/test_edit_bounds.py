@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import align, count, edit_distance
+from oracle import align, count, edit_distance, edit_distance_free_ends
 from path_cases import SCHEMES
 from relatives import relatives
 from work import sequence_set, two_valued
@@ -96,6 +96,33 @@ def test_grams_of_covered_pairs(pair, scoring, end_gaps):
             assert alone(target, query, q) <= int(bound.max_different_grams(q, *lengths[::-1])[0])
 
 
+@settings(max_examples=400, deadline=None)
+@given(parts_alike(), st.sampled_from(SCORINGS), st.sampled_from(EndGaps))
+def test_edits_inside_covered_pairs(pair, scoring, end_gaps):
+    """By the identity and the coverage that the pair itself has."""
+    query, target = pair
+    _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
+    lengths = np.array([len(query)]), np.array([len(target)])
+    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
+    for definition in (1, 2, 4):
+        num, den = identity_ratio(found, *lengths, definition)
+        bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+        if bound.coverage:
+            overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
+            assert edit_distance_free_ends(query, target, overhangs) <= int(bound.max_edits_inside(*lengths)[0])
+
+
+def test_free_ends_of_the_reference():
+    query, target = [7, 7, 0, 1, 2, 3, 0, 1, 8], [9, 0, 1, 5, 3, 0, 1]
+    assert edit_distance_free_ends(query, target, (0, 0)) == edit_distance(np.array(query), np.array(target)) == 4
+    assert edit_distance_free_ends(query, target, (1, 0)) == 2  # the first 7, and the 8
+    assert edit_distance_free_ends(query, target, (2, 0)) == 2  # the 9 is left over
+    assert edit_distance_free_ends(query, target, (2, 1)) == 1
+    assert edit_distance_free_ends(query, target, (4, 4)) == 1
+    assert edit_distance_free_ends(query, target, (5, 4)) == 0
+    assert edit_distance_free_ends(query, target, (-1, 0)) is None
+
+
 def test_grams_are_met():
     """Pairs that stand on the bound: what is beyond counts letter by letter, an edit inside q times; without a coverage all is edits."""
     q, lengths = 4, (np.array([100]), np.array([100]))
@@ -109,6 +136,10 @@ def test_grams_are_met():
     # The longer of the two may have more beyond; more edits than letters say nothing, nor does half of an identity.
     assert [int(bound.max_different_grams(q, np.array([one]), np.array([200 - one]))[0]) for one in (98, 102)] == [12 + 6, 12 + 10]
     assert covered_bound(0.5, 0.9).coverage == 0
+    assert edit_distance_free_ends(query, target, (10, 10)) == int(bound.max_edits_inside(*lengths)[0]) == 3
+    assert int(bound.max_overhang(*lengths)[0]) == 10
+    assert int(bound.max_diagonals(*lengths)[0]) == 2 * 10 + 3
+    assert int(columns_bound(97 / 103).max_diagonals(*lengths)[0]) == 6
     assert int(covered_bound(0.97, 0.9).max_different_grams(q, np.array([10]), np.array([100]))[0]) == 0
 
 

@@ -34,7 +34,8 @@ struct RecordPlanes {
 
 struct BandPair {
   RecordPlanes rows, columns;  // rows.length >= columns.length >= 1
-  int32_t limit;               // rows.length - columns.length <= limit <= rows.length
+  int32_t limit;               // at most rows.length. If whole records are compared, at least rows.length - columns.length
+  int32_t overhang;            // letters of `columns` that may stay out at either end, if ends are free (near_band.hpp), else unused
 };
 
 struct BandTask {
@@ -43,12 +44,12 @@ struct BandTask {
   int planes;          // 2, 3 or 5: at least band_planes() of each pair
   int words;           // of a lane, at least band_words() of each pair; ignored by kernels of one word
   void* scratch;       // band_bytes(words) bytes, aligned for vectors
-  int32_t* distances;  // out [count]: edit distances, -1 if above the limit of the pair
+  int32_t* distances;  // out [count]: edit distances (with free ends), -1 if above the limit of the pair
   const Cancel* cancel;
 };
 
-// Returns the words of `bits` bits that the band of a pair with this limit takes: at most limit + 1 diagonals and the rows of a shift.
-static inline int64_t band_words(int64_t limit, int bits) { return (limit + kColumnsPerShift + bits - 1) / bits; }
+// Returns the words of `bits` bits that a band of at most diagonals + 1 diagonals takes, with the rows of a shift.
+static inline int64_t band_words(int64_t diagonals, int bits) { return (diagonals + kColumnsPerShift + bits - 1) / bits; }
 
 // Returns the planes that the kernel for a pair must have: 2, 3 or 5 (near_band.hpp).
 static inline int band_planes(const RecordPlanes& a, const RecordPlanes& b) {
@@ -76,6 +77,7 @@ struct NearKernels {
   bool (*band32)(const BandTask& task);
   bool (*band64)(const BandTask& task);
   bool (*band_wide)(const BandTask& task);
+  bool (*band_free_ends)(const BandTask& task);  // one or several words of 64 bits
 };
 
 }  // namespace gpualign

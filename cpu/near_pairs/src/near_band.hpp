@@ -1,10 +1,12 @@
-// Edit distances up to a limit, for many pairs at once: Myers' bit vectors along a diagonal band, one pair per vector lane.
+// Edit distances up to a limit, of whole records or with free ends, for many pairs at once: Myers' bit vectors along a diagonal band, one
+// pair per vector lane.
 //
 // Glossary (the rows are the longer record, the columns the shorter one)
 //   m, n    letters of the row record and of the column record, m >= n
 //   d       m - n. The distance of the pair is D(m, n), a cell of diagonal i - j = d, here called the goal diagonal
 //   k       limit of the pair: a distance above k is reported as -1
 //   p       (k - d) / 2 rounded down: diagonals that the band has above diagonal 0, and below the goal diagonal
+//   f       with free ends: letters of the column record that may stay out at either end, its overhang; that of the row record is f + d
 //   base    row just above the band. Bit r of a lane is row base + 1 + r
 //   shift   after every S = kColumnsPerShift columns the band moves down by S rows; between two shifts its rows are fixed
 //   Eq      match mask: rows whose letter equals the letter of the column
@@ -37,6 +39,17 @@
 // cell needs to come back. The value at base is j plus the vertical steps of all rows that have left the band at its top; `retired`
 // collects them.
 //
+// Free ends. The least cost of a path from a cell of the start corner (i <= f + d, j <= f) to a cell of the end corner (i >= m - f - d,
+// j >= n - f): what is left of D if an alignment has at most so many unpaired letters before its first and after its last pair.
+//   All cells of the start corner are 0: there Eq = 1, and the row above the band has no horizontal step. In the end corner Eq = 1, too, so
+// a path that has reached it goes on along its diagonal for nothing, to column n. The distance is the least D(i, n) of the diagonals from
+// -f to d + f, on which paths end: no path in between is shortened, since moving on from (i, j) by x rows or columns costs x, within the
+// records or beyond.
+//   Paths start and end on the same diagonals, -f to d + f. One that strays x diagonals beyond them has at least 2x insertions and
+// deletions, so p = f + k / 2, and k may be less than d.
+//   A lane stops as soon as all values of a column exceed k. They are bounded from below by eights of rows: no value is less than the one
+// above the eight minus the number of its falling steps.
+//
 // Lanes need not end together. Bits of planes beyond the end of a record are 0, so past their ends both records continue with equal
 // letters, which changes neither the distance nor d. A lane that has ended is given the next pair. Lanes are checked once in as many
 // columns as a word has bits.
@@ -52,11 +65,14 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-// The kernel of one task. Word: uint32_t or uint64_t, a word of the band. kSingle: a lane has one word, so that all state stays in
-// registers.
-template <class Word, int kPlanes, bool kSingle>
+// Kinds of kernels. kOneWord: a lane has one word, so that all state stays in registers.
+enum BandKind { kOneWord, kWide, kWideFreeEnds };
+
+// The kernel of one task. Word: uint32_t or uint64_t, a word of the band.
+template <class Word, int kPlanes, BandKind kKind>
 class Band {
  public:
+  static constexpr bool kFreeEnds = kKind == kWideFreeEnds;
   static constexpr int kBits = 8 * static_cast<int>(sizeof(Word));
   static constexpr int kVectors = 2;  // computed side by side, to hide the latency of a step
   static constexpr int kLanes = kVectors * lanes_of<Word>();
@@ -64,12 +80,14 @@ class Band {
   static constexpr int kShifts = kBits / kColumnsPerShift;  // of the band, between checks of the lanes
 
   // Returns the bytes of scratch for lanes of `words` words. Every array is [..][kLanes]: VP and VN [words], retired VP and VN, column
-  // planes [kPlanes], row planes [words + 1][kPlanes], their valid bits [words + 1], and windows of both [words].
+  // planes [kPlanes], row planes [words + 1][kPlanes], their valid bits [words + 1], and windows of both [words]. With free ends also the
+  // columns of either corner, their rows [words + 1], and windows of these [words].
   static constexpr int64_t bytes(int64_t words) {
-    return static_cast<int64_t>(sizeof(Word)) * kLanes * (2 * words + 2 + kPlanes + (words + 1) * (2 * kPlanes + 2));
+    const int64_t corners = kFreeEnds ? 2 + (words + 1) * 4 : 0;
+    return static_cast<int64_t>(sizeof(Word)) * kLanes * (2 * words + 2 + kPlanes + (words + 1) * (2 * kPlanes + 2) + corners);
   }
 
-  explicit Band(const BandTask& task) : task_(task), words_(kSingle ? 1 : task.words) {
+  explicit Band(const BandTask& task) : task_(task), words_(kKind == kOneWord ? 1 : task.words) {
     Word* next = static_cast<Word*>(task.scratch);
     const auto take = [&](int64_t count) {
       Word* const array = next;
@@ -79,6 +97,8 @@ class Band {
     vp_ = take(words_), vn_ = take(words_), retired_vp_ = take(1), retired_vn_ = take(1), column_planes_ = take(kPlanes);
     row_planes_ = take((words_ + 1) * kPlanes), valid_ = take(words_ + 1);
     window_ = take(words_ * kPlanes), window_valid_ = take(words_);
+    if (kFreeEnds)
+      for (Corner& corner : corners_) corner.columns = take(1), corner.rows = take(words_ + 1), corner.window = take(words_);
   }
 
   // Computes all pairs of the task. Returns false if the task was cancelled.
@@ -87,18 +107,21 @@ class Band {
     while (active_) {
       if (task_.cancel->requested) return false;
       int32_t max_remaining = 0;
-      bool masked = false;
+      bool masked = false, corners = false;
       for (int lane = 0; lane < kLanes; lane++) {
         const Lane& a = lanes_[lane];
         const int32_t remaining = a.column_count - a.columns_done;
         max_remaining = remaining > max_remaining ? remaining : max_remaining;
         masked |= a.columns_done < a.rows_above;
+        corners |= a.columns_done < a.overhang || a.columns_done + kBits > a.column_count - a.overhang;
       }
       const int shifts = max_remaining >= kBits ? kShifts : (max_remaining + kColumnsPerShift - 1) / kColumnsPerShift;
-      if constexpr (kSingle)
+      if constexpr (kKind == kOneWord)
         masked ? sweep_single<true>(shifts) : sweep_single<false>(shifts);
+      else if (kFreeEnds && corners)
+        sweep<true, kFreeEnds>(shifts);
       else
-        masked ? sweep<true>(shifts) : sweep<false>(shifts);
+        masked ? sweep<true, false>(shifts) : sweep<false, false>(shifts);
       for (int lane = 0; lane < kLanes; lane++)
         if (lanes_[lane].index >= 0) finish_columns(lane, shifts * kColumnsPerShift);
     }
@@ -119,12 +142,17 @@ class Band {
     int32_t rows_above;     // p
     int32_t rows_to_goal;   // p + d: rows from base to the goal diagonal
     int32_t limit;          // k
+    int32_t overhang;       // f
     int32_t value_at_base;  // D(base, columns_done)
   };
 
   const BandTask& task_;
   const int words_;
   Word *vp_, *vn_, *retired_vp_, *retired_vn_, *column_planes_, *row_planes_, *valid_, *window_, *window_valid_;
+  struct Corner {
+    Word *columns, *rows, *window;  // masks; the rows like row_planes_ and window_
+  };
+  Corner corners_[2];  // start, end
   Lane lanes_[kLanes];
   int64_t next_ = 0;
   int active_ = 0;
@@ -154,7 +182,13 @@ class Band {
       const Word low = plane_word(a.rows, p, a.first_word + word), high = plane_word(a.rows, p, a.first_word + word + 1);
       row_planes_[(place * kPlanes + p) * kLanes + lane] = (low >> a.first_bit) | ((high << 1) << (kBits - 1 - a.first_bit));
     }
-    valid_[place * kLanes + lane] = bits_from(a.rows_above - word * kBits);
+    const int64_t row0 = a.rows_above - word * kBits;  // bit of row 1
+    valid_[place * kLanes + lane] = bits_from(row0);
+    if constexpr (kFreeEnds) {
+      const int32_t overhang = a.overhang + a.rows.length - a.columns.length;
+      corners_[0].rows[place * kLanes + lane] = bits_below(row0 + overhang);
+      corners_[1].rows[place * kLanes + lane] = bits_from(row0 + a.rows.length - overhang);
+    }
   }
 
   // Loads the letters of the next columns, and forgets the rows that have left the band.
@@ -162,6 +196,10 @@ class Band {
     const Lane& a = lanes_[lane];
     for (int p = 0; p < kPlanes; p++) column_planes_[p * kLanes + lane] = plane_word(a.columns, p, a.columns_done / kBits);
     retired_vp_[lane] = retired_vn_[lane] = 0;
+    if constexpr (kFreeEnds) {
+      corners_[0].columns[lane] = bits_below(a.overhang - a.columns_done);
+      corners_[1].columns[lane] = bits_from(a.column_count - a.overhang - a.columns_done);
+    }
   }
 
   // Returns a mask of the bits from `bit` on, or of those below it.
@@ -170,7 +208,7 @@ class Band {
 
   static int32_t popcount(Word word) { return __builtin_popcountll(word); }
 
-  // Gives the lane the next pair of the task, or leaves it idle. In column 0, VP is 1 in the rows from 1 on.
+  // Gives the lane the next pair of the task, or leaves it idle. In column 0, VP is 1 in the rows from 1 on, or below the start corner.
   void start_next_pair(int lane) {
     Lane& a = lanes_[lane];
     if (next_ == task_.count) {
@@ -191,7 +229,8 @@ class Band {
     a.columns = pair.columns;
     a.index = next_++;
     const int32_t d = pair.rows.length - pair.columns.length;
-    a.rows_above = (pair.limit - d) / 2;
+    a.overhang = pair.overhang;
+    a.rows_above = kFreeEnds ? pair.overhang + pair.limit / 2 : (pair.limit - d) / 2;
     a.rows_to_goal = a.rows_above + d;
     a.limit = pair.limit;
     a.column_count = pair.columns.length;
@@ -201,6 +240,7 @@ class Band {
     for (int w = 0; w <= words_; w++) load_row_word(lane, w, w);
     for (int w = 0; w < words_; w++) {
       vp_[w * kLanes + lane] = valid_[w * kLanes + lane];
+      if (kFreeEnds) vp_[w * kLanes + lane] &= ~corners_[0].rows[w * kLanes + lane];
       vn_[w * kLanes + lane] = 0;
     }
     load_columns(lane);
@@ -209,13 +249,10 @@ class Band {
   // Accounts for `columns` further columns: reports the pair and starts the next one if it is decided, else loads the next words.
   void finish_columns(int lane, int columns) {
     Lane& a = lanes_[lane];
+    if (kFreeEnds) a.value_at_base -= popcount(corners_[0].columns[lane] & bits_below(columns));  // no steps above the start corner
     a.columns_done += columns;
     a.value_at_base += columns + popcount(retired_vp_[lane]) - popcount(retired_vn_[lane]);
-    int32_t value = a.value_at_base;  // becomes D on the goal diagonal
-    for (int w = 0; w * kBits < a.rows_to_goal; w++) {
-      const Word above_goal = bits_below(a.rows_to_goal - w * kBits);
-      value += popcount(vp_[w * kLanes + lane] & above_goal) - popcount(vn_[w * kLanes + lane] & above_goal);
-    }
+    const int32_t value = kFreeEnds ? free_end_value(lane) : goal_value(lane);
     if (value > a.limit || a.columns_done >= a.column_count) {
       task_.distances[a.index] = value > a.limit ? -1 : value;
       active_--;
@@ -226,9 +263,45 @@ class Band {
       for (int p = 0; p < kPlanes; p++)
         row_planes_[(w * kPlanes + p) * kLanes + lane] = row_planes_[((w + 1) * kPlanes + p) * kLanes + lane];
       valid_[w * kLanes + lane] = valid_[(w + 1) * kLanes + lane];
+      if (kFreeEnds)
+        for (const Corner& corner : corners_) corner.rows[w * kLanes + lane] = corner.rows[(w + 1) * kLanes + lane];
     }
     load_row_word(lane, a.columns_done / kBits + words_, words_);
     load_columns(lane);
+  }
+
+  // Returns D on the goal diagonal in the last column computed.
+  int32_t goal_value(int lane) const {
+    const Lane& a = lanes_[lane];
+    int32_t value = a.value_at_base;
+    for (int w = 0; w * kBits < a.rows_to_goal; w++) {
+      const Word above_goal = bits_below(a.rows_to_goal - w * kBits);
+      value += popcount(vp_[w * kLanes + lane] & above_goal) - popcount(vn_[w * kLanes + lane] & above_goal);
+    }
+    return value;
+  }
+
+  // Returns the least value of the last column computed on any diagonal, or past the end of the columns on those where paths end. Returns
+  // k + 1 if all exceed k; before the end, any value of at most k.
+  int32_t free_end_value(int lane) const {
+    const Lane& a = lanes_[lane];
+    const bool at_end = a.columns_done >= a.column_count;
+    const int32_t first = at_end ? a.rows_above - a.overhang - 1 : -1;  // bits; -1 is the row above the band
+    const int32_t last = at_end ? a.rows_to_goal + a.overhang - 1 : words_ * kBits - 1;
+    int32_t value = a.value_at_base, least = first < 0 ? value : a.limit + 1;
+    for (int32_t bit = 0; bit <= last && (at_end || least > a.limit); bit += 8) {
+      const int at = bit / kBits * kLanes + lane;
+      const unsigned rising = (vp_[at] >> bit % kBits) & 255, falling = (vn_[at] >> bit % kBits) & 255;
+      if (value - popcount(falling) < least && bit + 7 >= first) {
+        int32_t next = value;
+        for (int32_t b = 0; b < 8 && bit + b <= last; b++) {
+          next += static_cast<int32_t>(rising >> b & 1) - static_cast<int32_t>(falling >> b & 1);
+          if (bit + b >= first && next < least) least = next;
+        }
+      }
+      value += popcount(rising) - popcount(falling);
+    }
+    return least > a.limit ? a.limit + 1 : least;
   }
 
   // ---- vectors
@@ -316,12 +389,15 @@ class Band {
     }
   }
 
-  // Does the same for lanes of several words, whose state lies in memory.
-  template <bool kMasked>
+  // Does the same for lanes of several words, whose state lies in memory. kCorners: some lane has columns of a corner.
+  template <bool kMasked, bool kCorners>
   void sweep(int shifts) {
     E retired_vp[kVectors] = {}, retired_vn[kVectors] = {}, columns[kVectors][kPlanes];
-    for (int u = 0; u < kVectors; u++)
+    E start_columns[kVectors] = {}, end_columns[kVectors] = {};
+    for (int u = 0; u < kVectors; u++) {
       for (int p = 0; p < kPlanes; p++) columns[u][p] = load_vector(column_planes_ + p * kLanes, u);
+      if (kCorners) start_columns[u] = load_vector(corners_[0].columns, u), end_columns[u] = load_vector(corners_[1].columns, u);
+    }
     for (int shift = 0; shift < shifts; shift++) {
       const int moved = shift * kColumnsPerShift;
       const auto shifted = [&](const Word* word, int next, int u) {  // (.. << 1) << ..: a shift by all bits of a word is undefined
@@ -332,15 +408,23 @@ class Band {
           for (int p = 0; p < kPlanes; p++)
             store_vector(window_ + (w * kPlanes + p) * kLanes, u, ~shifted(row_planes_ + (w * kPlanes + p) * kLanes, kPlanes * kLanes, u));
           if (kMasked) store_vector(window_valid_ + w * kLanes, u, shifted(valid_ + w * kLanes, kLanes, u));
+          if (kCorners)
+            for (const Corner& corner : corners_)
+              store_vector(corner.window + w * kLanes, u, shifted(corner.rows + w * kLanes, kLanes, u));
         }
       for (int c = 0; c < kColumnsPerShift; c++) {
-        E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors];
+        E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors], in_start[kVectors], in_end[kVectors];
         for (int u = 0; u < kVectors; u++) {
           for (int p = 0; p < kPlanes; p++) {
             letter[u][p] = spread(columns[u][p], 0);
             columns[u][p] = columns[u][p] >> 1;
           }
           not_hp_in[u] = hn_in[u] = E{};
+          if (kCorners) {
+            in_start[u] = spread(start_columns[u], 0), in_end[u] = spread(end_columns[u], 0);
+            not_hp_in[u] = in_start[u] >> (kBits - 1);
+            start_columns[u] = start_columns[u] >> 1, end_columns[u] = end_columns[u] >> 1;
+          }
         }
         for (int w = 0; w < words_; w++) {
 #pragma GCC unroll 2
@@ -349,6 +433,9 @@ class Band {
             for (int p = 0; p < kPlanes; p++) not_rows[p] = load_vector(window_ + (w * kPlanes + p) * kLanes, u);
             Words eq = match_mask(not_rows, letter[u]);
             if (kMasked) eq &= (Words)load_vector(window_valid_ + w * kLanes, u);
+            if (kCorners)
+              eq |= ((Words)in_start[u] & (Words)load_vector(corners_[0].window + w * kLanes, u)) |
+                    ((Words)in_end[u] & (Words)load_vector(corners_[1].window + w * kLanes, u));
             eq |= (Words)hn_in[u];
             const E vp = load_vector(vp_ + w * kLanes, u);
             const Words vp_previous = (Words)vp, vn_previous = (Words)load_vector(vn_ + w * kLanes, u);
@@ -384,16 +471,17 @@ class Band {
 };
 
 // Runs the kernel for the planes of the task. Returns false if it was cancelled.
-template <class Word, bool kSingle>
+template <class Word, BandKind kKind>
 static bool run_band(const BandTask& task) {
-  if (task.planes == 2) return Band<Word, 2, kSingle>(task).run();
-  if (task.planes == 3) return Band<Word, 3, kSingle>(task).run();
-  return Band<Word, kMaxCodePlanes, kSingle>(task).run();
+  if (task.planes == 2) return Band<Word, 2, kKind>(task).run();
+  if (task.planes == 3) return Band<Word, 3, kKind>(task).run();
+  return Band<Word, kMaxCodePlanes, kKind>(task).run();
 }
 
 // Returns the bytes of scratch for any task with lanes of `words` words, whichever kernel runs it.
 static int64_t band_bytes(int words) {
-  const int64_t narrow = Band<uint32_t, kMaxCodePlanes, true>::bytes(1), wide = Band<uint64_t, kMaxCodePlanes, false>::bytes(words);
+  const int64_t narrow = Band<uint32_t, kMaxCodePlanes, kOneWord>::bytes(1),
+                wide = Band<uint64_t, kMaxCodePlanes, kWideFreeEnds>::bytes(words);
   return narrow > wide ? narrow : wide;
 }
 

@@ -9,8 +9,8 @@
 namespace gpualign {
 
 // A bound on the edit distance of a pair of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant). If coverage
-// is above 0, either record also has a part of at least coverage * max(m, n) letters that is within inside * min(m, n) edits of a part of
-// the other. core/scoring/edit_bounds.py has the proofs.
+// is above 0, either record also has a part of at least coverage * max(m, n) letters, and inside * min(m, n) edits turn one part into the
+// other. core/scoring/edit_bounds.py has the proofs.
 class Bound {
  public:
   Bound(double per_letter, double per_shorter, double constant, double inside, double coverage)
@@ -27,10 +27,24 @@ class Bound {
     return bound >= static_cast<double>(longer) ? longer : static_cast<int64_t>(bound);
   }
 
+  bool has_coverage() const { return coverage_ > 0; }
+
+  // Returns the largest allowed number of edits between the parts that a coverage requires.
+  int64_t edits_inside(int64_t m, int64_t n) const {
+    return static_cast<int64_t>(std::floor(inside_ * static_cast<double>(std::min(m, n)) + kRounding));
+  }
+
+  // Returns the largest number of letters of the shorter record that a coverage leaves out; below 0, no such pair is allowed. The longer
+  // record may have |m - n| more.
+  int64_t overhang(int64_t m, int64_t n) const {
+    return static_cast<int64_t>(
+        std::floor(static_cast<double>(std::min(m, n)) - coverage_ * static_cast<double>(std::max(m, n)) + kRounding));
+  }
+
   // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
   // For q = 1, letters count as often as they occur. Returns 0 if no such pair is allowed.
   int64_t grams(int q, int64_t own, int64_t other) const {
-    const double inside = std::floor(inside_ * static_cast<double>(std::min(own, other)) + kRounding);
+    const double inside = static_cast<double>(edits_inside(own, other));
     const double beyond = std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(std::max(own, other)) + kRounding);
     const double max_grams = std::min(static_cast<double>(q) * static_cast<double>(at(own, other)), q * inside + beyond);
     return max_grams > 0 ? static_cast<int64_t>(max_grams) : 0;

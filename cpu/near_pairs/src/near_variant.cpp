@@ -21,9 +21,10 @@ const NearKernels near_kernels = {
     common_of_pair,
     sketches_allow,
     band_bytes,
-    run_band<uint32_t, true>,
-    run_band<uint64_t, true>,
-    run_band<uint64_t, false>,
+    run_band<uint32_t, kOneWord>,
+    run_band<uint64_t, kOneWord>,
+    run_band<uint64_t, kWide>,
+    run_band<uint64_t, kWideFreeEnds>,
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -1,4 +1,5 @@
-// Edit distances up to a bound, for pairs in any order and of any lengths.
+// Edit distances up to a bound, for pairs in any order and of any lengths. If the bound has a coverage, ends are free (near_band.hpp): the
+// edits between the parts that the coverage requires, of which the bound allows a number of its own.
 #pragma once
 #include <cstdint>
 
@@ -23,6 +24,9 @@ class Verifier {
     int words;      // 64-bit words per lane; 0: one of 32 bits
     int planes;     // that the kernel must have
   };
+
+  // Adds a job for a pair under a coverage, or writes its distance if no such pair is allowed.
+  void add_free_ends(const RecordPlanes& rows, const RecordPlanes& columns, int64_t index, int32_t* distances);
 
   // Computes jobs that share a kernel. Returns false if cancelled.
   bool run(const Job* jobs, int64_t count, int32_t* distances);
