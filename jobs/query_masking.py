@@ -12,7 +12,7 @@ from gpualign.core.scoring.masking import NONE, mask, mask_scoring
 from gpualign.jobs.reporter import Reporter
 
 
-def mask_queries(task: Task, method: str, reporter: Reporter, per_record: int = 1, masked_before: bool = False) -> Task:
+def mask_queries(task: Task, method: str, reporter: Reporter, *, per_record: int = 1, masked_before: bool = False) -> Task:
     """Return the task with masked queries, and with a scoring in which masked letters score nothing; report how many there are.
 
     method: already approved by `check_method`

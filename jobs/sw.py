@@ -296,7 +296,7 @@ def prepare(
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
         masked, held = (
-            mask_queries(task, method, reporter, translated.frames.queries.sequences_per_record, inputs.masked),
+            mask_queries(task, method, reporter, per_record=translated.frames.queries.sequences_per_record, masked_before=inputs.masked),
             translated.held_bytes,
         )
         unmasked = translated.frames.queries.sequences

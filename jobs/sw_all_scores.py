@@ -26,7 +26,7 @@ def prepare(inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Repo
     check_search(task, o.strand, o.mask)
     if engine is None:
         engine = pick_local_engine(o.resources, reporter, o.kernel)
-    task = mask_queries(task, o.mask or NONE, reporter, inputs.masked)
+    task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.masked)
     targets = task.targets
     if targets.file_positions is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.file_positions))

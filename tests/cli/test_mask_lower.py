@@ -83,6 +83,23 @@ def test_masked_letters_are_no_hits_where_n_equals_n(tmp_path):
     assert not gpualign_here(*words, "--fields", "query,target", "--mask-lower", path)[0].decode().splitlines()[1:]
 
 
+def test_masked_letters_match_nothing_in_every_score(tmp_path):
+    """As in a search for hits, where N equals N in the scoring."""
+    path = write(tmp_path / "x.fa", ["ACGTTGCA" * 9 + "acgt" * 5 + "GGATTACC" * 9, "ACGTTGCA" * 9 + "ttga" * 5 + "GGATTACC" * 9])
+    words = ["sw", "-q", "--match", "5", "--mismatch", "-4", "--gap", "6", "--mask", "none", "--mask-lower", path, path]
+    every = [row.split("\t") for row in gpualign_here(*words, "--all")[0].decode().splitlines()[1:]]
+    hits = gpualign_here(*words, "--strand", "plus", "--max-hits", "9", "--fields", "query,target,score")[0].decode().splitlines()[1:]
+    assert sorted(every) == sorted(row.split("\t") for row in hits)
+    assert int(every[1][2]) == 2 * 72 * 5 - 20 * 4
+
+
+def test_a_query_that_every_score_masks_throughout_is_told(tmp_path):
+    path = write(tmp_path / "x.fa", ["ACGTTGCATTGACCATGTCAGGATTACC", "A" * 60])
+    _, messages = gpualign_here("sw", "--all", "--mask", "dust", path, path)
+    assert "query 'r1' is of low complexity throughout and can have no hits" in messages
+    assert "Warning" not in messages
+
+
 def test_a_file_without_lower_case(tmp_path):
     path = write(tmp_path / "x.fa", ["ACGT", "ACGG"])
     found, messages = gpualign_here("nw", "--mask-lower", path)
