@@ -96,7 +96,6 @@ class StepCosts:
     word: comparing 64 bits of the sketches of two records
     column: computing one column of a word of 64 diagonals
     cell: computing one cell of a whole matrix
-    aligned_cell: computing one cell of the alignment of a pair that survives the sketches, if its distance will not discard the pair
     """
 
     pair: float
@@ -104,7 +103,6 @@ class StepCosts:
     word: float
     column: float
     cell: float
-    aligned_cell: float = 0.0
 
 
 def diagonal_word_count(max_diagonals: int) -> int:
@@ -144,15 +142,14 @@ def nanoseconds_per_pair(
     lengths: typical query length and target length
     max_diagonals: width of the band for these lengths, as returned by `EditBound.max_diagonals`
     """
-    aligned = costs.aligned_cell * lengths[0] * lengths[1]
     if steps.full_matrix:
-        return costs.pair + costs.cell * lengths[0] * lengths[1] + aligned
+        return costs.pair + costs.cell * lengths[0] * lengths[1]
     total = costs.pair * survivors.examined
     if steps.compare_counts:
         total += costs.letter_counts * survivors.after_lengths
     if steps.q:
         total += costs.word * steps.sketch_bits / 64 * survivors.after_letter_counts
-    total += (costs.column * lengths[1] * diagonal_word_count(max_diagonals) + aligned) * survivors.after_sketches
+    total += costs.column * lengths[1] * diagonal_word_count(max_diagonals) * survivors.after_sketches
     return total / max(survivors.examined, 1)
 
 

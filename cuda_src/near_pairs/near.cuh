@@ -41,13 +41,23 @@ DEVICE int32_t max_edits(const NearBound& bound, int32_t m, int32_t n) {
   return edits < longer ? static_cast<int32_t>(edits < -1 ? -1 : edits) : longer;
 }
 
+constexpr double kRounding = 1e-6;  // as in core/scoring/edit_bounds.py
+
+// Returns the largest number of edits between the first and the last pair of letters that a coverage allows.
+DEVICE int64_t max_edits_inside(const NearBound& bound, int32_t m, int32_t n) {
+  return floor_of(double_sum(double_product(bound.inside, m < n ? m : n), kRounding));
+}
+
+// Returns how many letters of a record a coverage leaves out before the first pair of letters, or after the last; below 0, no such pair is
+// allowed.
+DEVICE int64_t max_overhang(const NearBound& bound, int32_t own, int32_t other) {
+  return floor_of(double_sum(double_sum(own, -double_product(bound.coverage, own < other ? other : own)), kRounding));
+}
+
 // Returns how many different q-grams a record of `own` letters may have that its partner, of `other` letters, has not; as in
 // core/scoring/edit_bounds.py, without its bound q k.
 DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
-  constexpr double kRounding = 1e-6;  // as in core/scoring/edit_bounds.py
-  const int32_t shorter = own < other ? own : other, longer = own < other ? other : own;
-  const int64_t inside = floor_of(double_sum(double_product(bound.inside, shorter), kRounding));
-  return q * inside + floor_of(double_sum(double_sum(own, -double_product(bound.coverage, longer)), kRounding));
+  return q * max_edits_inside(bound, own, other) + max_overhang(bound, own, other);
 }
 
 // A row of a rectangle, i.e. a query.

@@ -1,4 +1,4 @@
-// Edit distances of listed pairs, exact up to a bound of each pair: Myers' bit vectors in a diagonal band, abandoned once the distance
+// Edit distances of listed pairs, of whole records or with free ends, exact up to a bound of each pair: Myers' bit vectors in a diagonal band, abandoned once the distance
 // exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has finished its pair takes the next one.
 //
 // Glossary
@@ -15,6 +15,7 @@
 //            the rows of the next column's window
 //   D0       rows where D(i,j) = D(i-1,j-1)
 //   HP, HN   rows where D(i,j) - D(i,j-1) is +1, -1
+//   f, g     with free ends: letters of the query, and of the target, that may stay out at either end, their overhangs; f - g = d
 //
 // 1. The band. A path raises i - j by one with each letter of the query that it leaves out, and lowers it by one with each letter of the
 //    target. It leads from diagonal 0 to diagonal d, so one that visits diagonal max(0, d) + s or min(0, d) - s has at least |d| + 2 s
@@ -33,9 +34,14 @@
 // 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. Its value starts at max(d, 0): d rows below row 0, or
 //    in a row above row 0 that has -d columns yet to come. It rises by 1 with each column in which D0 is not set there, and never falls,
 //    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
+// 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g) to one of the end
+//    corner (i >= m - f, j >= n - g), as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so that all its cells are 0. In
+//    the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths start and end on the diagonals
+//    from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g to f, and a pair is abandoned
+//    as soon as all values of a column exceed k, which eights of rows show: none is less than the value above the eight minus its falls.
 //
 // Macros: PLANES (bits of a letter: 2, 4 or 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4 or 8; 0: their number is an
-// argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread).
+// argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread), FREE_ENDS (0 or 1).
 // Registers: 46 (2 planes, 1 word); 133 (4 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5). Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
 // of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
@@ -85,8 +91,9 @@ struct Band {
 };
 #endif
 
-// Returns 64 bits, those from `bit` on set; `bit` may be any number.
+// Returns 64 bits, those from `bit` on set, or those below it; `bit` may be any number.
 DEVICE uint64_t ones_from(int bit) { return bit <= 0 ? ~uint64_t{0} : bit >= 64 ? 0 : ~uint64_t{0} << bit; }
+DEVICE uint64_t ones_below(int bit) { return ~ones_from(bit); }
 
 // A bit plane of a record. Bits before its first letter and after its last are 0.
 struct Plane {
@@ -113,22 +120,41 @@ struct Pair {
   int32_t column;   // columns that have been computed
   int32_t value;    // D on diagonal d in that column
   int32_t end_bit;  // bit of diagonal d in the window
+#if FREE_ENDS
+  int32_t query_length;                     // m
+  int32_t query_overhang, target_overhang;  // f, g
+#endif
 
   DEVICE void start(const NearVerifyArgs& a, const NearPair& pair, Band& band) {
     records = pair;
     const int32_t m = a.queries.lengths[pair.query], d = m - a.targets.lengths[pair.target];
-    const int32_t positive_d = d > 0 ? d : 0, abs_d = d < 0 ? -d : d;
+    const int32_t positive_d = d > 0 ? d : 0;
     columns = m - d;
+#if FREE_ENDS
+    query_length = m;
+    const int64_t edits = max_edits_inside(a.bound, m, columns), longer = positive_d + columns;
+    bound = static_cast<int32_t>(edits < longer ? edits : longer);
+    target_overhang = static_cast<int32_t>(max_overhang(a.bound, columns, m));
+    if (target_overhang > columns) target_overhang = columns;
+    query_overhang = target_overhang + d;
+    if (query_overhang < 0 || target_overhang < 0) bound = -1;
+    const int32_t band_below = query_overhang + bound / 2;
+#else
     bound = max_edits(a.bound, m, columns);
-    const int32_t band_below = (bound - abs_d) / 2 + positive_d;
+    const int32_t band_below = (bound - (d < 0 ? -d : d)) / 2 + positive_d;
+#endif
     below = m < band_below ? m : band_below;
     end_bit = 64 * band.words - 1 - below + d;
     column = 0;
-    value = positive_d;
+    value = FREE_ENDS ? 0 : positive_d;
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
       const int first = 64 * (band.words - w) - below;  // bit of row 1 in this word, before the window moves to column 1
+#if FREE_ENDS
+      band.word(kVP, w) = ones_from(first - 1 + query_overhang);
+#else
       band.word(kVP, w) = ones_from(first - 1);
+#endif
       band.word(kVN, w) = 0;
       band.word(kRows, w) = ones_from(first);
 #pragma unroll
@@ -140,8 +166,9 @@ struct Pair {
   }
 
   // Computes the next column. Bit k of `letters` is its letter, bit k of `entering` the letter of the row that enters the window. Returns a
-  // negative number if D0 is set on diagonal d, i.e. if `value` stays.
-  DEVICE int32_t step(Band& band, const uint32_t (&letters)[PLANES], const uint32_t (&entering)[PLANES], int k) const {
+  // negative number if D0 is set on diagonal d, i.e. if `value` stays. kCorners: the column may be one of a corner, `number` its number.
+  template <bool kCorners>
+  DEVICE int32_t step(Band& band, const uint32_t (&letters)[PLANES], const uint32_t (&entering)[PLANES], int k, int32_t number) const {
     bool carry = false;  // of the addition, from word to word
     // Of word w - 1, whose new VP and VN need D0 of word w.
     uint64_t previous_d0 = 0, previous_hp = 0, previous_hn = 0;
@@ -161,6 +188,13 @@ struct Pair {
         const int32_t letter = static_cast<int32_t>(letters[p] << (31 - k)) >> 31;  // the bit, 32 times
         pm &= ~(window ^ static_cast<uint64_t>(static_cast<int64_t>(letter)));
       }
+#if FREE_ENDS
+      if (kCorners) {
+        const int32_t row0 = 64 * (band.words - w) - 1 - below - number;  // bit of row 0
+        if (number <= target_overhang) pm |= ones_below(row0 + query_overhang + 1);
+        if (number > columns - target_overhang) pm |= ones_from(row0 + query_length - query_overhang + 1);
+      }
+#endif
       const uint64_t vp = band.word(kVP, w), vn = band.word(kVN, w);
       const uint64_t sum = (pm & vp) + vp, sum_with_carry = sum + carry;
       carry = sum < vp || sum_with_carry < sum;
@@ -183,6 +217,16 @@ struct Pair {
 
   // Computes the next 32 columns, or those that are left.
   DEVICE void advance(const NearVerifyArgs& a, Band& band) {
+#if FREE_ENDS
+    const bool corners = column < target_overhang || column + 32 > columns - target_overhang;
+    corners ? advance_by<true>(a, band) : advance_by<false>(a, band);
+#else
+    advance_by<false>(a, band);
+#endif
+  }
+
+  template <bool kCorners>
+  DEVICE void advance_by(const NearVerifyArgs& a, Band& band) {
     uint32_t letters[PLANES], entering[PLANES], d0_bits = 0;  // D0 on diagonal d, the latest column's in bit 0
 #pragma unroll
     for (int p = 0; p < PLANES; p++) {
@@ -192,16 +236,57 @@ struct Pair {
 #pragma unroll 1
     for (int c = 0; c < 32; c += kUnrolledColumns) {
 #pragma unroll
-      for (int k = 0; k < kUnrolledColumns; k++) d0_bits = append_sign(d0_bits, step(band, letters, entering, k));
+      for (int k = 0; k < kUnrolledColumns; k++) d0_bits = append_sign(d0_bits, step<kCorners>(band, letters, entering, k, column + c + k + 1));
 #pragma unroll
       for (int p = 0; p < PLANES; p++) letters[p] >>= kUnrolledColumns, entering[p] >>= kUnrolledColumns;
     }
+#if FREE_ENDS
+    column += 32;  // columns beyond the last belong to the end corner
+    value += 32 - count_bits(d0_bits);
+#else
     const int32_t left = columns - column, taken = left < 32 ? left : 32;  // columns beyond the last were computed, too, and do not count
     column += taken;
     value += taken - count_bits(d0_bits >> (32 - taken));
+#endif
   }
 
-  DEVICE bool done() const { return column == columns || value > bound; }
+#if FREE_ENDS
+  // Returns whether the pair is decided. At the end, `value` becomes the least value on the diagonals where paths end; before it, k + 1 if
+  // no value of the column is at most k.
+  DEVICE bool done(Band& band) {
+    const bool at_end = column >= columns;
+    // VP and VN are those of the next column's window, in which diagonal d is at bit end_bit - 1.
+    const int32_t first = at_end ? end_bit - 1 - query_overhang : 0, last = at_end ? end_bit - 1 + target_overhang : 64 * band.words - 1;
+    int32_t d_value = value, least = bound + 1;
+#pragma unroll
+    for (int w = 0; w < band.words; w++) {
+      const uint64_t above = ones_below(end_bit - 64 * w);
+      const uint64_t rises = band.word(kVP, w) & above, falls = band.word(kVN, w) & above;
+      d_value -= count_bits(static_cast<uint32_t>(rises)) + count_bits(static_cast<uint32_t>(rises >> 32));
+      d_value += count_bits(static_cast<uint32_t>(falls)) + count_bits(static_cast<uint32_t>(falls >> 32));
+    }
+#pragma unroll
+    for (int w = 0; w < band.words; w++) {
+      uint64_t rising = band.word(kVP, w), falling = band.word(kVN, w);
+#pragma unroll 1
+      for (int bit = 64 * w; bit < 64 * w + 64; bit += 8, rising >>= 8, falling >>= 8) {
+        const uint32_t rises = rising & 255, falls = falling & 255;
+        if (d_value - count_bits(falls) < least && bit + 7 >= first && bit <= last) {
+          int32_t next = d_value;
+          for (int b = 0; b < 8 && bit + b <= last; b++) {
+            next += static_cast<int32_t>(rises >> b & 1) - static_cast<int32_t>(falls >> b & 1);
+            if (bit + b >= first && next < least) least = next;
+          }
+        }
+        d_value += count_bits(rises) - count_bits(falls);
+      }
+    }
+    if (at_end || least > bound) value = least;
+    return at_end || least > bound;
+  }
+#else
+  DEVICE bool done(Band&) const { return column == columns || value > bound; }
+#endif
 };
 
 KERNEL(128, 1) near_verify(const NearVerifyArgs a) {
@@ -219,7 +304,7 @@ KERNEL(128, 1) near_verify(const NearVerifyArgs a) {
     }
     if (__ballot_sync(kAllLanes, busy) == 0) return;
     if (busy) pair.advance(a, band);
-    const bool done = busy && pair.done(), near = done && pair.value <= pair.bound;
+    const bool done = busy && pair.done(band), near = done && pair.value <= pair.bound;
     const uint32_t index = append_index(&a.counters->found, near);
     if (near && index < a.found_capacity) a.found[index] = {pair.records.query, pair.records.target, pair.value};
     if (done) busy = false;

@@ -77,8 +77,12 @@ class VerificationKernel:
     threads = 128
 
 
-def verification_kernel(bits_per_letter: int, band_words: int) -> VerificationKernel:
-    """Return the kernel for letters of `bits_per_letter` bits and a band of at least `band_words` words."""
+def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) -> VerificationKernel:
+    """Return the kernel for letters of `bits_per_letter` bits and a band of at least `band_words` words.
+
+    free_ends: whether the letters at the ends that a coverage leaves out are free
+    """
     in_registers = next((size for size in _REGISTER_BAND_WORDS if size >= band_words), 0)
-    kernel = Kernel("near_verify.cu", "near_verify", (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers))))
+    macros = (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers)), ("FREE_ENDS", str(int(free_ends))))
+    kernel = Kernel("near_verify.cu", "near_verify", macros)
     return VerificationKernel(kernel, in_registers or band_words, 0 if in_registers else 8 * band_words * (bits_per_letter + 3))

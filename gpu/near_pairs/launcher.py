@@ -76,7 +76,9 @@ class RectangleLauncher:
         of the verification, and the end.
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
-        kernel = verification_kernel(self._recipe.bits_per_letter, diagonal_word_count(query_rows.max_edits))
+        kernel = verification_kernel(
+            self._recipe.bits_per_letter, diagonal_word_count(query_rows.max_diagonals), bool(self._recipe.bound.coverage)
+        )
         grid = stream.resident_blocks(kernel.kernel, kernel.threads)
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch_bytes // (kernel.scratch_bytes * kernel.threads)))

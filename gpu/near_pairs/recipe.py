@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,6 @@ _MIN_SKETCH_BITS = CHUNK_WORDS * 64
 _TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 """Costs for a whole device; only the ratios matter."""
-
-_ALIGNED_CELL_COST = 0.02
-"""Cost per cell aligned on a few CPU cores. Used if there is a coverage, because the whole distance may then be too large to exclude any
-pair."""
 
 _MIN_PAIRS_FOR_SAMPLE = 200_000
 """Minimum number of pairs for which a sample is worthwhile."""
@@ -79,10 +75,8 @@ def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
         queries, targets = sample_records(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
-    max_edits = max(0, int(bound.max_edits(*lengths)[0]))
+    max_diagonals = max(0, int(bound.max_diagonals(*lengths)[0]))
     costs = _TENSOR_COSTS if has_tensor_cores else _POPC_COSTS
-    if bound.coverage:
-        costs = replace(costs, aligned_cell=_ALIGNED_CELL_COST)
 
     def max_different_grams(q: int) -> int:
         return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
@@ -97,7 +91,7 @@ def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
             for q, bits in dict.fromkeys((q, max(bits, _MIN_SKETCH_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, sketch_bits=bits)
 
-    steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_edits, costs)
+    steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_diagonals, costs)
     return NearRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
 
 

@@ -59,13 +59,13 @@ class QueryRows:
     limits: `NEAR_ROW_STRUCT`[queries]
     compatible_pair_count: number of pairs whose lengths are within the bound
     partial_columns: int32, columns that are targets of only some of the queries
-    max_edits: maximum edits allowed for any pair
+    max_diagonals: maximum number of diagonals besides the first on which an alignment within the bound can lie, for any pair
     """
 
     limits: npt.NDArray[np.void] = field(repr=False)
     compatible_pair_count: int
     partial_columns: npt.NDArray[np.int32] = field(repr=False)
-    max_edits: int
+    max_diagonals: int
 
 
 def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> QueryRows:
@@ -87,7 +87,10 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     )
     rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_DIFFERENT_GRAMS)[inverse]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
-    return QueryRows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(edits.max(initial=0))))
+    diagonals = edits
+    if bound.coverage:  # linear likewise, but a sum of rounded numbers
+        diagonals = np.maximum.reduce([bound.max_diagonals(distinct, end) for end in ends]) + 1
+    return QueryRows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(diagonals[stop > first].max(initial=0))))
 
 
 def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound: EditBound) -> tuple[Integers, Integers]:

@@ -139,7 +139,7 @@ class NearWorker:
 
     def _list_capacities(self, query_rows: QueryRows) -> ListCapacities:
         """Return the list capacities, limited by time and memory."""
-        in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(query_rows.max_edits))
+        in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(query_rows.max_diagonals))
         in_memory = self._slot_bytes // 4 // sum(BYTES_PER_LISTED_PAIR)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
         return ListCapacities(candidates, max(1, min(self._max_results, candidates)))

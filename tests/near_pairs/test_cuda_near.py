@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
+from oracle import edit_distance_free_ends
 from relatives import edited
 from work import edit, records, sequence_set
 
@@ -43,8 +44,12 @@ def plain_pairs(queries, targets, bound, pairing):
     out = {}
     for i, a in enumerate(ours):
         for j in range(pairing.first_target(i), len(theirs)):
-            most = int(bound.max_edits(np.array([len(a)]), np.array([len(theirs[j])]))[0])
-            if (found := distance(a, theirs[j])) <= most:
+            lengths = np.array([len(a)]), np.array([len(theirs[j])])
+            found, most = distance(a, theirs[j]), int(bound.max_edits(*lengths)[0])
+            if bound.coverage and abs(len(a) - len(theirs[j])) <= most:
+                overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
+                found, most = edit_distance_free_ends(a, theirs[j], overhangs), int(bound.max_edits_inside(*lengths)[0])
+            if found is not None and found <= most:
                 out[i, j] = found
     return out
 
@@ -137,7 +142,7 @@ def test_bands_of_several_words(rng, device, use, most):
 def test_bands_in_memory(rng, device, use):
     """More words than a thread has registers."""
     use(FilterCascade())
-    assert verification_kernel(2, 9).scratch_bytes > 0
+    assert verification_kernel(2, 9, free_ends=False).scratch_bytes > 0
     base = rng.integers(0, 4, 700)
     few = sequence_set([base, base[540:], base[520:], edited(rng, base, 300, 4), rng.integers(0, 4, 700), rng.integers(0, 4, 200)])
     check(few, few, distance_bound(530), Pairing.ABOVE, device)
@@ -150,6 +155,9 @@ def test_bands_in_memory(rng, device, use):
         matches_bound(1.0),
         columns_bound(0.9),
         replace(covered_bound(0.9, 0.8), inside=0.0, coverage=0.0),
+        covered_bound(0.9, 0.8),
+        covered_bound(0.97, 1.0),
+        covered_bound(0.6, 0.5),
         EditBound(2.5, 0.0, -600.0),
         EditBound(0.0, 0.0, -1.0),
     ],
@@ -160,6 +168,19 @@ def test_bounds_that_depend_on_the_lengths(rng, device, use, steps, bound):
     use(steps)
     few = families(rng, 4, 130, 9)
     check(few, few, bound, Pairing.ABOVE_OR_EQUAL, device)
+
+
+@pytest.mark.parametrize("size", [0, 5, 31, 32, 33, 60, 64, 100, 150, 230])
+def test_free_ends_of_several_words(rng, device, use, size):
+    """Records that share 300 letters, and `size` letters of their own at either end, or at one."""
+    use(FilterCascade())
+    part, ends = rng.integers(0, 4, 300), rng.integers(0, 4, (6, size))
+    few = [part, *(edited(rng, part, edits, 4) for edits in (2, 14, 15, 16, 40))]
+    few += [np.concatenate([ends[k], edited(rng, part, 4 * k, 4), ends[k + 1][: size // (1 + k % 2)]]) for k in range(5)]
+    few += [np.concatenate([part[size // 2 :], ends[5]]), np.concatenate([ends[5], part[size:]]), rng.integers(0, 4, 300 + size)]
+    few = sequence_set(few)
+    found, _ = check(few, few, covered_bound(0.95, 300 / (300 + 2 * size) - 1e-9), Pairing.ABOVE, device)
+    assert 5 < len(found) < len(few) * (len(few) - 1) // 2
 
 
 def test_two_sets(rng, device, use):
@@ -245,9 +266,9 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     near &= np.abs(m - n) <= bound.max_edits(m, n)
     near &= np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
     assert left["q-grams"] == near.sum() < left["lengths"]
-    plain = plain_pairs(queries, targets, bound, pairing)
-    assert found == {pair: apart for pair, apart in plain.items() if near[pair]}
-    assert 0 < len(found) < len(plain)
+    assert found == plain_pairs(queries, targets, bound, pairing)
+    assert all(near[pair] for pair in found)
+    assert 0 < len(found) < near.sum()
 
 
 def test_sketches_of_the_host_are_sets_of_q_grams(rng):

@@ -164,8 +164,8 @@ def test_a_few_other_letters_change_no_q(rng):
     assert round(effective_letters(np.arange(20, dtype=np.uint8))) == 20
 
 
-def test_alignments_to_come_are_worth_larger_sketches():
-    """Where a pair that sketches leave is aligned, it costs more than many words of them."""
+def test_wide_bands_are_worth_larger_sketches():
+    """The more the distance of a pair that sketches leave costs, the more words of them pay."""
     left = {0: 100, 2048: 30, 8192: 20, 16384: 18}
     options = [
         FilterCascade(),
@@ -174,13 +174,14 @@ def test_alignments_to_come_are_worth_larger_sketches():
         FilterCascade(q=8, sketch_bits=16384),
     ]
 
-    def chosen(aligned):
-        costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=0.001, cell=1.0, aligned_cell=aligned)
+    costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=0.001, cell=1.0)
+
+    def chosen(max_diagonals):
         return cheapest_cascade(
-            iter(options), lambda steps: SurvivorCounts(100, 100, 100, left[steps.sketch_bits]), (100.0, 100.0), 10, costs
+            iter(options), lambda steps: SurvivorCounts(100, 100, 100, left[steps.sketch_bits]), (100.0, 100.0), max_diagonals, costs
         )[0].sketch_bits
 
-    assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
+    assert [chosen(64 * words) for words in (0, 5_000, 100_000)] == [0, 8192, 16384]
 
 
 def test_what_a_sample_leaves_is_told():
