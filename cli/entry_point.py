@@ -23,7 +23,7 @@ _WITH_AN_END = {"mpi4py", "pycuda"}
 def main() -> NoReturn:
     """Run the command line, and exit with its exit code."""
     _have_standard_streams()
-    signals.install()
+    signals.install_handlers()
     codes = _end_quickly()
     _start_quickly()
     from gpualign.cli.main import run

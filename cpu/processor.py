@@ -19,7 +19,7 @@ def usable_cpus() -> int:
         count = len(os.sched_getaffinity(0))
     else:
         count = os.cpu_count()
-    quota = own_limits().cpus
+    quota = own_limits().cpu_count
     # A quota of 1.5 CPUs leaves half a CPU for a second thread, which is more than nothing.
     return max(1, min(count or 1, ceil(quota) if quota is not None else sys.maxsize))
 

@@ -19,7 +19,7 @@ from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Thr
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
-from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
+from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
@@ -206,7 +206,7 @@ def prepare_precomputed(
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _order(options, precomputed.ids, lengths)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
-        reporter.warn(f"every distance is a fraction, and {describe_percentage('max_distance', given.max_distance)}")
+        reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
     threshold = Threshold(given.max_distance, given.min_identity, of_identities)
     if missing := _unknown(precomputed):
         reporter.note(

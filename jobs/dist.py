@@ -15,7 +15,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
+from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes
 from gpualign.core.distance import preparation, runner
 from gpualign.core.distance.calls import Samples
@@ -284,7 +284,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.band_count} bands of up to {plan.band_rows} samples"
     )
     if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.is_per_site:
-        reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.max_distance)}")
+        reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', options.max_distance)}")
     if few := describe_few_calls(prepared):
         reporter.note(few)
     if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):

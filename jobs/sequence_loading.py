@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
-from gpualign.core.files.decompression import is_regular
+from gpualign.core.files.decompression import is_regular_file
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_protein_matrix, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.sequences.loading import (
@@ -175,7 +175,7 @@ def check_end(stream: BinaryIO, source: str, unterminated_id: str | None, option
 
     If the options are strict, raises `InputError` instead, for regular files too.
     """
-    if unterminated_id is None or (not options.strict and is_regular(stream)):
+    if unterminated_id is None or (not options.strict and is_regular_file(stream)):
         return
     problem = f"{source}: the last line has no line end, so record {quoted(unterminated_id)}, the last, may be cut"
     if options.strict:

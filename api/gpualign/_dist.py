@@ -167,7 +167,7 @@ def dist(
     inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with ScratchFiles() as files:
         source = _source(inputs, options, files)
-        job = prepare(options, source, named_engine(options, LOG), files.scratch, LOG)
+        job = prepare(options, source, named_engine(options, LOG), files.new_scratch, LOG)
         del source
         reporter = Reporter(progress)
         reporter.expect(job.work)

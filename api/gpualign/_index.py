@@ -73,5 +73,5 @@ class Index:
                 with naming_output(target):
                     yield files.open(target)
 
-            build((stream, path), options, result, target.parent, partial(files.scratch, target), LOG)
+            build((stream, path), options, result, target.parent, partial(files.new_scratch, target), LOG)
         return cls.open(target)

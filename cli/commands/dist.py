@@ -183,7 +183,7 @@ def dist(
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
         messages.run_summary.record_inputs(samples_of(sets, source.samples), options.resources, format=spec.format)
-        job = prepare(options, source, engine, files.scratch, messages)
+        job = prepare(options, source, engine, files.new_scratch, messages)
         del source
         new, every = job.samples.queries.ids, job.samples.targets.ids
         if spec.picture is not None:

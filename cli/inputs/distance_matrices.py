@@ -22,7 +22,7 @@ from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
-from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
+from gpualign.core.files.matrix_text import NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.paths import STDIO
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
@@ -195,7 +195,7 @@ def _text_contents(raw: bytes, path: str, source: str) -> _Contents:
 def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
     """Parse a text matrix. count: number of records according to the id file, None without an id file."""
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[NumberedRow]:
         return open_delimited(io.BytesIO(text), source).rows()
 
     opened = open_delimited(io.BytesIO(text), source)

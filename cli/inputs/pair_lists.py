@@ -18,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.matrix_text import Row, read_matrix_rows
+from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import refuse_control_characters
 
@@ -96,7 +96,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
     return PairList(pairs, columns.kind == "identity")
 
 
-def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
+def _refuse_matrix(rows: Sequence[NumberedRow], source: str) -> None:
     """Raise `InputError` if the first rows are ambiguous: two ids and a distance per row, or a small matrix, or rows that begin with row
     numbers. A larger matrix has more columns than a list."""
     if len(rows) < _EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _is_matrix(rows, source):
@@ -106,7 +106,7 @@ def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
         raise InputError(f"{source}: its rows may begin with ids or with row numbers; write a header: query, target, distance")
 
 
-def _is_matrix(rows: Sequence[Row], source: str) -> bool:
+def _is_matrix(rows: Sequence[NumberedRow], source: str) -> bool:
     try:
         parsed = read_matrix_rows(rows, source)
     except InputError:
@@ -114,7 +114,7 @@ def _is_matrix(rows: Sequence[Row], source: str) -> bool:
     return parsed.row_ids == parsed.column_ids
 
 
-def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source: str) -> _Columns:
+def _after_row_names(columns: _Columns, rows: Sequence[NumberedRow], header: NumberedRow, source: str) -> _Columns:
     """Return the layout with the columns shifted past the row names, for which R writes no title. Raises `InputError` if the first cells
     are not row numbers."""
     names = [cells[0] for _, cells in rows]
@@ -124,7 +124,7 @@ def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source
     return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
 
 
-def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _Columns:
+def _columns(first: NumberedRow, edit: bool | None, by_identity: bool, source: str) -> _Columns:
     """Return the layout according to the first line. first: line number and cells."""
     line, names = first
     if set(_ID_TITLES) <= set(names):
@@ -171,7 +171,7 @@ def _number(cell: str) -> float | None:
 
 
 def _parse(
-    rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
+    rows: Iterator[NumberedRow], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
 ) -> ListedPairs:
     """Parse the rows. header: header cells, None without a header; the header may be repeated, in lists joined with cat."""
     max_pairs = sys.maxsize if memory is None else memory // _LINE_BYTES

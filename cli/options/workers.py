@@ -9,7 +9,7 @@ import click
 
 from gpualign.cli.terminal.reporter import ConsoleReporter
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.signals import cleaning_up
+from gpualign.core.common.signals import cleanup_on_signal
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 
 
@@ -31,7 +31,7 @@ def find_resources(
     resources = replace(checked_resources(requested.device, None, requested.memory), worker_threads=requested.threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
-    stack.enter_context(cleaning_up(stack.close))
+    stack.enter_context(cleanup_on_signal(stack.close))
     opened = stack.enter_context(open_cluster(cluster, resources, messages))
     if opened is None:
         context.exit(0)

@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 
 T = TypeVar("T")
 
-ReadText = Callable[[str], str | None]
+TextReader = Callable[[str], str | None]
 """Returns the content of the file at a path, or None if it cannot be read."""
 
 _UNIFIED_CONTROLLER = ""
@@ -27,13 +27,13 @@ _UNIFIED_CONTROLLER = ""
 class GroupLimits:
     """Limits from this process's control groups. None: no limit.
 
-    cpus: CPU seconds per second
+    cpu_count: CPU seconds per second
     memory_bytes: memory limit, bytes
     free_bytes: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other
         processes, when the limits were read. The kernel's file cache counts as free.
     """
 
-    cpus: float | None = None
+    cpu_count: float | None = None
     memory_bytes: int | None = None
     free_bytes: int | None = None
 
@@ -41,10 +41,10 @@ class GroupLimits:
 @cache
 def own_limits() -> GroupLimits:
     """Limits of this process, as read at the first call."""
-    return find_limits(_read)
+    return find_limits(_read_text)
 
 
-def _read(path: str) -> str | None:
+def _read_text(path: str) -> str | None:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
@@ -52,7 +52,7 @@ def _read(path: str) -> str | None:
         return None
 
 
-def find_limits(read: ReadText) -> GroupLimits:
+def find_limits(read: TextReader) -> GroupLimits:
     """Find the limits of this process. read: returns the content of files under /proc and in the control groups."""
     groups = _parse_groups(read("/proc/self/cgroup") or "")
     mounts = _parse_mounts(read("/proc/self/mountinfo") or "")
@@ -103,8 +103,8 @@ def _parse_each_group(
     groups: dict[str, str],
     mounts: list[tuple[frozenset[str], str, str]],
     controller: str,
-    read: ReadText,
-    parse: Callable[[ReadText, PurePosixPath], T | None],
+    read: TextReader,
+    parse: Callable[[TextReader, PurePosixPath], T | None],
 ) -> Iterator[T]:
     """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group."""
     group = groups.get(controller)
@@ -122,12 +122,12 @@ def _parse_each_group(
         return
 
 
-def _cpu_quota(read: ReadText, folder: PurePosixPath) -> float | None:
+def _cpu_quota(read: TextReader, folder: PurePosixPath) -> float | None:
     quota, _, period = (read(f"{folder}/cpu.max") or "max").partition(" ")
     return _cpu_count(_parse_number(quota), _parse_number(period))
 
 
-def _cpu_quota_v1(read: ReadText, folder: PurePosixPath) -> float | None:
+def _cpu_quota_v1(read: TextReader, folder: PurePosixPath) -> float | None:
     return _cpu_count(_parse_number(read(f"{folder}/cpu.cfs_quota_us")), _parse_number(read(f"{folder}/cpu.cfs_period_us")))
 
 
@@ -135,16 +135,16 @@ def _cpu_count(quota: int | None, period: int | None) -> float | None:
     return quota / period if quota and period else None
 
 
-def _memory_limit(read: ReadText, folder: PurePosixPath) -> tuple[int, int] | None:
-    """ReadText (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
+def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
+    """Return (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
     limits = [limit for name in ("max", "high") if (limit := _parse_number(read(f"{folder}/memory.{name}"))) is not None]
     return _limit_and_free_bytes(
         min(limits, default=None), _parse_number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), ""
     )
 
 
-def _memory_limit_v1(read: ReadText, folder: PurePosixPath) -> tuple[int, int] | None:
-    """ReadText (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
+def _memory_limit_v1(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
+    """Return (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
     limit, used = (_parse_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
     return _limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 

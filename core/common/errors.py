@@ -10,7 +10,7 @@ import re
 _PARAMETER_START, _PARAMETER_END = "\ue000", "\ue001"
 """Characters around a parameter in a message. They are private-use characters in Unicode, so no file contains them."""
 
-_PARAMETER = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
+_PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
 _PYTHON_SPELLINGS = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
 """Python counterparts of options with different names."""
@@ -29,7 +29,7 @@ def command_line_message(message: str) -> str:
         option = f"--{name.replace('_', '-')}"
         return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+/-]+", value) else f"{option} '{value}'"
 
-    return _PARAMETER.sub(spell, message)
+    return _PARAMETER_PATTERN.sub(spell, message)
 
 
 def python_message(message: str) -> str:
@@ -40,7 +40,7 @@ def python_message(message: str) -> str:
         name = _PYTHON_SPELLINGS.get(name, name)
         return name if value is None else f"{name}={value if re.fullmatch('[0-9.]+', value) else repr(value)}"
 
-    return _PARAMETER.sub(spell, message)
+    return _PARAMETER_PATTERN.sub(spell, message)
 
 
 class GpualignError(Exception):
@@ -86,9 +86,9 @@ class TooLittleMemory(RunError):
 
     @property
     def message(self) -> str:
-        from gpualign.core.common.memory import describe_limit, is_scarce
+        from gpualign.core.common.memory import describe_limit, exceeds_half_of_free_memory
 
-        limit = f"; {describe_limit()}" if is_scarce(self.needed) else ""
+        limit = f"; {describe_limit()}" if exceeds_half_of_free_memory(self.needed) else ""
         return f"{super().message}; {self.advice}{limit}"
 
 

@@ -35,7 +35,7 @@ def describe_limit() -> str:
     return f"this process may have {format_bytes(usable)}{source}"
 
 
-def is_scarce(needed: int) -> bool:
-    """Return whether `needed` bytes exceed half of the free memory, so that raising the budget for them may hit the limit."""
+def exceeds_half_of_free_memory(needed_bytes: int) -> bool:
+    """Return whether `needed_bytes` exceeds half of the free memory, so that raising the budget to it may hit the limit."""
     free = free_memory()
-    return free is not None and needed > free // 2
+    return free is not None and needed_bytes > free // 2

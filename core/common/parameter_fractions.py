@@ -53,7 +53,7 @@ def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
     raise InputError(f"{parameter(name)} is {expected}; found {value!r}{hint}")
 
 
-def describe_percentage(name: str, value: float) -> str:
+def percentage_warning(name: str, value: float) -> str:
     """Return a warning for a threshold above 1, which hardly any value exceeds."""
     return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_fraction_text(value)}"
 

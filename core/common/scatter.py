@@ -12,7 +12,7 @@ from gpualign.core.common.arrays import Integers
 AxisIndices: TypeAlias = "slice | Integers"
 """Rows or columns of an array: a range with a start and a stop, or numbers in any order."""
 
-_MIN_COMPILED_BYTES = 1 << 20
+_MIN_COMPILED_COPY_BYTES = 1 << 20
 """Numbers smaller than this are copied with NumPy, because loading the compiled module would take as long."""
 
 
@@ -22,10 +22,10 @@ def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values
     Structured arrays are copied as bytes: NumPy copies them field by field, which takes ten times as long. It also copies numbers with one
     thread, at some ns each.
     """
-    columns = as_range(columns)
+    columns = as_slice(columns)
     structured = array.dtype.fields is not None
     slow = structured or not isinstance(columns, slice)
-    compiled = slow and isinstance(rows, slice) and values.nbytes >= _MIN_COMPILED_BYTES
+    compiled = slow and isinstance(rows, slice) and values.nbytes >= _MIN_COMPILED_COPY_BYTES
     if structured or compiled:
         array, values = _byte_view(array), _byte_view(np.ascontiguousarray(values, dtype=array.dtype))
     if compiled and isinstance(rows, slice):
@@ -39,8 +39,8 @@ def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values
         array[np.ix_(rows, columns)] = values
 
 
-def as_range(indices: AxisIndices) -> AxisIndices:
-    """Return consecutive numbers as a range, because ranges are copied several times as fast; anything else unchanged."""
+def as_slice(indices: AxisIndices) -> AxisIndices:
+    """Return consecutive numbers as a slice, because slices are copied several times as fast; anything else unchanged."""
     if isinstance(indices, slice) or not len(indices):
         return indices
     first, stop = int(indices[0]), int(indices[-1]) + 1

@@ -1,11 +1,11 @@
 """Handles signals that end a run: at any moment, with a message and an exit code, and without leaving anything half-written.
 
 SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up, the process ends at once, because an exception
-during an import or in library code can be swallowed or turned into a different one. Within `cleaning_up()`, a signal raises the exception
-`Stopped` instead. The signal may arrive in the first step of the function that cleans up, so the end of the command calls
+during an import or in library code can be swallowed or turned into a different one. Within `cleanup_on_signal()`, a signal raises the
+exception `Stopped` instead. The signal may arrive in the first step of the function that cleans up, so the end of the command calls
 `run_cleanups()` for the remaining cleanups. A second signal is accepted once the first is a few seconds old, and ends the cleanup. A signal
-that the process was started to ignore (`nohup`, a background job) remains ignored. Before `install()`, in the few milliseconds of startup,
-Python itself handles signals.
+that the process was started to ignore (`nohup`, a background job) remains ignored. Before `install_handlers()`, in the few milliseconds of
+startup, Python itself handles signals.
 
 SIGUSR1 does not end the run: it asks for the run's progress (`set_progress_hook`), and is ignored as long as there is nothing to report.
 """
@@ -37,7 +37,7 @@ class _State:
     signal_time = 0.0
     was_repeated = False
     resume_hint: str | None = None
-    output_complete = False
+    is_output_complete = False
     deferral_depth = 0
     pending_signal: int | None = None
     can_report_progress = False
@@ -45,7 +45,7 @@ class _State:
     exit_message_hook: Callable[[str], None] | None = None
 
 
-def install() -> None:
+def install_handlers() -> None:
     """Make signals end the run as described above. Call in the main thread, before slow imports."""
     for name in _EXIT_CODES:
         number = getattr(signal, name, None)  # not every system has SIGHUP
@@ -92,7 +92,7 @@ def ignore_signals() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    if _State.output_complete:
+    if _State.is_output_complete:
         return  # everything is done, and the process is about to end
     if _State.deferral_depth:
         if _State.pending_signal is None:
@@ -117,7 +117,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
+def cleanup_on_signal(cleaner: Callable[[], object]) -> Iterator[None]:
     """Register a cleanup for signals that arrive within this context, where they raise `Stopped`.
 
     cleaner: cleans up, or finishes an interrupted cleanup. A signal may arrive during the caller's own cleanup or before its first step, so
@@ -160,14 +160,14 @@ def signals_deferred() -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Block signals while finished files are renamed into place, so that all of them are renamed. Later signals are ignored."""
     numbers = [getattr(signal, name) for name in _EXIT_CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         with signals_deferred():  # the mask holds for this thread, and the system delivers a signal to any thread
             yield
-            _State.output_complete = True
+            _State.is_output_complete = True
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

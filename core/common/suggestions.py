@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_MIN_RATIO = 0.62
+_MIN_SIMILARITY_RATIO = 0.62
 """Minimum difflib ratio: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
 
 
@@ -17,21 +17,21 @@ def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
     """Return up to `max_count` close names, closest first, with `nearest_name`'s criterion. Ties remain in the order of `names`."""
     from difflib import SequenceMatcher  # only errors need it
 
-    typed = _bare_name(word)
+    typed = _normalised_name(word)
     matches = []
     for name in names:
-        known = _bare_name(name)
+        known = _normalised_name(name)
         ratio = SequenceMatcher(None, typed, known).ratio()
         if len(typed) > 1 and known.startswith(typed):
             ratio = max(ratio, 0.9)
         elif sorted(typed) == sorted(known):  # swapped letters, which difflib counts as two
             ratio = max(ratio, 0.8)
-        if ratio > _MIN_RATIO:
+        if ratio > _MIN_SIMILARITY_RATIO:
             matches.append((ratio, name))
     return [name for _, name in sorted(matches, key=lambda match: -match[0])[:max_count]]
 
 
-def _bare_name(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return name.lower().lstrip("-")
 
 

@@ -68,19 +68,19 @@ class ThreadPool:
         self.threads = threads
         self._pool: ThreadPoolExecutor | None = None
 
-    def _started(self) -> ThreadPoolExecutor:
+    def _executor(self) -> ThreadPoolExecutor:
         if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-pool")
         return self._pool
 
-    def map(self, make: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return `make(item)` for each item, in order."""
-        return list(map(make, items) if self.threads == 1 else self._started().map(make, items))
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return `function(item)` for each item, in order."""
+        return list(map(function, items) if self.threads == 1 else self._executor().map(function, items))
 
-    def stream(self, make: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `make(item)` for each item, in order. Items are consumed in the caller's thread; a single item is made there too.
+    def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(item)` for each item, in order. Items are consumed in the caller's thread; a single item is made there too.
 
         Each thread has `IN_FLIGHT_PER_THREAD` items in flight, which bounds memory. If the iterator fails or is closed early, no more items
         are started, items in progress are waited for, and the threads end.
@@ -89,14 +89,14 @@ class ThreadPool:
             source = iter(items)
             first = list(islice(source, 2))
             if self.threads == 1 or len(first) < 2:
-                yield from map(make, chain(first, source))
+                yield from map(function, chain(first, source))
                 return
-            pool = self._started()
+            pool = self._executor()
             waiting: deque[Future[Result]] = deque()
             for item in chain(first, source):
                 if len(waiting) == IN_FLIGHT_PER_THREAD * self.threads:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(make, item))
+                waiting.append(pool.submit(function, item))
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
@@ -116,9 +116,9 @@ class ThreadPool:
         finally:
             running = False
 
-    def shares(self, rows: int) -> list[tuple[int, int]]:
+    def split_rows(self, row_count: int) -> list[tuple[int, int]]:
         """Return (first row, number of rows) for each thread."""
-        bounds = [rows * k // self.threads for k in range(self.threads + 1)]
+        bounds = [row_count * k // self.threads for k in range(self.threads + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def close(self) -> None:
@@ -128,10 +128,10 @@ class ThreadPool:
             self._pool = None
 
 
-def map_in_order(make: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `make(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """Yield `function(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
     with closing(ThreadPool(threads)) as pool:
-        yield from pool.stream(make, items)
+        yield from pool.stream(function, items)
 
 
 class SerialExecutor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
+_SI_PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
 
 
 def format_bytes(count: int) -> str:
@@ -17,4 +17,4 @@ def format_bytes(count: int) -> str:
 
 def fitting_unit(number: float) -> tuple[float, str]:
     """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that does not exceed a number, and its prefix: "", "k", "M", "G" or "T"."""
-    return next(((size, prefix) for size, prefix in _PREFIXES if number >= size), (1.0, ""))
+    return next(((size, prefix) for size, prefix in _SI_PREFIXES if number >= size), (1.0, ""))

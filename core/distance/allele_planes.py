@@ -46,7 +46,7 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Thre
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
     alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)
-    workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.shares(loci))
+    workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.split_rows(loci))
     bits = bits_needed(alleles)
     for some in loci_per_panel(bits, counter):
         yield _pack_panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
@@ -64,5 +64,5 @@ def _pack_panel(
         _sites.pack_alleles(codes, loci, bits, called, *share, planes)
 
     if len(planes):
-        workers.map(pack, workers.shares(codes.shape[1]))
+        workers.map(pack, workers.split_rows(codes.shape[1]))
     return Panel(planes, len(loci), recipe)

@@ -27,7 +27,7 @@ _SEARCH_SECONDS_PER_CALL = 1e-9
 
 def find_used_codes(codes: Codes, workers: ThreadPool) -> frozenset[int]:
     """Return the codes that occur in a panel."""
-    seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
+    seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.split_rows(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
@@ -42,7 +42,7 @@ def count_calls(calls: Calls, workers: ThreadPool) -> npt.NDArray[np.int64]:
             some = slice(share[0], sum(share))
             called[some] = np.count_nonzero(calls[some] != _sites.NO_ALLELE, axis=1)
 
-    workers.map(count, workers.shares(len(calls)))
+    workers.map(count, workers.split_rows(len(calls)))
     return called
 
 
@@ -130,7 +130,7 @@ def _find_two_call_sites(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.
     """Return (one of the calls at each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
-    workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.shares(sites))
+    workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.split_rows(sites))
     return one, more.view(np.bool_)
 
 
@@ -149,5 +149,5 @@ def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, wo
         def pack(share: tuple[int, int], table: Codes = table, out: BitPlanes = out) -> None:
             _sites.pack(codes, subset.runs, subset.reference, table, *share, out)
 
-        workers.map(pack, workers.shares(samples))
+        workers.map(pack, workers.split_rows(samples))
     return Panel(bits, sites, recipe)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.ordered_merge import OrderedMerge
+from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPairsStream
@@ -260,7 +260,7 @@ class _OrderedOutput:
     """
 
     def __init__(self) -> None:
-        self.merge = OrderedMerge[_PieceResults]()
+        self.merge = ReorderBuffer[_PieceResults]()
         self.failed = False
         self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
         self._handed_on = _ZERO_COUNTS  # results of this piece that were handed on

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
-from gpualign.core.common.ordered_merge import OrderedMerge
+from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import BitPlanes, DistanceEngine, Panel, PreparedCounter, SelectedPairsStream, empty_planes
@@ -274,7 +274,7 @@ class RemoteDistanceEngine:
         self, shared: SharedArguments, pieces: Iterator[tuple[SampleBand, SampleBand]]
     ) -> Iterator[tuple[SampleBand, SampleBand, Any]]:
         """Yield (band, piece, the worker's answer) in order."""
-        merge = OrderedMerge[tuple[SampleBand, SampleBand, Any]]()
+        merge = ReorderBuffer[tuple[SampleBand, SampleBand, Any]]()
         with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(pieces), lambda item: item[1][1]))):
             for (number, (band, piece)), value in answers:
                 yield from merge.add(number, (band, piece, value))

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar, cast
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
-from gpualign.core.common.ordered_merge import OrderedMerge
+from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.execution.pipeline import Closable, Progress
 from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Band, Plan
@@ -36,7 +36,7 @@ def bands_in_order(
     `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
     open_bands: dict[int, tuple[Assembly[T], int]] = {}
-    complete = OrderedMerge[Assembly[T]]()
+    complete = ReorderBuffer[Assembly[T]]()
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band

@@ -15,7 +15,7 @@ from gpualign.core.alignment.tile_results import (
     TileScores,
 )
 from gpualign.core.common.arrays import Booleans, Scores
-from gpualign.core.common.scatter import AxisIndices, as_range, put
+from gpualign.core.common.scatter import AxisIndices, as_slice, put
 from gpualign.core.planning.tile_plan import Tile
 
 
@@ -47,7 +47,7 @@ class ResultGather:
 
     def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileScores | TileAlignments)
-        columns = as_range(columns)
+        columns = as_slice(columns)
         in_order = isinstance(rows, slice) and isinstance(columns, slice)
         if in_order and result.scores.shape == self._shape and result.scores.dtype == self._dtype:
             self._scores = result.scores  # everything at once: most bands of short records are one tile

@@ -15,14 +15,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file
 
-_PEEK = 4096
-_CHUNK = 1 << 13
+_PEEK_BYTES = 4096
+_CHUNK_BYTES = 1 << 13
 """Compressed bytes given to a decompressor at once. What 64 kB become takes fresh pages from the system each time."""
-_LARGE = 8 << 20
+_MIN_PREFETCH_BYTES = 8 << 20
 """Compressed size that justifies an additional thread, bytes: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
-_MAX_RATIO = 16
+_MAX_COMPRESSION_RATIO = 16
 """Generous estimate of the compression ratio: DNA of many species reaches 4, genes of one family 6 to 9."""
-_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+_UTF16_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 class _Decompressor(Protocol):
@@ -37,19 +37,19 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-class _NoMember(Exception):
+class _TrailingData(Exception):
     """Raised if something other than another member follows a member."""
 
 
-class _Members(io.RawIOBase):
+class _MemberReader(io.RawIOBase):
     """Content of a file's members, one after the other. Each begins with one of some magic bytes; zero bytes between them are padding.
 
     Python's own classes of files take a damaged member behind another one for something else, and end there without an error.
     """
 
-    def __init__(self, stream: BinaryIO, magic: tuple[bytes, ...], new: Callable[[], _Decompressor]) -> None:
-        self._stream, self._magic, self._new = stream, magic, new
-        self._member = new()
+    def __init__(self, stream: BinaryIO, magic: tuple[bytes, ...], make_decompressor: Callable[[], _Decompressor]) -> None:
+        self._stream, self._magic, self._make_decompressor = stream, magic, make_decompressor
+        self._member = make_decompressor()
 
     def readable(self) -> bool:
         return True
@@ -62,7 +62,7 @@ class _Members(io.RawIOBase):
                 if not (packed := self._next_member()):
                     return 0
             elif self._member.needs_input:
-                if not (packed := self._stream.read(_CHUNK)):
+                if not (packed := self._stream.read(_CHUNK_BYTES)):
                     raise EOFError
             else:
                 packed = b""
@@ -73,16 +73,16 @@ class _Members(io.RawIOBase):
     def _next_member(self) -> bytes:
         """Return the first bytes of the next member, whose decompressor is ready, or nothing at the end of the file."""
         packed = self._member.unused_data.lstrip(b"\0")
-        while len(packed) < _MAGIC and (more := self._stream.read(_CHUNK)):
+        while len(packed) < _MAX_MAGIC_BYTES and (more := self._stream.read(_CHUNK_BYTES)):
             packed = (packed + more).lstrip(b"\0")
         if packed:
             if not packed.startswith(self._magic):
-                raise _NoMember
-            self._member = self._new()
+                raise _TrailingData
+            self._member = self._make_decompressor()
         return packed
 
 
-def _gzip(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
+def _open_gzip(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
     try:
         gzip = import_module("isal.igzip")  # two to three times as fast
     except ImportError:
@@ -90,50 +90,50 @@ def _gzip(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
     return cast(io.BufferedIOBase, gzip.GzipFile(fileobj=stream))
 
 
-def _bzip2(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+def _open_bzip2(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
     from bz2 import BZ2Decompressor
 
-    return io.BufferedReader(_Members(stream, (magic,), BZ2Decompressor))
+    return io.BufferedReader(_MemberReader(stream, (magic,), BZ2Decompressor))
 
 
-def _xz(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+def _open_xz(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
     from lzma import FORMAT_XZ, LZMADecompressor
 
-    return io.BufferedReader(_Members(stream, (magic,), lambda: LZMADecompressor(FORMAT_XZ)))
+    return io.BufferedReader(_MemberReader(stream, (magic,), lambda: LZMADecompressor(FORMAT_XZ)))
 
 
-def _zstd(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+def _open_zstd(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor
     else:
         from backports.zstd import ZstdDecompressor
     skippable = (bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
-    return io.BufferedReader(_Members(stream, (magic, *skippable), ZstdDecompressor))
+    return io.BufferedReader(_MemberReader(stream, (magic, *skippable), ZstdDecompressor))
 
 
 _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOBase]]] = {
-    b"\x1f\x8b": ("gzip", _gzip),
-    b"BZh": ("bzip2", _bzip2),
-    b"\xfd7zXZ": ("xz", _xz),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    b"\x1f\x8b": ("gzip", _open_gzip),
+    b"BZh": ("bzip2", _open_bzip2),
+    b"\xfd7zXZ": ("xz", _open_xz),
+    b"\x28\xb5\x2f\xfd": ("zstd", _open_zstd),
 }
 """(name, function that opens a stream), keyed by a file's first bytes. Libraries are imported on use, because each takes time to load."""
-_MAGIC = 6
+_MAX_MAGIC_BYTES = 6
 """Number of bytes needed to identify a compression format."""
 
 
 def compression_of(path: str) -> str | None:
     """Return "gzip", "bzip2", "xz" or "zstd" if a regular file is compressed in that format, otherwise None."""
     with open_file(path) as stream:
-        first = stream.read(_MAGIC)
+        first = stream.read(_MAX_MAGIC_BYTES)
     return next((kind for magic, (kind, _) in _COMPRESSIONS.items() if first.startswith(magic)), None)
 
 
-class Prefixed(io.RawIOBase):
+class PrefixedStream(io.RawIOBase):
     """Stream with bytes prepended, for streams that cannot seek."""
 
-    def __init__(self, first: bytes, remaining: BinaryIO) -> None:
-        self._first = first
+    def __init__(self, prefix: bytes, remaining: BinaryIO) -> None:
+        self._prefix = prefix
         self._remaining = remaining
 
     def readable(self) -> bool:
@@ -141,10 +141,10 @@ class Prefixed(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        if self._first:
-            count = min(len(view), len(self._first))
-            view[:count] = self._first[:count]
-            self._first = self._first[count:]
+        if self._prefix:
+            count = min(len(view), len(self._prefix))
+            view[:count] = self._prefix[:count]
+            self._prefix = self._prefix[count:]
             return count
         if isinstance(self._remaining, io.BufferedIOBase):
             return self._remaining.readinto(view)
@@ -153,7 +153,7 @@ class Prefixed(io.RawIOBase):
         return len(data)
 
 
-class _Decompressed(io.RawIOBase):
+class _DecompressedStream(io.RawIOBase):
     """Decompressed content of a stream. Every read from damaged data on raises `InputError`."""
 
     def __init__(self, stream: io.BufferedIOBase, kind: str, source: str) -> None:
@@ -180,19 +180,19 @@ class _Decompressed(io.RawIOBase):
             # A few bytes after the end of a gzip file could be the beginning of another one.
             other = ", or something else follows its end" if self._kind == "gzip" else ""
             return f"truncated {self._kind} file{other}; copy or download it again"
-        if isinstance(error, _NoMember) or str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
+        if isinstance(error, _TrailingData) or str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
             return f"something else follows the end of this {self._kind} file; copy or download it again"
         return f"damaged {self._kind} file ({error})"
 
 
 def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
     first = b""
-    while len(first) < _PEEK:
-        more = stream.read(_PEEK - len(first))
+    while len(first) < _PEEK_BYTES:
+        more = stream.read(_PEEK_BYTES - len(first))
         if not more:
             break
         first += more
-    return first, cast(BinaryIO, io.BufferedReader(Prefixed(first, stream), 1 << 20))
+    return first, cast(BinaryIO, io.BufferedReader(PrefixedStream(first, stream), 1 << 20))
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class PlainText:
     stop: int
 
 
-def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
+def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
     """Return (descriptor, start, stop) of a stream's remaining bytes if it is backed by a regular file, else None."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
@@ -217,7 +217,7 @@ def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
     return (descriptor, start, status.st_size) if start < status.st_size else None  # files of /proc have no size
 
 
-def is_regular(stream: BinaryIO) -> bool:
+def is_regular_file(stream: BinaryIO) -> bool:
     """Return whether a stream reads a regular file of known size, as opposed to a pipe, socket or device."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
@@ -227,15 +227,15 @@ def is_regular(stream: BinaryIO) -> bool:
 
 def estimated_text_bytes(stream: BinaryIO) -> int:
     """Estimate how many bytes of text remain in a stream; for a plain file, at least the remaining bytes. Returns 0 if unknown."""
-    if (location := _in_file(stream)) is None:
+    if (location := _file_range(stream)) is None:
         return 0
     descriptor, start, stop = location
-    if not os.pread(descriptor, _MAGIC, start).startswith(tuple(_COMPRESSIONS)):
+    if not os.pread(descriptor, _MAX_MAGIC_BYTES, start).startswith(tuple(_COMPRESSIONS)):
         return stop - start
-    return (stop - start) * _MAX_RATIO if _addresses_are_free() else 0
+    return (stop - start) * _MAX_COMPRESSION_RATIO if _address_space_is_unlimited() else 0
 
 
-def _addresses_are_free() -> bool:
+def _address_space_is_unlimited() -> bool:
     """Return whether allocated but unused memory is free of cost. Under `ulimit -v` it is not."""
     import resource
 
@@ -247,10 +247,10 @@ def plain_text(stream: BinaryIO) -> PlainText | None:
 
     Nothing is read from the stream, which must stay open as long as the descriptor is used.
     """
-    if (location := _in_file(stream)) is None:
+    if (location := _file_range(stream)) is None:
         return None
     descriptor, start, stop = location
-    first = os.pread(descriptor, _MAGIC, start)
+    first = os.pread(descriptor, _MAX_MAGIC_BYTES, start)
     if first.startswith(tuple(_COMPRESSIONS)):
         return None
     return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), stop)
@@ -269,19 +269,19 @@ def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
 
     Raises `InputError` for zip archives and UTF-16. Reading the stream raises `InputError` if a compressed file is damaged.
     """
-    location = _in_file(stream)
-    large = location is not None and location[2] - location[1] >= _LARGE
+    location = _file_range(stream)
+    large = location is not None and location[2] - location[1] >= _MIN_PREFETCH_BYTES
     first, stream = _peek(stream)
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):
             try:
-                unpacked = _Decompressed(opened(stream, magic), kind, source)
+                unpacked = _DecompressedStream(opened(stream, magic), kind, source)
                 first, stream = _peek(cast(BinaryIO, io.BufferedReader(_prefetched(unpacked) if large else unpacked)))
             except ImportError as error:  # Python was built without the library, or a package is missing
                 reason = f"this Python cannot read that ({error})"
                 raise InputError(f"{source}: compressed with {kind}; {reason}; unpack it first, or install what is missing") from None
             break
-    if first.startswith(_UTF16):
+    if first.startswith(_UTF16_BYTE_ORDER_MARKS):
         raise InputError(f"{source}: expected text in UTF-8, found UTF-16; convert it (iconv -f UTF-16 -t UTF-8)")
     if first.startswith(b"PK\x03\x04"):
         raise InputError(f"{source}: a zip archive; unpack it first (unzip -p FILE | gpualign ... -)")

@@ -34,8 +34,8 @@ class DelimitedText:
     first_line: int
     lines: Iterator[bytes] = field(repr=False)
 
-    def plain_lines(self) -> Iterator[bytes]:
-        """Yield the lines in a form that can be split at the delimiter: quoted delimiters stay hidden until `quoting.text_of`."""
+    def splittable_lines(self) -> Iterator[bytes]:
+        """Yield the lines in a form that can be split at the delimiter: quoted delimiters stay hidden until `quoting.cell_text`."""
         lines = hide_quoted(self.lines, self.delimiter, self.source, self.first_line)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 

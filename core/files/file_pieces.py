@@ -45,7 +45,7 @@ class Piece:
         """Total number of bytes."""
         return self.count * (self.length + self.shortest_length) // 2
 
-    def to_bytes(self, value_bytes: int, offset: int) -> Piece:
+    def scaled_to_bytes(self, value_bytes: int, offset: int) -> Piece:
         """Convert a piece measured in values to bytes. value_bytes: bytes per value; offset: position of the first value."""
         return Piece(
             offset + self.start * value_bytes, self.length * value_bytes, self.count, self.step * value_bytes, self.shrinkage * value_bytes

@@ -1,8 +1,9 @@
 """Output journal: records line by line how much of an output is complete, so that a later run can resume it. Pure.
 
-A journal is text with one JSON value per line. The first line is the run's `Identity`: a later run that resumes must write the same bytes.
-Next come a line for each process that worked on the output, with the machine's boot id, a line for each mark, and a line for each mark that
-has reached the disk with all data in its files. Syncing takes a while, so more marks may be written in the meantime. The fields are:
+A journal is text with one JSON value per line. The first line is the run's `RunIdentity`: a later run that resumes must write the same
+bytes. Next come a line for each process that worked on the output, with the machine's boot id, a line for each mark, and a line for each
+mark that has reached the disk with all data in its files. Syncing takes a while, so more marks may be written in the meantime. The fields
+are:
 
     rows      all pairs of the queries before this query have been written
     files     for each growing file [bytes, text, at]: bytes that the file holds safely, bytes of text that they represent (different if the
@@ -36,12 +37,12 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import Piece
 
-LAYOUT = 3
+LAYOUT_VERSION = 3
 """Layout version of journals and their accompanying files."""
 
 
 @dataclass(frozen=True)
-class Identity:
+class RunIdentity:
     """Identity of a run: runs with equal identities write the same bytes.
 
     version: version of gpualign
@@ -57,7 +58,7 @@ class Identity:
     rows: int
 
     def check(
-        self, other: Identity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
+        self, other: RunIdentity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
     ) -> None:
         """Raise `InputError` if `other`, from the journal or part file `name`, belongs to a run with different output."""
         difference = None
@@ -67,23 +68,23 @@ class Identity:
             difference = f"it was started by gpualign {other.command}"
         elif other.options != self.options:
             changed = [key for key in {**other.options, **self.options} if other.options.get(key) != self.options.get(key)]
-            difference = "it was started " + ", ".join(_spelled(key, other.options.get(key)) for key in sorted(changed))
+            difference = "it was started " + ", ".join(_describe_option(key, other.options.get(key)) for key in sorted(changed))
         elif (other.input, other.rows) != (self.input, self.rows):
             difference = "it was started with other input"
         if difference:
             raise InputError(f"{name}: {difference}; {advice}")
 
 
-def identity_of(fields: Mapping[str, Any]) -> Identity:
+def parse_identity(fields: Mapping[str, Any]) -> RunIdentity:
     """Build an identity from fields read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
-    identity = Identity(**fields)
+    identity = RunIdentity(**fields)
     texts = identity.version, identity.command, identity.input
     if not all(isinstance(text, str) for text in texts) or not isinstance(identity.options, dict) or type(identity.rows) is not int:
         raise ValueError("no identity")
     return identity
 
 
-def _spelled(key: str, value: Any) -> str:
+def _describe_option(key: str, value: Any) -> str:
     name = parameter(key.rstrip("_"))
     if isinstance(value, list):
         return " ".join(["with", *(f"{name} {one}" for one in value)])
@@ -100,12 +101,12 @@ class FileChecksum:
 
     size: minimum size of the file, bytes; for a full-size file, its size
     piece: bytes that the checksum covers
-    check: CRC-32 of the piece
+    crc32: CRC-32 of the piece
     """
 
     size: int
     piece: Piece
-    check: int
+    crc32: int
 
 
 @dataclass(frozen=True)
@@ -125,18 +126,18 @@ class ResumePoint:
     rows: the queries before this query are complete
     files: for each growing file (bytes to keep, bytes of text they contain, how many of these bytes of text belong to rows from `rows` on
         and will be written again)
-    length: number of valid bytes in the journal
-    synced: rows of the last mark known to have reached the disk; None: no such mark
-    check: check of the last valid line
+    journal_bytes: number of valid bytes in the journal
+    synced_rows: rows of the last mark known to have reached the disk; None: no such mark
+    last_check: check of the last valid line
     sums: for each file, the checksums from all valid marks
     counts: summary counts for the rows before `rows`
     """
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
-    length: int
-    synced: int | None
-    check: str = ""
+    journal_bytes: int
+    synced_rows: int | None
+    last_check: str = ""
     sums: Mapping[str, Sequence[FileChecksum]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -145,16 +146,16 @@ class ResumePoint:
 class FinishedFile:
     """File of a completed output.
 
-    part: current name in the folder
-    final: final name in the folder, or None if the file is to be deleted
+    current_name: current name in the folder
+    final_name: final name in the folder, or None if the file is to be deleted
     size: size, bytes
-    changed: modification time, ns since 1970
+    modified_ns: modification time, ns since 1970
     """
 
-    part: str
-    final: str | None
+    current_name: str
+    final_name: str | None
     size: int
-    changed: int
+    modified_ns: int
 
 
 @dataclass(frozen=True)
@@ -164,74 +165,74 @@ class CompleteOutput:
     files: Sequence[FinishedFile]
 
 
-_BEGINNING = b'{"gpualign journal": '
+_SIGNATURE = b'{"gpualign journal": '
 
 
-def first_line(identity: Identity) -> bytes:
+def header_line(identity: RunIdentity) -> bytes:
     """First line of a journal."""
-    return _line({"gpualign journal": LAYOUT, **asdict(identity)})
+    return _json_line({"gpualign journal": LAYOUT_VERSION, **asdict(identity)})
 
 
 def process_line(boot: str | None) -> bytes:
     """Line for a process that starts to work on the output. boot: the machine's boot id, None if unknown."""
-    return _line({"boot": boot})
+    return _json_line({"boot": boot})
 
 
 def mark_line(mark: Mark) -> bytes:
     """Journal line that records a mark."""
-    sums = {name: [one.size, *astuple(one.piece), one.check] for name, one in mark.sums.items()}
+    sums = {name: [one.size, *astuple(one.piece), one.crc32] for name, one in mark.sums.items()}
     files = {name: list(numbers) for name, numbers in mark.files.items()}
-    return _line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
+    return _json_line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
 
 
-def synced_line(rows: int) -> bytes:
+def sync_line(rows: int) -> bytes:
     """Line recording that the mark for `rows` rows has reached the disk."""
-    return _line({"synced": rows})
+    return _json_line({"synced": rows})
 
 
-def last_line(files: Iterable[FinishedFile]) -> bytes:
+def completion_line(files: Iterable[FinishedFile]) -> bytes:
     """Last line of a complete output's journal."""
-    return _line({"complete": [[one.part, one.final, one.size, one.changed] for one in files]})
+    return _json_line({"complete": [[one.current_name, one.final_name, one.size, one.modified_ns] for one in files]})
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def _json_line(value: Mapping[str, Any]) -> bytes:
     import json  # short runs have no journal
 
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
 
-_CHECK_BYTES = 8
-_CHECKED = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
+_CHECK_DIGEST_BYTES = 8
+_CHECKED_LINE = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
 
 
-def chained(lines: bytes, check: str) -> tuple[bytes, str]:
+def chain_checks(lines: bytes, check: str) -> tuple[bytes, str]:
     """Append a chained check to each line. Returns (lines, check of the last line). check: check of the previous line, "" for the first."""
     out = []
     for line in lines.splitlines():
-        check = _check(line, check)
+        check = _chained_check(line, check)
         out.append(b'%b, "check": "%b"}\n' % (line[:-1], check.encode()))
     return b"".join(out), check
 
 
-def _check(line: bytes, before: str) -> str:
+def _chained_check(line: bytes, previous_check: str) -> str:
     import hashlib
 
-    return hashlib.blake2b(before.encode() + line, digest_size=_CHECK_BYTES).hexdigest()
+    return hashlib.blake2b(previous_check.encode() + line, digest_size=_CHECK_DIGEST_BYTES).hexdigest()
 
 
-def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
+def _verify_checks(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
     """Verify the checks and return (lines without checks, checks). Raises `ValueError` if a check is wrong."""
     plain, checks = [], [""]
     for line in lines:
-        match = _CHECKED.fullmatch(line)
-        if match is None or _check(match[1] + b"}", checks[-1]) != match[2].decode():
+        match = _CHECKED_LINE.fullmatch(line)
+        if match is None or _chained_check(match[1] + b"}", checks[-1]) != match[2].decode():
             raise ValueError("a line was changed")
         plain.append(match[1] + b"}")
         checks.append(match[2].decode())
     return plain, checks[1:]
 
 
-def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, ResumePoint | CompleteOutput | None]:
+def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity | None, ResumePoint | CompleteOutput | None]:
     """Read a journal. Returns (identity of the run, position to resume the output from or complete output).
 
     boot: this machine's boot id
@@ -242,26 +243,26 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     import json
 
     lines = raw.split(b"\n")[:-1]
-    if not lines and raw[: len(_BEGINNING)] == _BEGINNING[: len(raw)]:
+    if not lines and raw[: len(_SIGNATURE)] == _SIGNATURE[: len(raw)]:
         return None, None
     try:
         head = json.loads(lines[0])
         layout = head.pop("gpualign journal")
-        if layout != LAYOUT:
+        if layout != LAYOUT_VERSION:
             raise InputError(
-                f"{name}: expected a journal of layout {LAYOUT}, which this gpualign can resume, found layout {layout}; resume with the"
-                f" gpualign that wrote it, or start from scratch without {parameter('resume')}"
+                f"{name}: expected a journal of layout {LAYOUT_VERSION}, which this gpualign can resume, found layout {layout}; resume with"
+                f" the gpualign that wrote it, or start from scratch without {parameter('resume')}"
             )
-        plain, checks = _unchained(lines)
+        plain, checks = _verify_checks(lines)
         del head["check"]
-        identity = identity_of(head)
-        if plain[1:] and (complete := _complete(plain[-1])):
+        identity = parse_identity(head)
+        if plain[1:] and (complete := _parse_completion(plain[-1])):
             return identity, complete
         ends = [*accumulate(len(line) + 1 for line in lines)]
-        marks, valid, synced = _trusted(plain[1:], boot)
+        marks, valid, synced = _valid_marks(plain[1:], boot)
         files = marks[-1].files if marks else {}
         # Less of a compressed file is safe than was written: rows are resumed at a mark that all files hold.
-        chosen = next((mark for mark in reversed(marks) if _is_held(mark, files)), None)
+        chosen = next((mark for mark in reversed(marks) if _data_is_on_disk(mark, files)), None)
         if chosen is not None and chosen.rows > identity.rows:
             raise ValueError("more rows than there are")
     except InputError:
@@ -276,7 +277,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     return identity, ResumePoint(chosen.rows, kept, ends[valid], synced, checks[valid], sums, chosen.counts)
 
 
-def _complete(line: bytes) -> CompleteOutput | None:
+def _parse_completion(line: bytes) -> CompleteOutput | None:
     """Parse a last line. Returns None if the line does not record a complete output."""
     import json
 
@@ -285,17 +286,17 @@ def _complete(line: bytes) -> CompleteOutput | None:
         return None
     files = [FinishedFile(*one) for one in value["complete"]]
     for one in files:
-        texts = isinstance(one.part, str) and isinstance(one.final, str | None)
-        if not texts or any(type(number) is not int or number < 0 for number in (one.size, one.changed)):
+        texts = isinstance(one.current_name, str) and isinstance(one.final_name, str | None)
+        if not texts or any(type(number) is not int or number < 0 for number in (one.size, one.modified_ns)):
             raise ValueError("no file")
     return CompleteOutput(files)
 
 
-def _is_held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
+def _data_is_on_disk(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
     return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
 
 
-def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
+def _valid_marks(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
     """Find the valid marks. Returns (marks, 1-based line number of the last valid mark, rows of the last mark that reached the disk)."""
     import json
 
@@ -307,20 +308,22 @@ def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int,
         if "boot" in value:
             is_this_boot = boot is not None and value["boot"] == boot
         elif "synced" in value:
-            synced = _count(value["synced"])
+            synced = _parse_count(value["synced"])
             valid = max(valid, sum(mark.rows <= synced for mark in marks))
         else:
-            files = {str(name): (_count(a), _count(b), _count(c)) for name, (a, b, c) in value["files"].items()}
-            sums = {str(name): _sum(numbers) for name, numbers in value["sums"].items()}
-            marks.append(Mark(_count(value["rows"]), files, sums, {str(name): _count(n) for name, n in value["counts"].items()}))
+            files = {str(name): (_parse_count(a), _parse_count(b), _parse_count(c)) for name, (a, b, c) in value["files"].items()}
+            sums = {str(name): _parse_checksum(numbers) for name, numbers in value["sums"].items()}
+            marks.append(
+                Mark(_parse_count(value["rows"]), files, sums, {str(name): _parse_count(n) for name, n in value["counts"].items()})
+            )
             line_numbers.append(number)
             if is_this_boot:
                 valid = len(marks)
     return marks[:valid], line_numbers[valid - 1] if valid else 0, synced
 
 
-def _sum(numbers: Sequence[Any]) -> FileChecksum:
-    size, start, length, count, step, shrinkage, check = map(_count, numbers)
+def _parse_checksum(numbers: Sequence[Any]) -> FileChecksum:
+    size, start, length, count, step, shrinkage, check = map(_parse_count, numbers)
     piece = Piece(start, length, count, step, shrinkage)
     if (
         piece.count > MAX_CHECKSUM_BYTES
@@ -333,7 +336,7 @@ def _sum(numbers: Sequence[Any]) -> FileChecksum:
     return FileChecksum(size, piece, check)
 
 
-def _count(number: Any) -> int:
+def _parse_count(number: Any) -> int:
     if type(number) is not int or number < 0:
         raise ValueError("no count")
     return number

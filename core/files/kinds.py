@@ -10,15 +10,15 @@ from gpualign.core.files.delimiters import delimiter_of
 PLINK_MAGIC = b"\x6c\x1b"
 """First bytes of PLINK .bed and .pgen files."""
 
-_CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
+_CLUSTAL_HEADER = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 """First words of alignments in CLUSTAL format, as written by various programs."""
 
-_PHYLIP = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
-_RECORD_COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
+_PHYLIP_HEADER = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
+_RECORD_COUNT_LINE = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
 _GAP_CHARACTERS = re.compile(rb"[-?.]+")
 _LETTER = re.compile(rb"[A-Za-z]")
-_NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
+_NEWICK_START = re.compile(rb"(\[[^]]*\]\s*)*\(")
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
@@ -57,15 +57,15 @@ def kind_of(start: bytes) -> FileKind | None:
     body = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\v\f")
     lines = [line.rstrip(b"\r") for line in body.split(b"\n", 3)]
     first, second = lines[0], next((line for line in lines[1:] if line.strip()), b"")
-    if first.startswith(b">") and not _is_row_under(first, second):
+    if first.startswith(b">") and not _is_row_of_header(first, second):
         return FileKind.FASTA
-    if first.startswith(b"@") and b"\n+" in body and not _is_row_under(first, second):
+    if first.startswith(b"@") and b"\n+" in body and not _is_row_of_header(first, second):
         return FileKind.FASTQ
     if body.startswith(b"##fileformat=VCF"):
         return FileKind.VCF
     if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
         return FileKind.VCF_WITHOUT_VERSION
-    if _CLUSTAL.match(first) and not _is_row_under(first, second):
+    if _CLUSTAL_HEADER.match(first) and not _is_row_of_header(first, second):
         return FileKind.CLUSTAL
     if first.startswith(b"# STOCKHOLM"):
         return FileKind.STOCKHOLM
@@ -75,14 +75,14 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.MEGA
     if first.startswith((b"!!NA_MULTIPLE", b"!!AA_MULTIPLE", b"PileUp")):
         return FileKind.MSF
-    if _PHYLIP.fullmatch(first) and _is_phylip_row(first, second):
+    if _PHYLIP_HEADER.fullmatch(first) and _is_phylip_row(first, second):
         return FileKind.PHYLIP
-    is_header = first.startswith(b"\t") and _is_row_under(first, second)  # of a column whose title is a number
-    if _RECORD_COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not is_header:
+    is_header = first.startswith(b"\t") and _is_row_of_header(first, second)  # of a column whose title is a number
+    if _RECORD_COUNT_LINE.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not is_header:
         return FileKind.PHYLIP_MATRIX
     ends_as_tree = b";" in body or b"\n" not in body.strip()
-    is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))
-    if _NEWICK.match(body) and ends_as_tree and not is_row:
+    is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_of_header(first, second))
+    if _NEWICK_START.match(body) and ends_as_tree and not is_row:
         return FileKind.NEWICK
     if {b"query", b"target"} <= set(_cells(first, second)):
         return FileKind.PAIRS
@@ -104,9 +104,9 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
     return titles == 0 or (cells <= titles and len(letters) > 1)
 
 
-def _is_row_under(first: bytes, second: bytes) -> bool:
+def _is_row_of_header(header: bytes, row: bytes) -> bool:
     """Return whether the second line has as many cells as expected under this header, and so is not sequence."""
-    delimiter = delimiter_of(first, second).encode()
-    if delimiter == b" " or delimiter not in second:
+    delimiter = delimiter_of(header, row).encode()
+    if delimiter == b" " or delimiter not in row:
         return False
-    return second.count(delimiter) - first.count(delimiter) in (0, 1)
+    return row.count(delimiter) - header.count(delimiter) in (0, 1)

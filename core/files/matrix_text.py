@@ -1,7 +1,7 @@
 """Reads matrices in delimited text, with ids in the header, in the first column, in both or in neither. Pure.
 
 Words are ids; numbers may be ids or values. A text is accepted only if exactly one interpretation of it is a matrix: a square of one set
-with itself (`Square.is_of_one_set`), or a rectangle whose ids are words or appear where ids are expected.
+with itself (`SquareMatrix.is_of_one_set`), or a rectangle whose ids are words or appear where ids are expected.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.square_matrices import (
     Cells,
-    Square,
+    SquareMatrix,
     fill_upper,
     mirror_triangle,
     parse_number,
     parse_numbers,
-    square_of,
-    triangles_of,
+    parse_square,
+    parse_triangles,
 )
 
-Row = tuple[int, list[str]]
+NumberedRow = tuple[int, list[str]]
 """Line number and cells."""
 
 EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
@@ -54,13 +54,13 @@ class TextMatrix:
     assumption: str | None = None
 
 
-def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
+def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:
     """Read a matrix with ids in the header and first column, without keeping its text in memory.
 
     Returns None for any other layout, and if the ids could be values.
     """
     header = next(rows, None)
-    if header is None or not _is_id(header[1][0]) or (header[1][0] and all(map(_is_number, header[1][1:]))):
+    if header is None or not _may_be_id(header[1][0]) or (header[1][0] and all(map(_is_number, header[1][1:]))):
         return None
     names: list[str] = []
     values: list[Reals] = []
@@ -85,7 +85,7 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
     return TextMatrix(matrix, names, columns)
 
 
-def read_matrix_rows(rows: Sequence[Row], source: str, record_count: int | None = None) -> TextMatrix:
+def read_matrix_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None = None) -> TextMatrix:
     """Interpret the rows of a text as a matrix.
 
     record_count: number of records, if known from a separate id file
@@ -100,9 +100,9 @@ def read_matrix_rows(rows: Sequence[Row], source: str, record_count: int | None 
         return values
     first = cells[0]
     corner, titles = first[0], first[1:]
-    if not corner or (_is_id(corner) and not all(not title or _is_number(title) for title in titles)):
+    if not corner or (_may_be_id(corner) and not all(not title or _is_number(title) for title in titles)):
         return _matrix_with_header(rows, source)
-    if _is_id(corner):
+    if _may_be_id(corner):
         return _matrix_with_row_ids(rows, source)
     if not all(map(_is_number, titles)):
         return _matrix_with_corner_number(rows, source)
@@ -112,7 +112,7 @@ def read_matrix_rows(rows: Sequence[Row], source: str, record_count: int | None 
 # ---- by the first line
 
 
-def _matrix_with_header(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     """Read rows whose first line contains ids: its first cell is empty, or it contains words."""
     line, first = rows[0]
     body = rows[1:]
@@ -121,9 +121,9 @@ def _matrix_with_header(rows: Sequence[Row], source: str) -> TextMatrix:
             raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
         raise InputError(f"{source}: a header and no rows; {EXPECTED_LAYOUT}")
     cells = [row for _, row in body]
-    if (square := _titled_square(first, cells)) is not None:
+    if (square := _labelled_square(first, cells)) is not None:
         return square
-    without_row_ids = _titled_columns(first, cells) if first[0] else None
+    without_row_ids = _labelled_columns(first, cells) if first[0] else None
     numbers = all(_is_number(row[0]) for row in cells)
     if without_row_ids is not None and (numbers or len(cells[0]) == len(first) - 1):
         return without_row_ids
@@ -145,14 +145,14 @@ def _matrix_with_header(rows: Sequence[Row], source: str) -> TextMatrix:
     return TextMatrix(whole.values, names, names, _value_name(whole))
 
 
-def _matrix_with_row_ids(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     """Read rows whose first line is a word and numbers: an id and its values, or numeric ids."""
     line, first = rows[0]
     if len(first) == 1:
         raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
-    with_header = _titled_square(first, cells[1:]) if len(cells) > 1 else None
-    without_header = _titled_rows(cells)
+    with_header = _labelled_square(first, cells[1:]) if len(cells) > 1 else None
+    without_header = _labelled_rows(cells)
     if without_header is not None and (with_header is not None or [row[0] for row in cells[1:]] == first[1:]):
         raise InputError(f"{source}: line {line} may be a header or a row of values; let its first cell be empty if it is a header")
     if matrix := with_header or without_header:
@@ -162,37 +162,37 @@ def _matrix_with_row_ids(rows: Sequence[Row], source: str) -> TextMatrix:
     raise InputError(f"{source}: line {line} is {quoted(first[0])} and numbers, a header or a row of values; {EXPECTED_LAYOUT}")
 
 
-def _matrix_with_corner_number(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_corner_number(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     """Read rows whose first line is a number and words: column ids only, R's header, or ids for rows and columns after a count."""
     line, first = rows[0]
     cells = [row for _, row in rows[1:]]
     words = not any(map(_is_number, first[1:])) and "" not in first
     if cells and ((words and [row[0] for row in cells] == first[1:]) or len(cells[0]) == len(first) + 1):
         return _matrix_with_header(rows, source)
-    if cells and (without_row_ids := _titled_columns(first, cells)) is not None:
+    if cells and (without_row_ids := _labelled_columns(first, cells)) is not None:
         return without_row_ids
     wrong = next(cell for cell in first if not _is_number(cell))
     raise _not_a_number_error(source, line, wrong)
 
 
-def _matrix_from_numbers(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_from_numbers(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     """Read rows whose first line contains only numbers."""
     line, first = rows[0]
     cells = [row for _, row in rows]
     longer = len(cells) > 1 and len(cells[1]) == len(first) + 1
-    if [row[0] for row in cells[1:]] == first and (with_header := _titled_square(first, cells[1:])) is not None:
+    if [row[0] for row in cells[1:]] == first and (with_header := _labelled_square(first, cells[1:])) is not None:
         return with_header
-    square = square_of(cells)
-    if square is not None and square.shape == "square" and (matrix := _square_matrix(square)) is not None:
+    square = parse_square(cells)
+    if square is not None and square.layout == "square" and (matrix := _square_matrix(square)) is not None:
         if len(cells) > 2 and _could_be_header(cells):
             raise InputError(
                 f"{source}: line {line} may be a header of ids that are numbers, or a row; let its first cell be empty if it is"
             )
         return matrix
-    triangles = triangles_of(cells)
+    triangles = parse_triangles(cells)
     if triangles:
         return _triangle_matrix(cells, triangles, source)
-    for one in (_titled_columns(first, cells[1:]), _titled_rows(cells)):
+    for one in (_labelled_columns(first, cells[1:]), _labelled_rows(cells)):
         if one is not None and longer:
             raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row; {EXPECTED_LAYOUT}")
         if one is not None:
@@ -211,13 +211,13 @@ def _matrix_from_numbers(rows: Sequence[Row], source: str) -> TextMatrix:
 # ---- interpretations
 
 
-def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
+def _labelled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
     """Matrix from a square with the same ids in the header and first column; None for any other rows."""
     names = [row[0] for row in cells]
     for columns in (first[1:], first):  # R writes no title over the ids of rows
         if names != list(columns) or "" in names:
             continue
-        square = square_of([row[1:] for row in cells])
+        square = parse_square([row[1:] for row in cells])
         if square is not None:
             whole = fill_upper(square)
             assumed = _ZEROS_ASSUMPTION if whole is not square else None
@@ -225,11 +225,11 @@ def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
     return None
 
 
-def _titled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
+def _labelled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
     """Matrix from a header of ids above rows without ids, as pandas writes without an index; None for any other rows."""
     if len(rows) != len(titles) or "" in titles:
         return None
-    square = square_of(rows)
+    square = parse_square(rows)
     if square is None or not square.is_of_one_set:
         return None
     ids = list(titles)
@@ -238,10 +238,10 @@ def _titled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
     )
 
 
-def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
+def _labelled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
     """Matrix from rows that begin with an id, without a header; None for any other rows."""
     ids = [row[0] for row in cells]
-    square = square_of([row[1:] for row in cells])
+    square = parse_square([row[1:] for row in cells])
     if square is None or not square.is_of_one_set or len(set(ids)) < len(ids) or "" in ids:
         return None
     return TextMatrix(square.values, ids, ids, _value_name(square), "no header; its columns are taken to be in the order of the rows")
@@ -249,14 +249,14 @@ def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
 
 def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix | None:
     """Matrix from the values of `record_count` records whose ids are elsewhere; None for any other cells."""
-    square = square_of(cells)
-    if square is not None and square.shape == "square":
+    square = parse_square(cells)
+    if square is not None and square.layout == "square":
         return _square_matrix(square) if len(cells) == record_count else None
-    fitting = [one for one in triangles_of(cells) if len(one.values) == record_count]
+    fitting = [one for one in parse_triangles(cells) if len(one.values) == record_count]
     return TextMatrix(fitting[0].values, None, None, _value_name(fitting[0])) if len(fitting) == 1 else None
 
 
-def _square_matrix(square: Square) -> TextMatrix | None:
+def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
     """Matrix from a square of one set's values; None for any other square."""
     whole = fill_upper(square)
     return (
@@ -266,7 +266,7 @@ def _square_matrix(square: Square) -> TextMatrix | None:
     )
 
 
-def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[Square], source: str) -> TextMatrix:
+def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], source: str) -> TextMatrix:
     """Matrix from a triangle of values. Raises `InputError` if the last values may be a diagonal or the first values ids."""
     ids = [row[0] for row in cells]
     with_diagonal = [one for one in triangles if one.has_diagonal and one.is_of_one_set]
@@ -297,17 +297,17 @@ def _is_number(cell: str) -> bool:
     return parse_number(cell) is not None
 
 
-def _is_id(cell: str) -> bool:
+def _may_be_id(cell: str) -> bool:
     """Return whether a cell is empty or a word."""
     return not cell or parse_number(cell) is None
 
 
-def _value_name(square: Square) -> str | None:
+def _value_name(square: SquareMatrix) -> str | None:
     """Name for the values: "distance" for a triangle without a diagonal, otherwise None."""
     return None if square.has_diagonal else "distance"
 
 
-def _row_ids(body: Sequence[Row], source: str) -> list[str]:
+def _row_ids(body: Sequence[NumberedRow], source: str) -> list[str]:
     """Row ids. Raises `InputError` for an empty id."""
     for number, row in body:
         if not row[0]:
@@ -315,7 +315,7 @@ def _row_ids(body: Sequence[Row], source: str) -> list[str]:
     return [row[0] for _, row in body]
 
 
-def _parse_values(body: Sequence[Row], column_count: int, source: str) -> Reals:
+def _parse_values(body: Sequence[NumberedRow], column_count: int, source: str) -> Reals:
     """Values in the rows: float64[rows][count], nan for an empty cell. Raises `InputError` for a wrong number of cells, and for words."""
     block = []
     for number, (_, *cells) in body:
@@ -334,7 +334,7 @@ def _not_a_number_error(source: str, line: int, cell: str) -> InputError:
     return InputError(f"{source}: line {line}: expected a number, found {quoted(cell)}{point}")
 
 
-def _trim_empty_cells(rows: Sequence[Row]) -> list[Row]:
+def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:
     """Remove trailing rows and columns in which every cell is empty, as left by spreadsheets."""
     used = list(rows)
     while used and not any(used[-1][1]):

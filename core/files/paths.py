@@ -12,7 +12,7 @@ from gpualign.core.common.errors import InputError
 _DESCRIPTOR_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 """Descriptor number; larger numbers do not occur."""
 
-_MAX_LINKS = 40
+_MAX_SYMLINKS = 40
 """Maximum length of a chain of symbolic links, as in the operating system."""
 
 STDIO = "-"
@@ -47,7 +47,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
     """
     descriptor_folders = ("/dev/fd", os.path.realpath("/proc/self/fd"))
     name = os.fspath(path)
-    for _ in range(_MAX_LINKS):
+    for _ in range(_MAX_SYMLINKS):
         folder, last = os.path.split(os.path.abspath(name))
         if _DESCRIPTOR_NUMBER.fullmatch(last) and (folder in descriptor_folders or os.path.realpath(folder) in descriptor_folders):
             return int(last)

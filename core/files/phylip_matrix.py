@@ -13,22 +13,22 @@ import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
-from gpualign.core.files.square_matrices import Square, parse_number, square_of
+from gpualign.core.files.square_matrices import SquareMatrix, parse_number, parse_square
 
-Line = tuple[int, str]
+NumberedLine = tuple[int, str]
 """Line number and text."""
 
-_MAX_DIGITS = 9
+_MAX_COUNT_DIGITS = 9
 _ID_LENGTH = 10
 
 
 def is_record_count(line: bytes) -> bool:
     """Return whether a first line is the number of records in a matrix."""
     text = line.strip()
-    return len(text) <= _MAX_DIGITS and text.isdigit()
+    return len(text) <= _MAX_COUNT_DIGITS and text.isdigit()
 
 
-def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
+def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix:
     """Read a matrix. Raises `InputError` that names the line.
 
     lines: non-empty lines; the first line is the count
@@ -40,12 +40,14 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     rows = [(number, _cells(line, any("\t" in line.strip() for _, line in lines[1:]))) for number, line in lines[1:]]
     if count == 1 and parse_number(rows[0][1][0]) is not None:
         raise InputError(f"{source}: either one record with the id {quoted(rows[0][1][0])}, or a triangle of values; write a header of ids")
-    readings = _readings([cells for _, cells in rows], count, names_end_in_numbers=False)
+    readings = _interpretations([cells for _, cells in rows], count, names_end_in_numbers=False)
     if any(_has_no_blank_after_id(line) for _, line in lines[1:]):
-        readings += _readings([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
-    readings = _distinct_readings(readings) or _distinct_readings(_readings([cells for _, cells in rows], count, names_end_in_numbers=True))
+        readings += _interpretations([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
+    readings = _distinct_interpretations(readings) or _distinct_interpretations(
+        _interpretations([cells for _, cells in rows], count, names_end_in_numbers=True)
+    )
     if len(readings) > 1:
-        shapes = list(dict.fromkeys(square.shape for _, square in readings))
+        shapes = list(dict.fromkeys(square.layout for _, square in readings))
         ways = f"as a {' and as a '.join(shapes)}" if len(shapes) > 1 else "in two ways, by where its ids end"
         raise InputError(f"{source}: its rows can be read {ways}; write the whole square, one line per record, with tabs before values")
     if not readings:
@@ -54,19 +56,19 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     return TextMatrix(square.values, ids, ids, "distance")
 
 
-Reading: TypeAlias = tuple[list[str], Square]
+Interpretation: TypeAlias = tuple[list[str], SquareMatrix]
 """Ids and values."""
 
 
-def _readings(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Reading]:
+def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Interpretation]:
     """Return all interpretations of the rows under the possible matrix shapes."""
-    read = [_read_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
-    return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].shape == "square")]
+    read = [_interpret_as_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
+    return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
 
 
-def _distinct_readings(readings: Sequence[Reading]) -> list[Reading]:
+def _distinct_interpretations(readings: Sequence[Interpretation]) -> list[Interpretation]:
     """Return the readings without duplicates."""
-    distinct: list[Reading] = []
+    distinct: list[Interpretation] = []
     for ids, square in readings:
         if not any(ids == known and np.array_equal(square.values, one.values, equal_nan=True) for known, one in distinct):
             distinct.append((ids, square))
@@ -99,7 +101,7 @@ def _possible_row_sizes(record_count: int) -> list[list[int]]:
     return [[record_count] * record_count, *triangles, *(sizes[::-1] for sizes in triangles)]
 
 
-def _read_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_in_numbers: bool) -> Reading | None:
+def _interpret_as_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_in_numbers: bool) -> Interpretation | None:
     """Return (ids, values) if the lines are rows of `row_sizes` values.
 
     names_end_in_numbers: whether every id ends in a number and all ids have the same number of words
@@ -123,7 +125,7 @@ def _read_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_
         rows.append(values)
     if names_end_in_numbers and not _are_numbered([name.split() for name in ids]):
         return None
-    square = square_of(rows)
+    square = parse_square(rows)
     return (ids, square) if at == len(lines) and square is not None and len(set(ids)) == len(ids) else None
 
 
@@ -133,7 +135,7 @@ def _are_numbered(names: Sequence[list[str]]) -> bool:
     return alike and all(parse_number(words[0]) is None and parse_number(words[-1]) is not None for words in names)
 
 
-def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, first: Line) -> str:
+def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, first: NumberedLine) -> str:
     if len(rows) != record_count:
         return f"line {first[0]} says {quoted(first[1].strip())} records, but {len(rows):,} follow"
     for number, cells in rows:

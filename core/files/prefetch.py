@@ -13,8 +13,8 @@ from gpualign.core.common.threads import SerialExecutor
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_BLOCK = 1 << 20
-_BLOCKS = 3
+_BLOCK_BYTES = 1 << 20
+_BLOCK_COUNT = 3
 """Number of blocks: one being read by the caller, one full, one being filled."""
 
 
@@ -31,8 +31,8 @@ class PrefetchingReader(io.RawIOBase):
         self._thread = SerialExecutor("gpualign-read")
         weakref.finalize(self, self._thread.stop)
         self._pending: deque[Future[tuple[bytearray, int]]] = deque()
-        for _ in range(_BLOCKS):
-            self._fill(bytearray(_BLOCK))
+        for _ in range(_BLOCK_COUNT):
+            self._fill(bytearray(_BLOCK_BYTES))
         self._block, self._text = bytearray(), memoryview(b"")
 
     def readable(self) -> bool:
@@ -54,9 +54,9 @@ class PrefetchingReader(io.RawIOBase):
         return count
 
     def _fill(self, block: bytearray) -> None:
-        self._pending.append(self._thread.submit(partial(_filled, self._stream, block)))
+        self._pending.append(self._thread.submit(partial(_fill_block, self._stream, block)))
 
 
-def _filled(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
+def _fill_block(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
     """Fill a block with the next bytes of a stream, in the thread. Returns (block, number of bytes), 0 bytes at the end of the stream."""
     return block, stream.readinto(block) or 0

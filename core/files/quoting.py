@@ -9,30 +9,30 @@ import numpy as np
 
 from gpualign.core.common.errors import InputError
 
-_STAND_INS = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
+_DELIMITER_STAND_INS = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
 """Stand-ins for quoted delimiters until their cell becomes text: control characters, which lines with quotes must not contain."""
 
 _QUOTE = ord('"')
-_FEW_QUOTES = 16
+_MAX_QUOTES_FOR_SPLIT = 16
 """Maximum number of quotes at which splitting a line is faster than scanning it with NumPy."""
 
-_PIECE_BYTES = 1 << 20
+_SCAN_BYTES = 1 << 20
 """Number of bytes of a line that NumPy scans at a time."""
 
 
 def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first_line: int) -> Iterator[bytes]:
-    """Hide quoted delimiters until `text_of`, so that all visible ones delimit. Tabs are never hidden, because no id may contain a tab.
+    """Hide quoted delimiters until `cell_text`, so that all visible ones delimit. Tabs are never hidden, because no id may contain a tab.
 
     first_line: number of the first line
 
     Raises `InputError`, with the line number, for a line with quotes that contains a stand-in.
     """
     delimiter_byte = delimiter.encode()
-    return _hide_delimiters(lines, delimiter_byte, source, first_line) if delimiter_byte in _STAND_INS else lines
+    return _hide_delimiters(lines, delimiter_byte, source, first_line) if delimiter_byte in _DELIMITER_STAND_INS else lines
 
 
 def _hide_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str, first_line: int) -> Iterator[bytes]:
-    hidden = _STAND_INS[delimiter_byte]
+    hidden = _DELIMITER_STAND_INS[delimiter_byte]
     cell = re.compile(rb'(?<![^%b])"[^"]*(?:""[^"]*)*"(?=[%b\r\n]|$)' % (delimiter_byte, delimiter_byte))
     for number, line in enumerate(lines, first_line):
         if b'"' in line:
@@ -45,11 +45,11 @@ def _hide_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str,
 
 def _may_hide(line: bytes, delimiter_byte: bytes) -> bool:
     """Return whether any delimiter follows an odd number of quotes and may thus be quoted; doubled quotes make no difference."""
-    if line.count(b'"') <= _FEW_QUOTES:
+    if line.count(b'"') <= _MAX_QUOTES_FOR_SPLIT:
         return any(delimiter_byte in piece for piece in line.split(b'"')[1::2])
     odd = 0
-    for start in range(0, len(line), _PIECE_BYTES):
-        piece = np.frombuffer(line, np.uint8, min(_PIECE_BYTES, len(line) - start), start)
+    for start in range(0, len(line), _SCAN_BYTES):
+        piece = np.frombuffer(line, np.uint8, min(_SCAN_BYTES, len(line) - start), start)
         inside = np.cumsum(piece == _QUOTE, dtype=np.uint8)  # an overflow from 255 to 0 preserves odd and even
         inside += np.uint8(odd)
         inside &= 1
@@ -59,7 +59,7 @@ def _may_hide(line: bytes, delimiter_byte: bytes) -> bool:
     return False
 
 
-def text_of(cell: bytes) -> str:
+def cell_text(cell: bytes) -> str:
     """Text of a cell, without surrounding quotes."""
     return unquoted_text(cell.decode("utf-8", "surrogateescape").strip())
 
@@ -68,7 +68,7 @@ def unquoted_text(text: str) -> str:
     """Text of a cell, without surrounding quotes. text: must have no surrounding blanks."""
     if is_quoted(text):
         text = text[1:-1].replace('""', '"')
-        for delimiter_byte, hidden in _STAND_INS.items():
+        for delimiter_byte, hidden in _DELIMITER_STAND_INS.items():
             text = text.replace(hidden.decode(), delimiter_byte.decode())
     return text
 

@@ -25,12 +25,12 @@ class ScratchFiles:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._stack.close()
 
-    def scratch(self, beside: Path | None = None) -> BinaryIO:
-        """Return a new unnamed file, in the folder of the file `beside` or, if that is None, in the system's temporary folder."""
+    def new_scratch(self, sibling: Path | None = None) -> BinaryIO:
+        """Return a new unnamed file, in the folder of the file `sibling` or, if that is None, in the system's temporary folder."""
         import tempfile
 
         with signals_deferred():
-            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside and beside.parent)))
+            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=sibling and sibling.parent)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """Return (file, path) of a new named file, for libraries that open files themselves."""

@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 
 Cells = Sequence[str]
 
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 """Absolute tolerance, for values near 0."""
 
 _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "?", "-"))
@@ -38,16 +38,16 @@ def parse_numbers(cells: Cells) -> Reals | None:
 
 
 @dataclass(frozen=True)
-class Square:
+class SquareMatrix:
     """Values for all pairs of one set.
 
     values: float64[records][records], nan where missing
-    shape: shape of the values in the file: "square", "lower triangle" or "upper triangle"
+    layout: shape of the values in the file: "square", "lower triangle" or "upper triangle"
     has_diagonal: whether the file contains diagonal values; otherwise the diagonal is 0
     """
 
     values: Reals
-    shape: str
+    layout: str
     has_diagonal: bool = True
 
     @property
@@ -65,10 +65,10 @@ class Square:
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
     """Return whether values[i, j] equals values[j, i], up to rounding of decimal text."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
-    return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING, equal_nan=values.dtype.kind == "f")
+    return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING_TOLERANCE, equal_nan=values.dtype.kind == "f")
 
 
-def square_of(rows: Sequence[Cells]) -> Square | None:
+def parse_square(rows: Sequence[Cells]) -> SquareMatrix | None:
     """Return the values for n records from n rows: n cells each, or the cells of a triangle with or without the diagonal.
 
     Cells outside the triangle are empty or missing; rows of an upper triangle may begin at their first value. Returns None for any other
@@ -83,43 +83,43 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
         for diagonal in (1, 0):
             values = _parse_triangle(rows, upper, diagonal)
             if values is not None:
-                return Square(values, name, bool(diagonal))
+                return SquareMatrix(values, name, bool(diagonal))
     return None
 
 
-def mirror_triangle(values: Reals) -> Square:
+def mirror_triangle(values: Reals) -> SquareMatrix:
     """Return the values as a square or, if one of the triangles has no values (nan), as a mirrored triangle."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
     if len(values) < 2 or np.isnan(halves[0]).all() == np.isnan(halves[1]).all():
-        return Square(values, "square")
+        return SquareMatrix(values, "square")
     lower = bool(np.isnan(halves[0]).all())
     out = values.copy()
     out[above] = out.T[above] = halves[1 if lower else 0]
     has_diagonal = not np.isnan(np.diagonal(values)).all()
     if not has_diagonal:
         np.fill_diagonal(out, 0)
-    return Square(out, "lower triangle" if lower else "upper triangle", has_diagonal)
+    return SquareMatrix(out, "lower triangle" if lower else "upper triangle", has_diagonal)
 
 
-def triangles_of(rows: Sequence[Cells]) -> list[Square]:
+def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
     """Return all squares that the rows can be a triangle of: with the diagonal, or without the diagonal and the resulting empty row."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
             values = _parse_triangle(triangle_rows, upper, diagonal)
             if values is not None:
-                squares.append(Square(values, name, bool(diagonal)))
+                squares.append(SquareMatrix(values, name, bool(diagonal)))
     return squares
 
 
-def fill_upper(square: Square) -> Square:
+def fill_upper(square: SquareMatrix) -> SquareMatrix:
     """Fill the upper triangle if the file has only zeros there, as written by PLINK's `square0`. Returns any other square unchanged."""
     values = square.values
     lower = np.tril(values, -1)
-    if square.shape != "square" or np.triu(values, 1).any() or square.is_symmetric:
+    if square.layout != "square" or np.triu(values, 1).any() or square.is_symmetric:
         return square
-    return Square(values + lower.T, "lower triangle")
+    return SquareMatrix(values + lower.T, "lower triangle")
 
 
 def _parse_triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:

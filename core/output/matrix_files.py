@@ -95,7 +95,7 @@ class NpyArray:
         """Return the position of the bytes with the values of queries [start, stop), or, for None, of the bytes before the first value."""
         if queries is None or self.places is None:
             return Piece(0, self._offset if queries is None else 0)
-        return self.places(*queries).to_bytes(self.values.itemsize, self._offset)
+        return self.places(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
 
 
 class ArrayMaker(Protocol):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.decompression import Prefixed, estimated_text_bytes, open_decompressed
+from gpualign.core.files.decompression import PrefixedStream, estimated_text_bytes, open_decompressed
 from gpualign.core.sequences._records import RecordScanner
 from gpualign.core.sequences.alphabet import KIND_DEFINITIONS, LetterKinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
@@ -171,7 +171,7 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
         if fastq and taken != strange:  # everything that follows goes to Biopython
             remaining, before = text[taken:].tobytes(), scanner.records
             try:
-                for number, (title, letters) in enumerate(_parse_fastq(Prefixed(remaining, cast(BinaryIO, stream)))):
+                for number, (title, letters) in enumerate(_parse_fastq(PrefixedStream(remaining, cast(BinaryIO, stream)))):
                     _append(scanner, title, letters)
                     if number % _RECORDS_PER_YIELD == 0:
                         yield

@@ -183,7 +183,7 @@ class _DistanceWorker:
                     first, count = share
                     piece.copy_rows(start + first, rows[first : first + count])
 
-                self._copiers.map(copy, self._copiers.shares(stop - start))
+                self._copiers.map(copy, self._copiers.split_rows(stop - start))
         if self._kernel.box_samples:
             with self._staged_upload(stream, address + piece.nbytes, TENSOR_MAP_BYTES) as buffer:
                 buffer[:] = self._device.tensor_map(address, (piece.row_count, row_bytes), (self._kernel.box_samples, 8 * CHUNK_WORDS))

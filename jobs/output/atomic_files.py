@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.signals import cleaning_up, uninterrupted
+from gpualign.core.common.signals import cleanup_on_signal, signals_blocked
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.files.paths import STDIO, descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
@@ -147,7 +147,7 @@ class OutputFiles(ScratchFiles):
         self._committed = False
 
     def __enter__(self) -> OutputFiles:
-        self._guard = cleaning_up(self._delete_uncommitted)
+        self._guard = cleanup_on_signal(self._delete_uncommitted)
         self._guard.__enter__()
         return self
 
@@ -196,7 +196,7 @@ class OutputFiles(ScratchFiles):
         elsewhere: list[PendingFile] = []  # not in the journal: pictures
         for one in sorted(self._files, key=lambda one: one.name is not None):
             (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
-        with uninterrupted():
+        with signals_blocked():
             self._rename((one.part, one.final) for one in elsewhere)
             if checkpoints is not None:
                 with naming_output(output):
@@ -240,7 +240,7 @@ class OutputFiles(ScratchFiles):
         if earlier is None or earlier.pending_renames is None:
             return self._checkpoints
         self._complete = earlier.complete_files
-        with uninterrupted():
+        with signals_blocked():
             self._rename(earlier.pending_renames)
             self._finish([path.parent])
         self._checkpoints.close()
@@ -286,7 +286,7 @@ class OutputFiles(ScratchFiles):
         from gpualign.core.output.matrix_files import NpyArray
 
         if self._checkpoints is None:
-            file = self.open(final) if final is not None else self.scratch(beside)
+            file = self.open(final) if final is not None else self.new_scratch(beside)
             if final in self._direct and os.fstat(file.fileno()).st_size:
                 raise RunError(f"cannot write {final}: an array needs a file of its own, and this one has content already")
             return partial(NpyArray, file), file
@@ -302,7 +302,7 @@ class OutputFiles(ScratchFiles):
     def spool(self, name: str, beside: Path | None) -> BinaryIO:
         """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
         if self._checkpoints is None:
-            return self.scratch(beside)
+            return self.new_scratch(beside)
         with naming_output(beside):
             store, _ = self._checkpoints.store(name)
         from gpualign.core.output.resumable_files import GrowingFile
@@ -326,9 +326,9 @@ class OutputFiles(ScratchFiles):
         yield text
         text.finish()
 
-    def scratch(self, beside: Path | None = None) -> BinaryIO:
-        """Return an unnamed temporary file, next to the output `beside` if that is a file, else in the system's temporary folder."""
-        return super().scratch(beside if beside is not None and is_file_name(beside) else None)
+    def new_scratch(self, sibling: Path | None = None) -> BinaryIO:
+        """Return an unnamed temporary file, next to the output `sibling` if that is a file, else in the system's temporary folder."""
+        return super().new_scratch(sibling if sibling is not None and is_file_name(sibling) else None)
 
     @contextmanager
     def text(self, path: Path | None) -> Iterator[ByteWriter]:

@@ -25,11 +25,11 @@ from gpualign.core.files.journal import (
     FileChecksum,
     Mark,
     ResumePoint,
-    first_line,
-    last_line,
+    completion_line,
+    header_line,
     mark_line,
     process_line,
-    synced_line,
+    sync_line,
 )
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.resumable_files import ResumePosition
@@ -221,7 +221,7 @@ class CheckpointedOutput:
             for name, store in self._stores:
                 os.replace(store.part, lasting := lasting_part(self.path, name))
                 store.part = lasting
-            self._write(first_line(identity) + process_line(boot_id()))
+            self._write(header_line(identity) + process_line(boot_id()))
             self._write_checkpoint(self._header_checkpoint)
 
     def _write(self, lines: bytes) -> None:
@@ -237,7 +237,7 @@ class CheckpointedOutput:
         if not self._folder_synced:  # the names of the journal and the part files
             sync_folder(self.path.parent)
             self._folder_synced = True
-        self._write(synced_line(rows))
+        self._write(sync_line(rows))
         journal.sync()
         self._synced = time.monotonic()
 
@@ -249,7 +249,7 @@ class CheckpointedOutput:
         self._rows, self.completed = self._span[1], True
         sync_folder(self.path.parent)
         try:
-            self._write(last_line(one.finished() for one in files))
+            self._write(completion_line(one.finished() for one in files))
             self._journal.sync()
         except OSError:
             pass  # a full disk: names take no room on it

@@ -93,11 +93,11 @@ def pending_renames(files: Iterable[FinishedFile], output: Path, journal: Path) 
     Raises `InputError` if a file is missing or has changed since the journal was written, or if a name cannot belong to the output.
     """
     pending, files = [], list(files)
-    if all(one.final != output.name for one in files):
+    if all(one.final_name != output.name for one in files):
         raise _damaged(journal)
     for one in files:
         _check_names(one, output, journal)
-        part, final = output.with_name(one.part), None if one.final is None else output.with_name(one.final)
+        part, final = output.with_name(one.current_name), None if one.final_name is None else output.with_name(one.final_name)
         is_pending = os.path.lexists(part)
         if final is not None and not _is(one, part if is_pending else final):
             raise InputError(
@@ -116,15 +116,17 @@ def _is(one: FinishedFile, path: Path) -> bool:
     except OSError:
         return False
     ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-    return ours and (status.st_size, status.st_mtime_ns) == (one.size, one.changed)
+    return ours and (status.st_size, status.st_mtime_ns) == (one.size, one.modified_ns)
 
 
 def _check_names(one: FinishedFile, output: Path, journal: Path) -> None:
     """Raise `InputError` unless all names are part-file names, so that a forged journal cannot cause other files to be renamed or
     deleted."""
-    names = [name for name in (one.part, one.final) if name is not None]
-    of_output = one.part.startswith(f"{output.name}.") and one.part.endswith(".part")
-    of_final = one.final is not None and re.fullmatch(rf"\.{re.escape(one.final)}\.[0-9a-f]{{8}}\.part", one.part) is not None
+    names = [name for name in (one.current_name, one.final_name) if name is not None]
+    of_output = one.current_name.startswith(f"{output.name}.") and one.current_name.endswith(".part")
+    of_final = (
+        one.final_name is not None and re.fullmatch(rf"\.{re.escape(one.final_name)}\.[0-9a-f]{{8}}\.part", one.current_name) is not None
+    )
     if not (of_output or of_final) or any(name in ("", ".", "..") or "/" in name for name in names):
         raise _damaged(journal)
 

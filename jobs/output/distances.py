@@ -184,7 +184,7 @@ def write_distances(
 
             write_clusters = stack.enter_context(opened_outputs(spec.clusters, files))
         with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as sink:
-            clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
+            clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
                 totals = written.run(messages.stages.timed(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError, parameter
-from gpualign.core.files.journal import CompleteOutput, ResumePoint, process_line, read_journal, synced_line
+from gpualign.core.files.journal import CompleteOutput, ResumePoint, process_line, read_journal, sync_line
 from gpualign.core.output.resumable_files import ResumePosition
 from gpualign.jobs.output.commit import journal_path, lasting_part, pending_renames
 from gpualign.jobs.output.journal_file import JournalFile, boot_id
@@ -64,17 +64,17 @@ class InterruptedRun:
                 resume_policy.identity().check(identity, str(path))
             if isinstance(found, CompleteOutput):
                 self.pending_renames = pending_renames(found.files, output, path)
-                self.complete_files = [output.with_name(one.final) for one in found.files if one.final is not None]
+                self.complete_files = [output.with_name(one.final_name) for one in found.files if one.final_name is not None]
             elif found is not None:
                 self._check_parts(found)
             refused.pop_all()
         self.point = None if isinstance(found, CompleteOutput) else found
-        self.journal = JournalFile(path, file, "" if self.point is None else self.point.check)
+        self.journal = JournalFile(path, file, "" if self.point is None else self.point.last_check)
         if self.pending_renames is None:
-            file.truncate(length := 0 if self.point is None else self.point.length)
+            file.truncate(length := 0 if self.point is None else self.point.journal_bytes)
             file.seek(length)
         if self.point is not None:
-            synced = b"" if self.point.synced is None else synced_line(self.point.synced)
+            synced = b"" if self.point.synced_rows is None else sync_line(self.point.synced_rows)
             self.journal.append(process_line(boot_id()) + synced)
 
     def _check_parts(self, point: ResumePoint) -> None:
@@ -86,7 +86,7 @@ class InterruptedRun:
                 if actual < size:
                     raise _damaged(part, f"has {actual:,} bytes, its journal says {size:,}")
                 for one in sums:
-                    if one.piece.checksum(file.fileno()) != one.check:
+                    if one.piece.checksum(file.fileno()) != one.crc32:
                         raise _damaged(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def open_part(self, name: str) -> tuple[BinaryIO, Path, ResumePosition | None]:

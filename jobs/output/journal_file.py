@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gpualign.core.files.journal import chained
+from gpualign.core.files.journal import chain_checks
 from gpualign.jobs.output.stale_files import Lock, is_file, lock
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -58,7 +58,7 @@ class JournalFile:
         if self._is_torn:
             return
         self._is_torn = True
-        checked, check = chained(lines, self._check)
+        checked, check = chain_checks(lines, self._check)
         self._file.write(checked)
         self._file.flush()
         self._check, self._is_torn = check, False

@@ -14,7 +14,7 @@ from gpualign.core.output.formats.registry import FORMATS, Layout, Results
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
-    from gpualign.core.files.journal import Identity
+    from gpualign.core.files.journal import RunIdentity
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.jobs.options import OutputOptions
 
@@ -59,7 +59,7 @@ class ResumePolicy:
     """
 
     resume: bool
-    identity: Callable[[], Identity]
+    identity: Callable[[], RunIdentity]
     seconds: float
     arguments: Sequence[str]
 
@@ -100,10 +100,10 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
     inputs = [name for name in relevant if name in _INPUTS]
 
     @cache  # shards and resumed runs both need it
-    def identity() -> Identity:
-        from gpualign.core.files.journal import Identity
+    def identity() -> RunIdentity:
+        from gpualign.core.files.journal import RunIdentity
 
-        return Identity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
+        return RunIdentity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
 
     return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.arguments)
 

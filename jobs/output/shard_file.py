@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.journal import Identity, identity_of
+from gpualign.core.files.journal import RunIdentity, parse_identity
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
@@ -78,7 +78,7 @@ class Description:
     dtype: value type of a sparse matrix
     """
 
-    identity: Identity
+    identity: RunIdentity
     shard: tuple[int, int]
     span: tuple[int, int]
     format: str
@@ -188,7 +188,7 @@ class PartFileReader:
                     f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}: write it again, or merge with the"
                     " gpualign that wrote it"
                 )
-            identity = identity_of(fields.pop("identity"))
+            identity = parse_identity(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
             self.description = Description(identity, **values)
             _check(self.description)

@@ -130,7 +130,7 @@ def asked_here(prologue="", ask="", epilogue=""):
 import os, signal, sys
 {prologue}
 from gpualign.core.common import signals
-signals.install()
+signals.install_handlers()
 os.kill(os.getpid(), signal.SIGUSR1)
 {ask}
 {epilogue}

@@ -84,9 +84,9 @@ def test_whatever_a_signal_becomes_on_its_way_it_ends_the_run():
 import os, signal, sys
 from gpualign.cli import main
 from gpualign.core.common import signals
-signals.install()
+signals.install_handlers()
 def command(**_):
-    with signals.cleaning_up(lambda: None):
+    with signals.cleanup_on_signal(lambda: None):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except BaseException:
@@ -114,7 +114,7 @@ def work():
     with files.OutputFiles(print) as outputs:
         for name in ("a.tsv", "b.tsv"):
             outputs.open(Path(name)).write(b"x")
-        outputs.scratch(Path("a.tsv"))
+        outputs.new_scratch(Path("a.tsv"))
 
 def command(**_):
     sys.settrace(step)
@@ -131,7 +131,7 @@ def step(frame, event, _):
             os.kill(os.getpid(), signal.SIGINT)
     return step
 
-signals.install()
+signals.install_handlers()
 main.cli.main = command
 steps, code = 0, None
 while code != NO_SIGNAL:
@@ -162,9 +162,9 @@ def test_a_second_signal_does_not_disturb_the_cleaning_up():
     code = """
 import os, signal
 from gpualign.core.common import signals
-signals.install()
+signals.install_handlers()
 try:
-    with signals.cleaning_up(lambda: None):
+    with signals.cleanup_on_signal(lambda: None):
         os.kill(os.getpid(), signal.SIGINT)
 except signals.Stopped:
     os.kill(os.getpid(), signal.SIGINT)
@@ -181,7 +181,7 @@ def test_who_is_tired_of_waiting_ends_the_putting_away(moments):
 import os, signal, sys, threading, time
 from gpualign.cli import main
 from gpualign.core.common import signals
-signals.install()
+signals.install_handlers()
 signals._GRACE_SECONDS = 0.8
 def hang():
     sys.stdout.write("hangs\\n")
@@ -190,7 +190,7 @@ def hang():
 def command(**_):
     for moment in {moments}:
         threading.Timer(moment, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with signals.cleaning_up(hang), signals.cleaning_up(hang):
+    with signals.cleanup_on_signal(hang), signals.cleanup_on_signal(hang):
         try:
             time.sleep(60)
         finally:
@@ -211,7 +211,7 @@ from pathlib import Path
 from gpualign.cli import main
 from gpualign.core.common import signals
 from gpualign.jobs.output import atomic_files as files
-signals.install()
+signals.install_handlers()
 delete_uncommitted, calls = files.OutputFiles._delete_uncommitted, []
 def first_step(self):
     calls.append(None)
@@ -240,13 +240,13 @@ def test_one_who_hangs_behind_the_others_is_ended_too():
 import os, signal, sys, threading, time
 from gpualign.cli import main
 from gpualign.core.common import signals
-signals.install()
+signals.install_handlers()
 signals._GRACE_SECONDS = 0.3
 def hang():
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
     time.sleep(60)
 def command(**_):
-    with signals.cleaning_up(hang), signals.cleaning_up(hang):
+    with signals.cleanup_on_signal(hang), signals.cleanup_on_signal(hang):
         os.kill(os.getpid(), signal.SIGINT)
 main.cli.main = command
 os._exit(main.run())
@@ -260,8 +260,8 @@ def test_files_take_their_names_all_or_none():
     code = """
 import os, signal
 from gpualign.core.common import signals
-signals.install()
-with signals.uninterrupted():
+signals.install_handlers()
+with signals.signals_blocked():
     os.kill(os.getpid(), signal.SIGTERM)
     print("renamed", flush=True)
 print("done", flush=True)
@@ -270,13 +270,13 @@ print("done", flush=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "renamed\ndone\n", "")
 
 
-@pytest.mark.parametrize(("block", "code"), [("signals_deferred", 130), ("uninterrupted", 0)])
+@pytest.mark.parametrize(("block", "code"), [("signals_deferred", 130), ("signals_blocked", 0)])
 def test_steps_that_belong_together_are_all_done(block, code):
     """The system gives a signal to any thread that takes it, whatever the mask of the first one is."""
     script = (
         "import os, signal, sys, threading, time\n"
         "from gpualign.core.common import signals\n"
-        "signals.install()\n"
+        "signals.install_handlers()\n"
         "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
         f"with signals.{block}():\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"

@@ -77,7 +77,7 @@ def source_of(alleles, queries=None):
 
 def prepared(source, task, engine=None, memory=1 << 28):
     with ScratchFiles() as files:
-        yield prepare(source, task, engine or CpuDistanceEngine(1), DistanceBudget.of(memory), files.scratch)
+        yield prepare(source, task, engine or CpuDistanceEngine(1), DistanceBudget.of(memory), files.new_scratch)
 
 
 def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 << 28, least=1):
@@ -116,7 +116,7 @@ def some_alleles(rng, samples, loci, kinds, missing):
 def table(*texts, type=TableType.AUTO, transpose=False, header=True, memory=1 << 20):
     with ScratchFiles() as files:
         inputs = [(stream(text), f"{k}.tsv") for k, text in enumerate(texts)]
-        source = read_tables(inputs, CallOptions(transpose, not header, type=type), memory, files.scratch, lambda _: None)
+        source = read_tables(inputs, CallOptions(transpose, not header, type=type), memory, files.new_scratch, lambda _: None)
         return source, distances(source)
 
 

@@ -184,7 +184,7 @@ def test_matrices_in_memory(samples, queries, compared, seed):
     source = dense_source(codes, queries=queries)
     with ScratchFiles() as files:
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
-        prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.scratch)
+        prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.new_scratch)
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
         measure(prepared, sink, Discard())
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
@@ -217,7 +217,7 @@ def test_streams_without_a_name(tmp_path):
 
 def test_temporary_files_go():
     with ScratchFiles() as files:
-        one, (other, path) = files.scratch(), files.named_scratch(".vcf")
+        one, (other, path) = files.new_scratch(), files.named_scratch(".vcf")
         assert path.endswith(".vcf")
     assert one.closed
     assert other.closed

@@ -31,7 +31,7 @@ CORE = GOLDEN / "dist" / "core.aln"
 def job_of(content, options, notes=None):
     with ScratchFiles() as files:
         source = read([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
-        return prepare(options, source, CpuDistanceEngine(1), files.scratch, notes or Heard())
+        return prepare(options, source, CpuDistanceEngine(1), files.new_scratch, notes or Heard())
 
 
 @pytest.mark.parametrize("metric", ["hamming", "fraction", "tn93"])
@@ -91,7 +91,9 @@ def test_an_array_in_an_array_out(rng):
     calls = rng.integers(0, 3, (30, 100))
     options = DistOptions(metric="allele")
     with ScratchFiles() as files:
-        job = prepare(options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.scratch, Heard())
+        job = prepare(
+            options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.new_scratch, Heard()
+        )
         sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
         job.run(sink, Discard())
     np.testing.assert_array_equal(sink.arrays[0].values, np.abs(calls[:, None] - calls[None]).sum(axis=2))

@@ -95,7 +95,7 @@ def test_both_versions_at_a_time():
         "/proc/self/mountinfo": read("/proc/self/mountinfo") + V2.replace("/sys/fs/cgroup", r"/sys/fs/my\040groups"),
         "/sys/fs/my groups/user.slice/cpu.max": "30000 100000",
     }
-    assert find_limits(lambda path: more.get(path) or read(path)).cpus == 0.3
+    assert find_limits(lambda path: more.get(path) or read(path)).cpu_count == 0.3
 
 
 @pytest.mark.parametrize("text", ["", "\n", "max\n", "nonsense x\n", "0 0\n", "100000\n"])
@@ -190,6 +190,6 @@ def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypat
 def test_this_process():
     cgroups.own_limits.cache_clear()
     found = cgroups.own_limits()
-    assert found.cpus is None or found.cpus > 0
+    assert found.cpu_count is None or found.cpu_count > 0
     assert machine.usable_cpus() >= 1
     assert 0 <= budget.default_memory() <= 2 * GIB

@@ -16,24 +16,24 @@ from gpualign.core.files.journal import (
     CompleteOutput,
     FileChecksum,
     FinishedFile,
-    Identity,
     Mark,
-    chained,
-    first_line,
-    last_line,
+    RunIdentity,
+    chain_checks,
+    completion_line,
+    header_line,
     mark_line,
     process_line,
     read_journal,
-    synced_line,
+    sync_line,
 )
 from gpualign.core.output.bgzf import MEMBER_TEXT, BgzfWriter
 from gpualign.core.output.resumable_files import PackedFile, TextFile
 
-ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
+ONE = RunIdentity("1.0", "nw", {"match": 5}, "abc", 100)
 
 
 def journal(*lines):
-    return chained(first_line(ONE) + b"".join(lines), "")[0]
+    return chain_checks(header_line(ONE) + b"".join(lines), "")[0]
 
 
 def plain(rows, size):
@@ -44,7 +44,7 @@ def test_a_run_goes_on_behind_the_last_mark():
     raw = journal(process_line("boot"), plain(0, 7), plain(10, 50), plain(20, 90))
     identity, found = read_journal(raw, "j", "boot")
     assert identity == ONE
-    assert (found.rows, dict(found.files), found.length) == (20, {"": (90, 90, 0)}, len(raw))
+    assert (found.rows, dict(found.files), found.journal_bytes) == (20, {"": (90, 90, 0)}, len(raw))
     assert found.sums == {"": [FileChecksum(size, Piece(size - 2, 2), 17) for size in (7, 50, 90)]}
 
 
@@ -53,22 +53,22 @@ def test_a_line_that_was_cut_off_does_not_count(cut):
     whole = journal(process_line("boot"), plain(10, 50))
     raw = journal(process_line("boot"), plain(10, 50), plain(20, 90))[:-cut]
     found = read_journal(raw, "j", "boot")[1]
-    assert (found.rows, found.length) == (10, len(whole))
+    assert (found.rows, found.journal_bytes) == (10, len(whole))
 
 
 @pytest.mark.parametrize("boot", ["other", None])
 def test_of_another_boot_only_what_was_synced_is_trusted(boot):
     begun = process_line("boot"), plain(10, 50), plain(15, 60)
     sure = journal(*begun)
-    for later in (synced_line(15) + plain(20, 90), plain(20, 90) + synced_line(15), plain(20, 90) + synced_line(15) + plain(30, 99)):
+    for later in (sync_line(15) + plain(20, 90), plain(20, 90) + sync_line(15), plain(20, 90) + sync_line(15) + plain(30, 99)):
         found = read_journal(journal(*begun, later), "j", boot)[1]
-        assert (found.rows, found.length, found.synced) == (15, len(sure), 15)
+        assert (found.rows, found.journal_bytes, found.synced_rows) == (15, len(sure), 15)
     assert read_journal(journal(process_line("boot"), plain(10, 50)), "j", boot)[1] is None
     assert read_journal(journal(process_line(None), plain(10, 50)), "j", None)[1] is None
 
 
 def test_marks_after_a_crash_count_by_the_boot_they_were_made_in():
-    raw = journal(process_line("old"), plain(10, 50), synced_line(10), process_line("new"), plain(20, 90))
+    raw = journal(process_line("old"), plain(10, 50), sync_line(10), process_line("new"), plain(20, 90))
     assert read_journal(raw, "j", "new")[1].rows == 20
     assert read_journal(raw, "j", "old")[1].rows == 10
 
@@ -81,7 +81,7 @@ def test_packed_text_goes_on_from_rows_that_are_safe():
     assert (found.rows, dict(found.files)) == (10, {"": (40, 64, 14)})
 
 
-ENDING = last_line([FinishedFile(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), FinishedFile("x.npy.rows.part", None, 0, 0)])
+ENDING = completion_line([FinishedFile(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), FinishedFile("x.npy.rows.part", None, 0, 0)])
 
 
 @pytest.mark.parametrize("boot", ["boot", "other", None])
@@ -98,7 +98,7 @@ def test_a_complete_output_is_complete_in_any_boot(boot):
 def test_a_last_line_that_was_cut_off_does_not_count(cut):
     whole = journal(process_line("boot"), plain(10, 50))
     found = read_journal(journal(process_line("boot"), plain(10, 50), ENDING)[:-cut], "j", "boot")[1]
-    assert (found.rows, found.length) == (10, len(whole))
+    assert (found.rows, found.journal_bytes) == (10, len(whole))
 
 
 SUMS = [
@@ -143,7 +143,7 @@ def test_damage_is_refused(damage):
         read_journal(journal(process_line("boot"), damage), "j", "boot")
 
 
-WHOLE = (process_line("boot"), plain(0, 7), plain(10, 50), synced_line(10), plain(20, 90))
+WHOLE = (process_line("boot"), plain(0, 7), plain(10, 50), sync_line(10), plain(20, 90))
 
 
 @given(st.data())
@@ -171,22 +171,22 @@ def test_lines_that_were_taken_out_turned_or_repeated_are_refused():
 def test_a_journal_goes_on():
     raw = journal(*WHOLE)
     found = read_journal(raw, "j", "boot")[1]
-    assert found.length == len(raw)
-    more, check = chained(process_line("boot") + plain(30, 99), found.check)
+    assert found.journal_bytes == len(raw)
+    more, check = chain_checks(process_line("boot") + plain(30, 99), found.last_check)
     assert read_journal(raw + more, "j", "boot")[1].rows == 30
-    assert read_journal(raw + more, "j", "boot")[1].check == check
+    assert read_journal(raw + more, "j", "boot")[1].last_check == check
 
 
 @pytest.mark.parametrize("changed", [{"options": ["a"]}, {"rows": "9"}, {"version": 1}, {"input": None}, {"more": 1}])
 def test_an_identity_of_other_types_is_refused(changed):
-    head = json.loads(first_line(ONE)) | changed
+    head = json.loads(header_line(ONE)) | changed
     with pytest.raises(InputError, match="damaged"):
-        read_journal(chained(json.dumps(head).encode() + b"\n", "")[0], "j", "boot")
+        read_journal(chain_checks(json.dumps(head).encode() + b"\n", "")[0], "j", "boot")
 
 
 @pytest.mark.parametrize("length", [0, 1, 10, 60])
 def test_a_journal_that_had_only_been_opened(length):
-    assert read_journal(first_line(ONE)[:length], "j", "boot") == (None, None)
+    assert read_journal(header_line(ONE)[:length], "j", "boot") == (None, None)
 
 
 @pytest.mark.parametrize("raw", [b"text", b"\0\0", b'{"gpualign part": 1', b"\n"])
@@ -198,12 +198,12 @@ def test_what_does_not_begin_like_a_journal_is_refused(raw):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (Identity("2.0", "nw", {"match": 5}, "abc", 100), "it was started by gpualign 2.0, and this is 1.0"),
-        (Identity("1.0", "sw", {"match": 5}, "abc", 100), "it was started by gpualign sw"),
-        (Identity("1.0", "nw", {"match": 4, "edit": True}, "abc", 100), "started with --edit, with --match 4;"),
-        (Identity("1.0", "nw", {}, "abc", 100), "started without --match;"),
-        (Identity("1.0", "nw", {"match": 5}, "abd", 100), "started with other input"),
-        (Identity("1.0", "nw", {"match": 5}, "abc", 99), "started with other input"),
+        (RunIdentity("2.0", "nw", {"match": 5}, "abc", 100), "it was started by gpualign 2.0, and this is 1.0"),
+        (RunIdentity("1.0", "sw", {"match": 5}, "abc", 100), "it was started by gpualign sw"),
+        (RunIdentity("1.0", "nw", {"match": 4, "edit": True}, "abc", 100), "started with --edit, with --match 4;"),
+        (RunIdentity("1.0", "nw", {}, "abc", 100), "started without --match;"),
+        (RunIdentity("1.0", "nw", {"match": 5}, "abd", 100), "started with other input"),
+        (RunIdentity("1.0", "nw", {"match": 5}, "abc", 99), "started with other input"),
     ],
 )
 def test_another_run_is_named(other, said):

@@ -38,7 +38,7 @@ STEPPED = st.builds(
 
 @given(STEPPED, st.integers(1, 4), st.integers(0, 9), st.integers(1, 99))
 def test_the_end_of_a_piece_is_its_last_bytes(piece, size, offset, most):
-    scaled = piece.to_bytes(size, offset)
+    scaled = piece.scaled_to_bytes(size, offset)
     whole, ending = places(scaled), places(scaled.tail(most))
     assert whole == [offset + size * at + k for at in places(piece) for k in range(size)]
     assert (len(whole), whole[-1:]) == (scaled.size, [scaled.stop - 1][: len(whole[-1:])] if scaled.shortest_length else whole[-1:])

@@ -57,7 +57,7 @@ def set_to(module, **values):
 
 def found(path, sizes, large):
     """What is read from a file in pieces of these sizes, by a thread where it has `large` bytes, and the error at the end, if any."""
-    with set_to(decompression, _LARGE=large), path.open("rb") as file:
+    with set_to(decompression, _MIN_PREFETCH_BYTES=large), path.open("rb") as file:
         parts = []
         try:
             _, stream = decompression.open_decompressed(file, path.name)
@@ -82,7 +82,7 @@ def path(tmp_path_factory):
 @example("gzip", [MANY[:999], MANY[999:]], [5, 70_000], 4096)
 def test_what_is_read_is_what_a_file_holds(path, kind, members, sizes, block):
     path.write_bytes(b"".join(map(COMPRESSED[kind], members)))
-    with set_to(read_ahead, _BLOCK=block):
+    with set_to(read_ahead, _BLOCK_BYTES=block):
         assert found(path, sizes, 0) == found(path, sizes, 1 << 40)
     if not any(b"".join(members).startswith(first) for first in (b"PK", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         assert found(path, sizes, 0) == (b"".join(members), None)
@@ -93,7 +93,7 @@ def test_damage_is_told_as_without_a_thread(path, kind, at, cut, block):
     packed = COMPRESSED[kind](MANY)
     at %= len(packed)
     path.write_bytes(packed[: max(at, 10)] if cut else packed[:at] + bytes([packed[at] ^ 0x55]) + packed[at + 1 :])
-    with set_to(read_ahead, _BLOCK=block):
+    with set_to(read_ahead, _BLOCK_BYTES=block):
         text, error = found(path, [100, 20_000], 0)
     assert (text, error) == found(path, [100, 20_000], 1 << 40)
     if cut:
@@ -121,8 +121,8 @@ def test_damage_is_told_at_each_read(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", COMPRESSED)
 def test_records_of_large_files(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(decompression, "_LARGE", 0)
-    monkeypatch.setattr(read_ahead, "_BLOCK", 5000)
+    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
+    monkeypatch.setattr(read_ahead, "_BLOCK_BYTES", 5000)
     for end, message in ((None, None), (-9, f"x.fa: truncated {kind} file")):
         (tmp_path / "x.fa").write_bytes(COMPRESSED[kind](MANY)[:end])
         with (tmp_path / "x.fa").open("rb") as file, pytest.raises(InputError, match=message) if message else contextlib.nullcontext():
@@ -132,7 +132,7 @@ def test_records_of_large_files(tmp_path, monkeypatch, kind):
 
 
 def test_large_files_have_a_thread_until_they_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(decompression, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
     (tmp_path / "x").write_bytes(gzip.compress(MANY))
     with (tmp_path / "x").open("rb") as file:
         stream = decompression.open_decompressed(file, "x")[1]
@@ -152,7 +152,7 @@ def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeyp
             return stream.read()
 
     assert opened(gzip.compress(MANY)) == MANY
-    monkeypatch.setattr(decompression, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
     assert opened(MANY) == MANY
     assert decompression.open_decompressed(io.BytesIO(gzip.compress(MANY)), "x")[1].read() == MANY
     assert not readers()
@@ -162,7 +162,7 @@ def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeyp
 def test_pipes_have_no_thread(tmp_path, monkeypatch):
     """Who closes one would wait for a thread that waits for its other end."""
     wait_for_none()
-    monkeypatch.setattr(decompression, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[gzip.compress(MANY)])
     writer.start()
@@ -188,15 +188,15 @@ def test_memory_is_bounded_and_the_thread_of_a_stream_that_is_given_up_ends():
     ahead = PrefetchingReader(stream)
     assert ahead.read(10) == bytes(10)
     end = time.monotonic() + LIMIT
-    while stream.asked < read_ahead._BLOCKS:
+    while stream.asked < read_ahead._BLOCK_COUNT:
         assert time.monotonic() < end, "hangs"
         time.sleep(0.01)
     time.sleep(0.05)  # in which more would be asked for
-    assert stream.asked == read_ahead._BLOCKS
+    assert stream.asked == read_ahead._BLOCK_COUNT
     assert readers()
     del ahead
     wait_for_none()
-    assert stream.asked == read_ahead._BLOCKS
+    assert stream.asked == read_ahead._BLOCK_COUNT
 
 
 def test_an_error_comes_behind_what_was_read_before():

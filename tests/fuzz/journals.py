@@ -130,13 +130,13 @@ def _delete(rng, lines):
 
 def _forge(rng, lines):
     """A last line: all is complete, and the parts have but to take their names."""
-    from gpualign.core.files.journal import FinishedFile, chained, last_line
+    from gpualign.core.files.journal import FinishedFile, chain_checks, completion_line
 
     parts = [("x.tsv.part", "x.tsv"), ("x.npy.part", "x.npy"), ("x.tsv.part", "in.fa"), ("in.fa", "x.tsv"), ("x.npz.part", None)]
     part, final = rng.choice(parts)
     check = re.search(rb'"check": "([0-9a-f]*)"\}\n$', lines[-1])
-    forged = last_line([FinishedFile(part, final, rng.randrange(9000), time.time_ns())])
-    lines.append(chained(forged, check[1].decode() if check else "")[0] if rng.random() < 0.7 else forged)
+    forged = completion_line([FinishedFile(part, final, rng.randrange(9000), time.time_ns())])
+    lines.append(chain_checks(forged, check[1].decode() if check else "")[0] if rng.random() < 0.7 else forged)
 
 
 ANY = (_flip, _digit, _cut, _zeros, _inserted, _longer)

@@ -11,7 +11,7 @@ from command import LIMIT, gpualign, gpualign_here
 from eager import eager_here, marked
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.files.journal import FinishedFile, Identity
+from gpualign.core.files.journal import FinishedFile, RunIdentity
 from gpualign.jobs.output.checkpoint import CheckpointedOutput
 from gpualign.jobs.output.commit import pending_renames
 
@@ -145,7 +145,7 @@ def test_a_journal_that_has_no_room_for_its_last_line(folder, eager, monkeypatch
     def full(files):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpualign.jobs.output.checkpoint.last_line", full)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint.completion_line", full)
     gpualign_here(*WORDS)
     assert sorted(found_in(folder)) == NAMES
 
@@ -195,7 +195,7 @@ class Kept:
     resume, seconds, arguments = False, 0.0, ["nw"]
 
     def identity(self):
-        return Identity("1", "nw", {}, "abc", 100)
+        return RunIdentity("1", "nw", {}, "abc", 100)
 
 
 def end(output, files):

@@ -10,10 +10,10 @@ from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
     FileChecksum,
     FinishedFile,
-    Identity,
     Mark,
-    first_line,
-    last_line,
+    RunIdentity,
+    completion_line,
+    header_line,
     mark_line,
     process_line,
     read_journal,
@@ -22,7 +22,7 @@ from gpualign.jobs.output.commit import journal_path
 from gpualign.jobs.output.interrupted_run import InterruptedRun
 from gpualign.jobs.output.journal_file import JournalFile, boot_id
 
-IDENTITY = Identity("1", "nw", {}, "abc", 100)
+IDENTITY = RunIdentity("1", "nw", {}, "abc", 100)
 
 
 class Policy:
@@ -54,7 +54,7 @@ def folder(tmp_path, monkeypatch):
 def left(folder, *lines):
     """Writes a journal of these lines behind the first ones, and closes it."""
     journal = JournalFile.create(journal_path(folder / "x"))
-    journal.append(first_line(IDENTITY) + process_line(boot_id()))
+    journal.append(header_line(IDENTITY) + process_line(boot_id()))
     for line in lines:
         journal.append(line)
     journal.close()
@@ -70,7 +70,7 @@ def test_a_journal_is_made_once_and_grows_by_valid_lines(folder):
     journal = JournalFile.create(path)
     assert journal.is_empty
     assert JournalFile.create(path) is None
-    journal.append(first_line(IDENTITY))
+    journal.append(header_line(IDENTITY))
     journal.append(process_line("boot") + mark_line(Mark(3)))
     journal.append(mark_line(Mark(7)))
     assert not journal.is_empty
@@ -86,7 +86,7 @@ def test_behind_a_line_that_was_cut_off_nothing_is_appended(folder):
     """It could not be verified."""
     path = journal_path(folder / "x")
     journal = JournalFile.create(path)
-    journal.append(first_line(IDENTITY) + process_line("boot") + mark_line(Mark(3)))
+    journal.append(header_line(IDENTITY) + process_line("boot") + mark_line(Mark(3)))
 
     class Full:
         def write(self, data):
@@ -129,7 +129,7 @@ def test_files_are_opened_where_their_checkpoint_ends(folder):
 def test_a_complete_output_has_renames_only(folder):
     (folder / "x.part").write_bytes(b"all")
     status = (folder / "x.part").stat()
-    left(folder, last_line([FinishedFile("x.part", "x", 3, status.st_mtime_ns)]))
+    left(folder, completion_line([FinishedFile("x.part", "x", 3, status.st_mtime_ns)]))
     before = contents(folder)
     found = InterruptedRun(folder / "x", Policy())
     found.journal.close()

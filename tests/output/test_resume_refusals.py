@@ -11,7 +11,7 @@ import pytest
 from eager import command
 from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, small, write_fasta, write_inputs
 
-from gpualign.core.files.journal import FinishedFile, chained, last_line
+from gpualign.core.files.journal import FinishedFile, chain_checks, completion_line
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
     plain = re.sub(rb', "check": "[0-9a-f]*"', b"", journal.read_bytes())
     head, lines = plain.split(b"\n", 1)
     head = json.dumps(json.loads(head) | {"version": "0.0.9"}).encode()
-    before["x.tsv.journal"] = chained(head + b"\n" + lines, "")[0]
+    before["x.tsv.journal"] = chain_checks(head + b"\n" + lines, "")[0]
     journal.write_bytes(before["x.tsv.journal"])
     assert "it was started by gpualign 0.0.9, and this is" in refused(*words)
 
@@ -146,7 +146,7 @@ def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupte
     journal = tmp_path / "x.tsv.journal"
     raw = journal.read_bytes()
     check = re.findall(rb'"check": "([0-9a-f]*)"', raw)[-1].decode()
-    journal.write_bytes(raw + chained(last_line(files), check)[0])
+    journal.write_bytes(raw + chain_checks(completion_line(files), check)[0])
     before = outputs(tmp_path)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2

@@ -12,7 +12,7 @@ from work import sequence_set, two_valued
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import STATISTICS, TileScores
 from gpualign.core.common._placing import put_columns
-from gpualign.core.common.scatter import as_range, put
+from gpualign.core.common.scatter import as_slice, put
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
 from gpualign.core.execution.pipeline import run_pipeline
 from gpualign.core.execution.runner import Discard
@@ -126,9 +126,9 @@ def test_rows_and_columns_in_any_order_or_in_ranges(data):
 
 
 def test_consecutive_numbers_are_a_range():
-    assert as_range(np.array([3, 4, 5])) == slice(3, 6)
+    assert as_slice(np.array([3, 4, 5])) == slice(3, 6)
     for other in ([3, 5], [4, 3], []):
-        assert as_range(np.array(other, dtype=np.int64)).tolist() == other
+        assert as_slice(np.array(other, dtype=np.int64)).tolist() == other
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

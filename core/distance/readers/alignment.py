@@ -167,7 +167,7 @@ class AlignmentSource:
             def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
                 rows.fill(*share, codes)
 
-            workers.map(fill, workers.shares(records))
+            workers.map(fill, workers.split_rows(records))
             yield some, codes if self._record_mask is None else codes[self._record_mask]
 
 

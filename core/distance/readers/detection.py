@@ -174,7 +174,7 @@ def read_calls(
     others = (_require_alike(_detect(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
         texts = (_as_alignment(known, files, warn) for known in chain([first], others))
-        return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.scratch, threads)
+        return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.new_scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
         return read_bed_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
@@ -183,8 +183,8 @@ def read_calls(
     if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.readers.vcf import read_variants
 
-        return read_variants([(_path_for_library(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
-    return read_tables([(k.stream, k.source) for k in known], options, memory, files.scratch, warn)
+        return read_variants([(_path_for_library(k, files), k.source) for k in known], options.allow_duplicates, memory, files.new_scratch)
+    return read_tables([(k.stream, k.source) for k in known], options, memory, files.new_scratch, warn)
 
 
 def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
@@ -194,7 +194,9 @@ def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[st
     from gpualign.core.distance.readers.alignment_formats import as_fasta
 
     assert known.format is not None
-    return AlignmentText(as_fasta(known.stream, known.format, known.source, files.scratch, warn), known.source, None, known.joins_previous)
+    return AlignmentText(
+        as_fasta(known.stream, known.format, known.source, files.new_scratch, warn), known.source, None, known.joins_previous
+    )
 
 
 def _require_alike(other: _DetectedInput, first: _DetectedInput) -> _DetectedInput:

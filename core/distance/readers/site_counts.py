@@ -54,7 +54,7 @@ def count_per_site(calls: Calls, kind: CallKind, count_minor_alleles: bool, work
     codes = calls.view(np.uint8)
     selected = np.array([MISSING, *sorted(find_used_codes(codes, workers) - {MISSING} if count_minor_alleles else ())], dtype=np.uint8)
     totals = np.empty((len(selected), sites), dtype=np.uint32)
-    workers.map(lambda share: _sites.count_codes(codes, selected, *share, totals), workers.shares(sites))
+    workers.map(lambda share: _sites.count_codes(codes, selected, *share, totals), workers.split_rows(sites))
     missing, *counts = totals.astype(np.int64)
     called = samples - missing
     if not count_minor_alleles:

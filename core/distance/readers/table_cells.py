@@ -30,7 +30,7 @@ from gpualign.core.distance.tables.alleles import (
 from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letter_codes, raw_number_codes
 from gpualign.core.distance.tables.columns import ColumnPlan
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.files.quoting import text_of
+from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.scratch import MakeScratch
 
 _LONG_GENOTYPE_PATTERN = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
@@ -338,5 +338,5 @@ def allele_numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
 def cells_of(line: bytes, delimiter: str) -> list[str]:
     """Return the text of each cell in a line."""
     if b'"' in line:
-        return [text_of(cell) for cell in line.rstrip(b"\r\n").split(delimiter.encode())]
+        return [cell_text(cell) for cell in line.rstrip(b"\r\n").split(delimiter.encode())]
     return [cell.strip() for cell in line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split(delimiter)]

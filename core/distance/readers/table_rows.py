@@ -26,7 +26,7 @@ from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, is_metadata_title, serial_stems, title_stem
 from gpualign.core.files.delimited import DelimitedText
-from gpualign.core.files.quoting import text_of
+from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.square_matrices import parse_numbers
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
@@ -89,7 +89,7 @@ class TableReader:
         self._delimiter_bytes = text.delimiter.encode()
         self._first_line_number = text.first_line
         self._alleles = alleles
-        self._lines = text.plain_lines()
+        self._lines = text.splittable_lines()
         self._first_lines: list[bytes] = []
         self._holds_alleles = False
         self._serial_stems: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ class TableReader:
             self._refuse_data_as_header(header, None, plan)
             raise InputError(f"{self._source}: no {plan.row_word}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
-        scheme = any(map(_is_typing_scheme_title, columns.ignored_titles)) or text_of(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
+        scheme = any(map(_is_typing_scheme_title, columns.ignored_titles)) or cell_text(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
         is_typing_scheme = scheme and not options.transpose
         corner = cells_of(header, self._delimiter)[0]
         if options.transpose or options.no_header or corner.strip("# ").lower() not in SITE_TITLES:
@@ -204,7 +204,7 @@ class TableReader:
                 continue
             start = line.find(delimiter)
             cell = line if start < 0 else line[:start]
-            name = text_of(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
+            name = cell_text(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
             if of_people:
                 own = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))

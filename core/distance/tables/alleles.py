@@ -18,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import MAX_PLOIDY
-from gpualign.core.files.quoting import text_of
+from gpualign.core.files.quoting import cell_text
 
 ALLELE_NUMBER_BYTES = 4
 """Size of an allele number, uint32."""
@@ -219,7 +219,7 @@ class AlleleCells:
 
     def _allele_number(self, cell: bytes) -> int | None:
         """Return the number for a cell's allele; None if the cell is not an allele."""
-        word = text_of(cell).strip()
+        word = cell_text(cell).strip()
         self.has_allele_spelling = self.has_allele_spelling or _ALLELE_ONLY_PATTERN.fullmatch(word) is not None
         if word.upper() in self._missing_words or _INCOMPLETE_ALLELE_PATTERN.fullmatch(word) or _holds_several_alleles(word):
             number = NO_ALLELE

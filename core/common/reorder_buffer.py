@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class OrderedMerge(Generic[Item]):
+class ReorderBuffer(Generic[Item]):
     """Holds items until all earlier items have arrived.
 
     following: number of the next item in order
