@@ -27,7 +27,7 @@ from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 
-BUDGET = Budget.of(2 << 30)
+BUDGET = Budget.from_total(2 << 30)
 
 
 def load(path: str) -> tuple[SequenceSet, list[str]]:

@@ -41,7 +41,7 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.worker import FinishedBatch
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-BUDGET = Budget.of(16 << 30)
+BUDGET = Budget.from_total(16 << 30)
 ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds
 LINEAR = make_scoring(DNA, ScoringOptions(match=5, mismatch=-4, gap=6))
 SMALL_WEIGHTS = make_scoring(DNA, ScoringOptions(match=2, mismatch=-1, gap=1))
@@ -225,7 +225,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
             else TableSink(stream, task, Tsv(parse_fields(default_fields(edit_distance=False))))
         )
         start = time.perf_counter()
-        prepared = engine.prepare(task, Budget.of(2 << 30))
+        prepared = engine.prepare(task, Budget.from_total(2 << 30))
         plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0

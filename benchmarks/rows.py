@@ -72,7 +72,7 @@ class Tiles:
 
     def plan(self, cells: int) -> Plan:
         """cells: of a tile, about."""
-        limits = TileLimits(1 << 60, 0, self.task.item_bytes, 1, cells, BAND_ROWS, self.task.path_bytes_per_letter)
+        limits = TileLimits(1 << 60, 0, self.task.pair_bytes, 1, cells, BAND_ROWS, self.task.path_bytes_per_letter)
         return make_plan(self.records.lengths, self.records.lengths, Pairing.ALL, limits)
 
     def result(self, tile: Tile) -> TileAlignments:

@@ -139,7 +139,7 @@ def task_of(scoring: Scoring, records: int, length: int) -> Task:
 def prepared_for(task: Task, gpus: int, memory: int) -> CudaPrepared:
     """By the CUDA engine, which asks a device for its size and architecture alone."""
     device: Any = SimpleNamespace(name="NVIDIA H200", arch="sm_90a", hardware=H200)
-    prepared = CudaEngine([device] * gpus).prepare(task, Budget.of(memory))
+    prepared = CudaEngine([device] * gpus).prepare(task, Budget.from_total(memory))
     assert isinstance(prepared, CudaPrepared)
     return prepared
 
@@ -190,7 +190,7 @@ class Prediction:
         task = self.task
         node = prepared_for(task, gpus, self.memory)
         facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cell_count / node.seconds)
-        limits = remote_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.of(self.memory))
+        limits = remote_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.from_total(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:
             inside, upload = [Gpu(self.scoring.rate, self.fit.tile)] * gpus, task.queries.nbytes / UPLOAD

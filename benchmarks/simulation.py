@@ -99,7 +99,7 @@ class Excerpt:
 def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
     """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
     of a plan that has not much more than that. Bands of the plan are of whole queries."""
-    share = MAX_TILES_PER_WORKER * max(plan.limits.sharing_workers, workers) * plan.limits.tile_cells
+    share = MAX_TILES_PER_WORKER * max(plan.limits.worker_count, workers) * plan.limits.tile_cells
     left = plan.row_cells[plan.start : plan.end][::-1].cumsum()[::-1]  # cells of this query and all later ones
 
     def start_of(cells: float) -> int:

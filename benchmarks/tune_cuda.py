@@ -143,7 +143,7 @@ def main() -> None:
                     spans.clear()
                     used.clear()
                     plan = make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits)
-                    list(engine.prepare(task, Budget.of(1 << 32)).run(plan.tiles()))
+                    list(engine.prepare(task, Budget.from_total(1 << 32)).run(plan.tiles()))
                 seconds = max(s.download_start for s in spans) - min(s.kernel_start for s in spans)
                 print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)
 

@@ -172,7 +172,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     order = _order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.rule is not AmbiguityRule.SKIP
+    groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.rule is not AmbiguityRule.SKIP
     groups = group_equal(records) if groups_equal else singleton_groups(records)
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")

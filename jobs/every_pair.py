@@ -160,7 +160,7 @@ def prepare_pairs(
 
     Raises `RunError` if there is not enough memory.
     """
-    budget = Budget.of(memory_left(task, resources.memory))
+    budget = Budget.from_total(memory_left(task, resources.memory))
     if groups is not None and _is_worth_cutting(task, groups):
         from gpualign.core.execution.group_pairs import prepare_group_pairs
 

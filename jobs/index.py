@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.core.sequences.alphabet import Alphabet
-from gpualign.core.sequences.database_index import Built, IndexBuilder
+from gpualign.core.sequences.database_index import IndexBuilder, IndexSummary
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import (
     READ_AS_PROTEIN,
@@ -29,7 +29,7 @@ def build(
     folder: Path,
     scratch: Callable[[], BinaryIO],
     reporter: Reporter = SILENT,
-) -> tuple[Built, Alphabet]:
+) -> tuple[IndexSummary, Alphabet]:
     """Read a database and write its index. Return (what was built, its alphabet).
 
     output: opens the index file; called after everything has been read
@@ -46,12 +46,12 @@ def build(
             reporter.note(describe_unknown(unknown, source))
         with output() as file:
             built = builder.write(file)
-    if built.dna:
-        reporter.note(f"{source}: {built.dna} looks like DNA; {READ_AS_PROTEIN}")
-    if built.empty:
-        reporter.note(f"{source}: left out {describe_empty(built.empty)}")
+    if built.first_dna_record:
+        reporter.note(f"{source}: {built.first_dna_record} looks like DNA; {READ_AS_PROTEIN}")
+    if built.empty_ids:
+        reporter.note(f"{source}: left out {describe_empty(built.empty_ids)}")
     if built.gaps.letters:
         reporter.note(f"{source}: {describe_gaps(built.gaps)}")
-    if built.lower is not None:
-        reporter.note(f"{source}: {describe_lower(built.lower)}")
+    if built.lower_case_counts is not None:
+        reporter.note(f"{source}: {describe_lower(built.lower_case_counts)}")
     return built, alphabet

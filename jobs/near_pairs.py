@@ -25,7 +25,7 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import blocks_of
-from gpualign.core.planning.cost import ONE_PER_PAIR
+from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -179,7 +179,7 @@ class NearJob:
         """Approximate work for each query's pairs: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
-        return ONE_PER_PAIR.cells_by_query(task.queries.lengths, task.targets.lengths, firsts)
+        return UNIT_PAIR_COST.cells_by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def for_queries(self, start: int, stop: int) -> NearJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
@@ -208,7 +208,7 @@ class NearJob:
             return _AT_ONCE
         limits, task = self.aligner.limits, self.task
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
-        return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.bytes_per_letter * letters), 1, _AT_ONCE))
+        return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _AT_ONCE))
 
     def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
         """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
@@ -334,10 +334,10 @@ def prepare_near(
         both_strands=task.both_strands,
         ambiguity=ambiguous,
     )
-    budget = Budget.of(left if distance_suffices else left // 2)
+    budget = Budget.from_total(left if distance_suffices else left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distance_suffices else engines.aligner.prepare(task, Budget.of(left // 2))
+    aligner = None if distance_suffices else engines.aligner.prepare(task, Budget.from_total(left // 2))
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")

@@ -33,7 +33,7 @@ def mask_queries(task: Task, method: str, reporter: Reporter, *, per_record: int
         f"masked {masked.masked_letter_count:,} of {total:,} query letters of low complexity"
         f" ({method}; {parameter('mask', NONE)} searches them)"
     )
-    whole = np.flatnonzero(np.bincount(masked.fully_masked // per_record) == per_record)
+    whole = np.flatnonzero(np.bincount(masked.fully_masked_records // per_record) == per_record)
     if len(whole):
         first = task.queries.ids[int(whole[0]) * per_record]
         who = f"query {first!r} is" if len(whole) == 1 else f"{len(whole):,} queries, {first!r} the first, are"

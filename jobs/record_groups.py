@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences.ids import changed_ids, describe_changed_ids
+from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -45,14 +45,14 @@ def grouping(title: str, cells: Iterable[str], record_cells: Sequence[str]) -> G
 
 
 def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, warn: Callable[[str], None]) -> dict[str, str]:
-    """Map ids as changed by other formats to the original ids, as in `changed_ids`, and report the changes to `warn`.
+    """Map ids as changed by other formats to the original ids, as in `match_changed_ids`, and report the changes to `warn`.
 
     names: ids for which `source` has groups
     of: name of the input that holds the records with `ids`, for messages
 
     Raises `InputError` if no name matches any id.
     """
-    changed = changed_ids(names, ids)
+    changed = match_changed_ids(names, ids)
     if changed:
         warn(describe_changed_ids(changed, source))
     elif set(ids).isdisjoint(names):
@@ -67,7 +67,7 @@ def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn
 
     Raises `InputError` for ids without a position.
     """
-    changed = changed_ids(list(places), ids)
+    changed = match_changed_ids(list(places), ids)
     if changed:
         warn(describe_changed_ids(changed, source))
     place_of = {changed.get(name, name): place for name, place in places.items()}

@@ -160,7 +160,7 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
         unknown=unknown,
     )
     check_end(stream, source, raw.unterminated_id, options, reporter)
-    if raw.is_list:
+    if raw.is_plain_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty_ids:
         reporter.note(f"{source}: left out {describe_empty(raw.empty_ids)}")

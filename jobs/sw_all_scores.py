@@ -28,8 +28,8 @@ def prepare(inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Repo
         engine = pick_local_engine(o.resources, reporter, o.kernel)
     task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.masked)
     targets = task.targets
-    if targets.file_positions is not None:  # an index, in order of length
-        targets = targets.select(np.argsort(targets.file_positions))
+    if targets.known_file_positions is not None:  # an index, in order of length
+        targets = targets.select(np.argsort(targets.known_file_positions))
     chosen = Pairing.ALL
     if (o.strand or PLUS) == PLUS:
         task = replace(task, queries=targets if inputs.one_set else task.queries, targets=targets)

@@ -176,5 +176,6 @@ def _drop_short_targets(targets: SequenceSet, reporter: Reporter) -> SequenceSet
     who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
     reporter.note(f"{targets.source}: left out {who} shorter than a codon")
     return replace(
-        targets.select(long_enough), file_positions=None if targets.file_positions is None else targets.file_positions[long_enough]
+        targets.select(long_enough),
+        known_file_positions=None if targets.known_file_positions is None else targets.known_file_positions[long_enough],
     )

@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
 from gpualign.core.common.suggestions import nearest_names
-from gpualign.core.sequences.ids import changed_ids, describe_changed_ids
+from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma
 from gpualign.core.trees.newick import parse_newick
 from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
@@ -87,7 +87,7 @@ def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str],
     Raises the same errors as `parse_newick`.
     """
     tree = parse_newick(text, source)
-    changed = changed_ids(tree.ids, ids)
+    changed = match_changed_ids(tree.ids, ids)
     if not changed:
         return tree
     warn(describe_changed_ids(changed, source))

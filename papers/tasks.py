@@ -40,5 +40,5 @@ def cpu_step_name(thread_count: int) -> str:
 def time_alignment(task: Task, engine: Engine, memory_bytes: int) -> float:
     """Align all pairs of queries and targets. Return the time taken in seconds, excluding planning."""
     nowhere = Discard()
-    prepared = engine.prepare(task, Budget.of(memory_bytes))
+    prepared = engine.prepare(task, Budget.from_total(memory_bytes))
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds

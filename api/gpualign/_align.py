@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.output.pairwise_text import BlocksSink
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.scoring.scoring import Scoring as Costs
-from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_alphabet_name, detect_alphabet
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, checked_alphabet_name, detect_alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.pair_alignment import make_aligner
@@ -27,7 +27,7 @@ _WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}
 _END_GAPS = {one.value: one for one in EndGaps}
 _TABLES = {one.name: one.encoding.tobytes() for one in ALPHABETS.values()}
-_INVALID = bytes([INVALID])
+_INVALID = bytes([INVALID_CODE])
 
 _aligner = lru_cache(maxsize=64)(
     lambda alphabet, scoring, mode, end_gaps: make_aligner(ALPHABETS[alphabet], scoring.options(), mode, end_gaps)

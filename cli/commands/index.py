@@ -64,4 +64,6 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
         options = from_params(ReadOptions, params)
         with open_input(db) as opened:
             built, chosen = build(opened, options, result, path.parent, partial(files.new_scratch, path), messages)
-    messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")
+    messages.note(
+        f"{built.record_count:,} {chosen.name} records, {built.letter_count:,} letters, {format_bytes(path.stat().st_size)} in {output}"
+    )

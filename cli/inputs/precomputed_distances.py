@@ -10,7 +10,7 @@ from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_
 from gpualign.cli.inputs.pair_lists import read_edges
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences.ids import changed_ids, describe_changed_ids
+from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
 from gpualign.jobs.sequence_loading import Inputs
@@ -58,7 +58,7 @@ def read_precomputed(
         expected = "identities from 0 to 1" if kind == "identity" else "distances that are finite and not negative"
         raise InputError(f"{distances}: expected {expected}, found {invalid:g}")
     rows = stored.rows
-    if ids is not None and (changed := changed_ids(rows, ids)):
+    if ids is not None and (changed := match_changed_ids(rows, ids)):
         warn(describe_changed_ids(changed, distances))
         rows = [changed.get(name, name) for name in rows]
     if ids is not None and set(ids) != set(rows):

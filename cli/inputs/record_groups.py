@@ -15,7 +15,7 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import STDIO
-from gpualign.core.sequences.ids import changed_ids, is_id_title
+from gpualign.core.sequences.ids import is_id_title, match_changed_ids
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
 from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids, match_order
 
@@ -98,7 +98,7 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
             f"{source}: line {lines[0][0]} has one column; expected an id and a group, delimited by a tab, a comma, a semicolon or blanks"
         )
     known = set(ids)
-    headed = columns is not None or (lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids))
+    headed = columns is not None or (lines[0][1][0] not in known and not match_changed_ids([lines[0][1][0]], ids))
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
     places = range(width - 1) if columns is None else [_column_index(name, titles, source) for name in dict.fromkeys(columns)]
     records: dict[str, tuple[int, list[str]]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.cost import ONE_PER_PAIR, WHOLE_MATRIX, BothStrandsCost, Cost
+from gpualign.core.planning.cost import FULL_MATRIX_COST, UNIT_PAIR_COST, BothStrandsCost, Cost
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -118,7 +118,7 @@ class Task:
         return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
 
     @property
-    def item_bytes(self) -> int:
+    def pair_bytes(self) -> int:
         """Memory for the result of one pair, excluding runs, bytes. 0 in a search, which stores nothing per pair, and with `edit_bound`,
         for which no memory is planned because few pairs are expected."""
         if self.top is not None or self.edit_bound is not None:
@@ -134,7 +134,7 @@ class Task:
     @property
     def cost(self) -> Cost:
         """Cost model for computing pairs."""
-        one: Cost = WHOLE_MATRIX if self.edit_bound is None else ONE_PER_PAIR
+        one: Cost = FULL_MATRIX_COST if self.edit_bound is None else UNIT_PAIR_COST
         return BothStrandsCost(one) if self.both_strands else one
 
     @property
@@ -155,4 +155,4 @@ class Task:
     @property
     def dtype(self) -> np.dtype[np.signedinteger]:
         """Score dtype: int32, or int64 if scores of the longest records might not fit int32."""
-        return self.scoring.dtype(self.queries.longest, self.targets.longest)
+        return self.scoring.dtype(self.queries.max_length, self.targets.max_length)

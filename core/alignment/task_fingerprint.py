@@ -24,7 +24,7 @@ def fingerprint(task: Task) -> str:
     digest.update(f"{task.alphabet.letters} {scoring.gap_open} {scoring.gap_extend} {scoring.edit}".encode())
     digest.update(np.ascontiguousarray(scoring.substitution).astype("<i8").tobytes())
     for sequences in sets:
-        for array in (sequences.offsets, sequences.ranks):
+        for array in (sequences.offsets, sequences.file_positions):
             digest.update(np.ascontiguousarray(array).astype("<i8").tobytes())
         digest.update(np.ascontiguousarray(sequences.codes).data)
         digest.update("\n".join(sequences.ids).encode("utf-8", "surrogateescape"))

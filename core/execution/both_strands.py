@@ -52,9 +52,9 @@ class BothStrandsEngine:
         outer = replace(
             limits,
             band_rows=max(1, limits.band_rows // 2),
-            item_bytes=2 * limits.item_bytes + (1 if limits.item_bytes else 0),
+            pair_bytes=2 * limits.pair_bytes + (1 if limits.pair_bytes else 0),
             bytes_per_letter=2 * limits.bytes_per_letter,
-            diagonal_group=0,  # all pairs of the rectangles that the engine gets are selected
+            diagonal_group_size=0,  # all pairs of the rectangles that the engine gets are selected
         )
         return BothStrandsPrepared(task, outer, inner)
 
@@ -121,7 +121,7 @@ class _Rectangle:
             return Tile(number, band, *rows, tile.target_count, lambda: tile.targets, Pairing.ALL, self.cells, left)
         targets = tile.targets[self.columns]
         band = Band(*rows, int(targets.min()), int(targets.max()) + 1, index, 1)
-        return Tile.of_targets(targets, number, band, rows, Pairing.ALL, self.cells, left)
+        return Tile.from_targets(targets, number, band, rows, Pairing.ALL, self.cells, left)
 
 
 def _whole(tile: Tile) -> _Rectangle:

@@ -47,7 +47,7 @@ class GroupedPrepared:
     @property
     def limits(self) -> TileLimits:
         """Limits of the inner engine, which receives only rectangles whose pairs are all selected."""
-        return replace(self.inner.limits, diagonal_group=0)
+        return replace(self.inner.limits, diagonal_group_size=0)
 
     @property
     def kernel(self) -> str:
@@ -74,7 +74,7 @@ class GroupedPrepared:
                 place = int(self.places[queries[0]]), int(self.places[queries[-1]]) + 1
                 band = Band(*place, int(targets.min()), int(targets.max()) + 1, index, 1)
                 cells = task.cost.cells(lengths[0][queries], lengths[1][targets])
-                inner = Tile.of_targets(targets, next(numbers), band, place, Pairing.ALL, cells, cells if tile.remaining_cells else 0)
+                inner = Tile.from_targets(targets, next(numbers), band, place, Pairing.ALL, cells, cells if tile.remaining_cells else 0)
                 pieces.append(Piece(inner, queries - tile.query_start, columns))
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
         cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within_groups)

@@ -78,7 +78,7 @@ class MultiDevicePrepared:
         """Maximum number of bands like this tile's in progress: at least the number that workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(MAX_TILES_PER_WORKER * self.limits.sharing_workers, self.waiting_bytes // max(1, rows * bytes_per_row))
+        return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.waiting_bytes // max(1, rows * bytes_per_row))
 
 
 def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
@@ -144,10 +144,10 @@ class MultiDeviceEngine:
         limits = replace(
             first.limits,
             result_bytes=budget.result_bytes // _PLANNED,
-            sharing_workers=first.limits.sharing_workers + len(others),
+            worker_count=first.limits.worker_count + len(others),
             scratch_bytes=budget.scratch_bytes,
         )
-        tile = limits.cells_of_tile(int(task.approximate_cell_count)) / max(1.0, task.approximate_cell_count)
+        tile = limits.next_tile_cells(int(task.approximate_cell_count)) / max(1.0, task.approximate_cell_count)
         used: list[Timed] = []
         for _, other in others:
             if ESTIMATE_SAFETY_FACTOR * tile * other.seconds <= first.seconds:

@@ -113,12 +113,12 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, 
         for start, stop in bands
         for cut in plan.tile_rectangles(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
     ]
-    selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+    selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cost(*cut[:2], tile.targets[slice(*cut[2:])]))]
     band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))
     pieces: list[Piece] = []
     left = later + sum(cells for *_, cells in selected)
     for number, (start, stop, at, to, cells) in enumerate(selected, first):
-        inner = Tile.of_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left)
+        inner = Tile.from_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left)
         pieces.append(Piece(inner, slice(start - tile.query_start, stop - tile.query_start), slice(at, to)))
         left -= cells
     return pieces

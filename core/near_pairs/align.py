@@ -49,5 +49,5 @@ def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) ->
         targets, number = pairs.targets[place], next(numbers)
         band = Band(query, query + 1, int(targets.min()), int(targets.max()) + 1, number, 1)
         places[number] = place
-        yield Tile.of_targets(targets, number, band, (query, query + 1), Pairing.ALL, int(cells[stop - 1]) - done)
+        yield Tile.from_targets(targets, number, band, (query, query + 1), Pairing.ALL, int(cells[stop - 1]) - done)
         start = stop

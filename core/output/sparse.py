@@ -104,5 +104,5 @@ class CsrSink(PairsSink):
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:
     """Return the type that holds values + 1 if the task's values have type `dtype`."""
-    longest = task.queries.longest, task.targets.longest
-    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.bounds(*longest)[1] >= _LARGEST else dtype
+    longest = task.queries.max_length, task.targets.max_length
+    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.score_bounds(*longest)[1] >= _LARGEST else dtype

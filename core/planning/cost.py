@@ -19,14 +19,15 @@ class Cost(Protocol):
     def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
 
-    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
-        """Approximate cells for each query q with all targets, or only with targets from firsts[q] on: float64[queries]."""
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
+        """Approximate cells for each query q with all targets, or only with targets from first_targets[q] on: float64[queries]."""
 
-    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
-        """Exact cells for all queries with all targets, or for each query q with targets from firsts[q] on (0 <= firsts[q] <= targets)."""
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
+        """Exact cells for all queries with all targets, or for each query q with targets from first_targets[q] on (0 <= first_targets[q] <=
+        targets)."""
 
 
-class WholeMatrix:
+class FullMatrixCost:
     """All cells of each pair's matrix: query length x target length."""
 
     ignores_lengths = False
@@ -34,16 +35,16 @@ class WholeMatrix:
     def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
 
-    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
-        letters = target_lengths.sum() if firsts is None else _length_suffix_sums(target_lengths)[firsts]
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
+        letters = target_lengths.sum() if first_targets is None else _length_suffix_sums(target_lengths)[first_targets]
         return query_lengths.astype(np.float64) * letters
 
-    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
-        if firsts is None:
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
+        if first_targets is None:
             return int(query_lengths.sum()) * int(target_lengths.sum())
         letters_from = _length_suffix_sums(target_lengths)
         # With Python's integers: a sum of products can exceed 64 bits.
-        return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[firsts].tolist(), strict=True))
+        return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[first_targets].tolist(), strict=True))
 
 
 def _length_suffix_sums(lengths: Lengths) -> Lengths:
@@ -51,10 +52,10 @@ def _length_suffix_sums(lengths: Lengths) -> Lengths:
     return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
 
-WHOLE_MATRIX = WholeMatrix()
+FULL_MATRIX_COST = FullMatrixCost()
 
 
-class OnePerPair:
+class UnitPairCost:
     """Cost of 1 per pair, for work that examines pairs and rejects most of them immediately."""
 
     ignores_lengths = True
@@ -62,16 +63,16 @@ class OnePerPair:
     def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return np.full(len(target_lengths), float(len(query_lengths)))
 
-    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         targets = len(target_lengths)
-        return np.full(len(query_lengths), float(targets)) if firsts is None else (targets - firsts).astype(np.float64)
+        return np.full(len(query_lengths), float(targets)) if first_targets is None else (targets - first_targets).astype(np.float64)
 
-    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
         targets = len(target_lengths)
-        return len(query_lengths) * targets if firsts is None else int((targets - firsts).sum())
+        return len(query_lengths) * targets if first_targets is None else int((targets - first_targets).sum())
 
 
-ONE_PER_PAIR = OnePerPair()
+UNIT_PAIR_COST = UnitPairCost()
 
 
 class BothStrandsCost:
@@ -84,8 +85,8 @@ class BothStrandsCost:
     def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return 2 * self._one.cells_by_target(query_lengths, target_lengths)
 
-    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
-        return 2 * self._one.cells_by_query(query_lengths, target_lengths, firsts)
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
+        return 2 * self._one.cells_by_query(query_lengths, target_lengths, first_targets)
 
-    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
-        return 2 * self._one.cells(query_lengths, target_lengths, firsts)
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
+        return 2 * self._one.cells(query_lengths, target_lengths, first_targets)

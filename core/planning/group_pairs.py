@@ -27,20 +27,20 @@ class GroupPairs:
         mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within_groups
         return mask
 
-    def weight_sums(self, weights: Integers, firsts: Integers | None) -> Integers:
-        """Return the total weight of each query's selected targets, or only of targets from firsts[query] on: int64[queries]."""
-        if firsts is None:
-            firsts = np.zeros(len(self.queries), dtype=np.int64)
+    def weight_sums(self, weights: Integers, first_targets: Integers | None) -> Integers:
+        """Return the total weight of each query's selected targets, or only of targets from first_targets[query] on: int64[queries]."""
+        if first_targets is None:
+            first_targets = np.zeros(len(self.queries), dtype=np.int64)
         order = np.argsort(self.targets, kind="stable")
         keys = self.targets[order] * (len(self.targets) + 1) + order  # by group, then by record
         before = np.concatenate(([0], np.cumsum(weights[order], dtype=np.int64)))
-        start = np.searchsorted(keys, self.queries * (len(self.targets) + 1) + firsts)
+        start = np.searchsorted(keys, self.queries * (len(self.targets) + 1) + first_targets)
         stop = np.searchsorted(keys, (self.queries + 1) * (len(self.targets) + 1))
         same: Integers = before[stop] - before[start]
         if self.within_groups:
             return same
         before_all = np.concatenate(([0], np.cumsum(weights, dtype=np.int64)))
-        others: Integers = before_all[-1] - before_all[firsts] - same
+        others: Integers = before_all[-1] - before_all[first_targets] - same
         return others
 
     @property

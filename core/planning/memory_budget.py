@@ -19,7 +19,7 @@ class Budget:
     text_bytes: int = 0
 
     @classmethod
-    def of(cls, memory: int) -> Budget:
+    def from_total(cls, memory: int) -> Budget:
         """Divide `memory` bytes among the purposes. This is the only code that decides how."""
         scratch, text = memory // 2, memory // 16
         return cls(memory - scratch - text, scratch, text)

@@ -11,7 +11,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.planning.cost import Cost
 from gpualign.core.planning.tile_plan import Tile
 
-_SPLIT_CELLS = 30_000_000
+_MIN_SPLIT_CELLS = 30_000_000
 """Minimum number of cells near the diagonal that justifies a separate rectangle: one millisecond of work."""
 
 
@@ -38,7 +38,7 @@ def selected_rectangles(
             return
         is_beside = tile.targets[some] < last
         beside = some[is_beside]
-        if len(beside) >= lanes or cells(start, stop, beside) <= _SPLIT_CELLS:
+        if len(beside) >= lanes or cells(start, stop, beside) <= _MIN_SPLIT_CELLS:
             yield start, stop, some
             return
         if len(clear := some[~is_beside]):

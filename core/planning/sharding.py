@@ -10,7 +10,7 @@ MAX_SHARDS = 100_000
 """Maximum number of shards per job."""
 
 
-def row_bounds(work: Reals, shard_count: int, group_size: int = 1) -> list[int]:
+def shard_boundaries(work: Reals, shard_count: int, group_size: int = 1) -> list[int]:
     """Return the shard boundaries: `shard_count` + 1 row numbers, ascending. If there are few rows, some shards are empty.
 
     work: work per row, float64[rows], 0 or more

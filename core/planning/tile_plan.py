@@ -18,7 +18,7 @@ import numpy as np
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.planning.cost import WHOLE_MATRIX, Cost, Lengths
+from gpualign.core.planning.cost import FULL_MATRIX_COST, Cost, Lengths
 from gpualign.core.planning.rectangle import Rect
 from gpualign.core.planning.target_order import order_by_length, ordered_targets
 
@@ -28,7 +28,7 @@ MAX_BAND_ROWS = 256
 MIN_BAND_ROWS = 32
 """Minimum number of queries in a band: packing the band's targets costs approximately as much as aligning one query with them."""
 
-DIAGONAL_BANDS = 16
+MIN_DIAGONAL_BANDS = 16
 """Minimum number of bands for one set. A band computes the whole square on its diagonal but uses only half of it, so a band with 1/16 of
 the queries wastes 1/16. Engines with a low cost per band ask for more bands."""
 
@@ -39,8 +39,9 @@ BANDS_IN_FLIGHT = 3
 MAX_TILES_PER_WORKER = 4
 """Maximum number of tiles held by a worker: tiles in flight and tiles prepared to follow them."""
 
-_MAX_SHRINKAGE = 16
-"""Near the end of shared work, tiles shrink to no less than 1 / `_MAX_SHRINKAGE` of their size: kernels would be slow on smaller tiles."""
+_MAX_TILE_SHRINKAGE = 16
+"""Near the end of shared work, tiles shrink to no less than 1 / `_MAX_TILE_SHRINKAGE` of their size: kernels would be slow on smaller
+tiles."""
 
 MIN_PANEL_TARGETS = 16
 """Minimum number of targets in a band; fewer would be too slow."""
@@ -78,42 +79,42 @@ class TileLimits:
 
     result_bytes: memory for result bands, bytes
     scratch_bytes: memory for the engine itself, bytes
-    item_bytes: result size per pair, bytes
+    pair_bytes: result size per pair, bytes
     lanes: number of targets that share one pass of the engine
     tile_cells: approximate size of a tile, DP cells
     band_rows: maximum number of queries in a band
-    bytes_per_letter: extra bytes per letter of the pair, on top of `item_bytes`
+    bytes_per_letter: extra bytes per letter of the pair, on top of `pair_bytes`
     query_bytes: extra bytes per query
-    sharing_workers: number of workers; tiles shrink towards the end so that no worker waits long for another
-    first_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous band,
-        up to `band_rows` (0: all bands have equal size)
-    diagonal_bands: minimum number of bands for one set
-    diagonal_group: size of the groups of targets that the engine skips if no target is selected for a query; adjacent targets should share
-        a group unless selected for all queries (0: the engine skips none)
+    worker_count: number of workers; tiles shrink towards the end so that no worker waits long for another
+    first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous
+        band, up to `band_rows` (0: all bands have equal size)
+    min_diagonal_bands: minimum number of bands for one set
+    diagonal_group_size: size of the groups of targets that the engine skips if no target is selected for a query; adjacent targets should
+        share a group unless selected for all queries (0: the engine skips none)
     query_lanes: number of queries that may share one pass of the engine; larger tiles should have a multiple of this number of queries
     """
 
     result_bytes: int
     scratch_bytes: int
-    item_bytes: int
+    pair_bytes: int
     lanes: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
     bytes_per_letter: int = 0
     query_bytes: int = 0
-    sharing_workers: int = 1
-    first_rows: int = 0
-    diagonal_bands: int = DIAGONAL_BANDS
-    diagonal_group: int = 0
+    worker_count: int = 1
+    first_band_rows: int = 0
+    min_diagonal_bands: int = MIN_DIAGONAL_BANDS
+    diagonal_group_size: int = 0
     query_lanes: int = 1
 
-    def cells_of_tile(self, remaining_cells: int) -> int:
+    def next_tile_cells(self, remaining_cells: int) -> int:
         """DP cells for a tile when `remaining_cells` cells remain, small enough that no worker takes more than its share of these in
         advance."""
-        if self.sharing_workers == 1:
+        if self.worker_count == 1:
             return self.tile_cells
         return max(
-            1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, remaining_cells // (MAX_TILES_PER_WORKER * self.sharing_workers))
+            1, self.tile_cells // _MAX_TILE_SHRINKAGE, min(self.tile_cells, remaining_cells // (MAX_TILES_PER_WORKER * self.worker_count))
         )
 
 
@@ -139,7 +140,7 @@ class Tile:
     target_count: number of targets
     make_targets: builds `targets`
     cells: cost of the selected pairs, DP cells for most tasks
-    remaining_cells: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing_workers`), else 0
+    remaining_cells: cost of this tile and all later tiles if workers share the plan (`TileLimits.worker_count`), else 0
     """
 
     number: int
@@ -153,7 +154,7 @@ class Tile:
     remaining_cells: int = 0
 
     @classmethod
-    def of_targets(
+    def from_targets(
         cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, remaining_cells: int = 0
     ) -> Tile:
         """Create a tile from targets that are already known."""
@@ -173,7 +174,7 @@ class Tile:
 class Plan:
     """Every selected pair, each in exactly one tile; `tiles()` yields the tiles one by one.
 
-    band_rows: queries per band, except in the first bands (see `TileLimits.first_rows`); a band has all targets of its queries
+    band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`); a band has all targets of its queries
     panel_targets: targets per single-query band if a query has too many targets for one band
     cost: cost of pairs
     start, stop: queries whose pairs are computed if the plan covers part of a job (None: up to the last)
@@ -185,7 +186,7 @@ class Plan:
     limits: TileLimits
     band_rows: int
     panel_targets: int
-    cost: Cost = field(default=WHOLE_MATRIX, repr=False)
+    cost: Cost = field(default=FULL_MATRIX_COST, repr=False)
     start: int = 0
     stop: int | None = None
 
@@ -238,7 +239,7 @@ class Plan:
 
     def _band_rectangles(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles (query start, query stop, first target, target stop) in row order."""
-        start, rows = self.start, min(self.limits.first_rows or self.band_rows, self.band_rows)
+        start, rows = self.start, min(self.limits.first_band_rows or self.band_rows, self.band_rows)
         while start < self.end:
             stop = min(self.end, start + rows)
             for first in range(self.pairing.first_target(start), self.target_count, self.panel_targets):
@@ -246,10 +247,10 @@ class Plan:
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles of approximately `TileLimits.cells_of_tile(left)` cells: (query start, query stop, from, to in `targets`)."""
+        """Yield rectangles of approximately `TileLimits.next_tile_cells` cells: (query start, query stop, from, to in `targets`)."""
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
-            tile_cells = self.limits.cells_of_tile(remaining_cells - int(before[at]))
+            tile_cells = self.limits.next_tile_cells(remaining_cells - int(before[at]))
             # As many whole passes of the lanes as the tile has cells for with all queries of the band, at least one; or all that are left.
             reach = int(np.searchsorted(before, before[at] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
@@ -275,7 +276,7 @@ class Plan:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.cells_by_target(queries, self.target_lengths[targets]))))
 
-    def selected_cells(self, query_start: int, query_stop: int, targets: Integers) -> int:
+    def selected_cost(self, query_start: int, query_stop: int, targets: Integers) -> int:
         """Cost of the selected pairs of queries [query_start, query_stop) with some targets."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._first_targets(query_start, query_stop)
         if firsts is None:
@@ -295,10 +296,10 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile that contains a selected pair, band by band."""
         order = order_by_length(self.target_lengths)
-        shared, group = self.limits.sharing_workers > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
+        shared, group = self.limits.worker_count > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group_size
         numbers, left = count(), self.cells if shared else 0
         for index, (start, stop, first, target_stop) in enumerate(self._band_rectangles()):
-            if self.cost.ignores_lengths and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
+            if self.cost.ignores_lengths and (stop - start) * (target_stop - first) <= self.limits.next_tile_cells(left):
                 # One tile, without reading its targets: there may be millions of them for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1, group)
@@ -308,10 +309,10 @@ class Plan:
                 continue
             targets = ordered_targets(order, first, target_stop, stop, group)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
-            selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cells(a, b, some))]
+            selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, some))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)
             for query_start, query_stop, some, cells in selected:
-                yield Tile.of_targets(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
+                yield Tile.from_targets(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
                 left -= cells * shared
 
 
@@ -321,11 +322,16 @@ def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Length
     letters = target_count * longest
     if target_count == len(target_lengths):
         letters = target_count * int(query_lengths.max(initial=0)) + int(target_lengths.sum())
-    return limits.query_bytes + target_count * limits.item_bytes + limits.bytes_per_letter * letters
+    return limits.query_bytes + target_count * limits.pair_bytes + limits.bytes_per_letter * letters
 
 
 def make_plan(
-    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: TileLimits, cost: Cost = WHOLE_MATRIX, group_size: int = 1
+    query_lengths: Lengths,
+    target_lengths: Lengths,
+    pairing: Pairing,
+    limits: TileLimits,
+    cost: Cost = FULL_MATRIX_COST,
+    group_size: int = 1,
 ) -> Plan:
     """Plan all selected pairs within `limits`. Every length must be at least 1.
 
@@ -348,7 +354,7 @@ def make_plan(
                 f"the memory budget is too small: buffered results need {needed:,} bytes of it, {limits.result_bytes:,} are left",
                 needed,
             )
-    preferred_rows = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.diagonal_bands)
+    preferred_rows = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.min_diagonal_bands)
     rows = max(group_size, min(rows, preferred_rows, limits.band_rows) // group_size * group_size)
-    limits = replace(limits, first_rows=-(-limits.first_rows // group_size) * group_size)
+    limits = replace(limits, first_band_rows=-(-limits.first_band_rows // group_size) * group_size)
     return Plan(query_lengths, target_lengths, pairing, limits, int(rows), int(panel), cost)

@@ -182,7 +182,7 @@ class HitBlock(FrameBlock):
         """Bit scores and E-values of the hits, or None without a search space."""
         if self.space is None:
             return None
-        return self.space.parameters.bits(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
+        return self.space.parameters.bit_scores(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
 
 
 def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:

@@ -20,7 +20,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
-_ROUNDING = 1e-6
+_ROUNDING_TOLERANCE = 1e-6
 """Margin added to bounds computed from fractions: far above the rounding error for up to 10^8 letters. A bound may safely be too large."""
 
 _MAX_CONSTANT = 2**40
@@ -55,13 +55,13 @@ class EditBound:
     def max_edits_inside(self, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return k' = floor(inside min(m, n)), the maximum number of edits between the first and the last pair of letters: int64, for
         arrays as in `max_edits`."""
-        edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING).astype(np.int64)
+        edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
         return edits
 
     def max_overhang(self, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of letters that a sequence has before its first and after its last paired letter: int64, for arrays as
         in `max_edits`. Below 0, no pair with these lengths can pass."""
-        letters: Integers = np.floor(lengths - self.coverage * np.maximum(lengths, other_lengths) + _ROUNDING).astype(np.int64)
+        letters: Integers = np.floor(lengths - self.coverage * np.maximum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
         return letters
 
     def max_diagonals(self, lengths: Integers, other_lengths: Integers) -> Integers:
@@ -132,7 +132,7 @@ def matches_bound(threshold: float) -> EditBound:
 
     From (1), ed <= S - 2 M <= S - 2 threshold min(m, n).
     """
-    return EditBound(1.0, -2.0 * threshold, _ROUNDING)
+    return EditBound(1.0, -2.0 * threshold, _ROUNDING_TOLERANCE)
 
 
 def columns_bound(threshold: float) -> EditBound:
@@ -142,7 +142,7 @@ def columns_bound(threshold: float) -> EditBound:
     fraction of at most 1 does not increase the fraction: identity <= (S - e) / (S + e), which decreases as e grows, and e >= ed. So
     threshold <= (S - ed) / (S + ed), which is equivalent to ed <= S (1 - threshold) / (1 + threshold).
     """
-    return EditBound((1.0 - threshold) / (1.0 + threshold), 0.0, _ROUNDING)
+    return EditBound((1.0 - threshold) / (1.0 + threshold), 0.0, _ROUNDING_TOLERANCE)
 
 
 def covered_bound(threshold: float, coverage: float) -> EditBound:
@@ -157,7 +157,7 @@ def covered_bound(threshold: float, coverage: float) -> EditBound:
     """
     weight = (1.0 + threshold) * coverage
     inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_INSIDE else (0.0, 0.0)
-    return EditBound(1.0 - weight, weight, _ROUNDING, *inside)
+    return EditBound(1.0 - weight, weight, _ROUNDING_TOLERANCE, *inside)
 
 
 def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
@@ -178,4 +178,4 @@ def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8]
     if weight <= 0:
         return None
     constant = min(max(-threshold / weight, -_MAX_CONSTANT), _MAX_CONSTANT)
-    return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING)
+    return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING_TOLERANCE)

@@ -30,13 +30,13 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
-LettersLeft: TypeAlias = tuple[Reals, Reals]
+RemainingLength: TypeAlias = tuple[Reals, Reals]
 
-_TABLE = Path(__file__).with_name("karlin_altschul.tsv")
+_PARAMETER_TABLE_PATH = Path(__file__).with_name("karlin_altschul.tsv")
 
 
 @dataclass(frozen=True)
-class FiniteSize:
+class FiniteSizeCorrection:
     """Finite-size parameters (Park et al. 2012, equations 18 to 24).
 
     In each sequence, the length of a chance alignment of score S has the mean mean_a S + mean_b and the variance
@@ -50,7 +50,7 @@ class FiniteSize:
     covariance_a: float
     covariance_b: float
 
-    def letters_left(self, scores: Integers, lengths: Integers, lambda_: float) -> LettersLeft:
+    def remaining_length(self, scores: Integers, lengths: Integers, lambda_: float) -> RemainingLength:
         """Return what chance alignments leave of a sequence: the mean number of letters left, and the probability that any are left.
 
         scores, lengths: alignment scores and sequence lengths, arrays of the same shape
@@ -60,7 +60,7 @@ class FiniteSize:
         chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
-    def mean_area(self, scores: Integers, query: LettersLeft, target: LettersLeft, lambda_: float) -> Reals:
+    def mean_remaining_area(self, scores: Integers, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
         """Return the mean area left for pairs with these scores and sides: float64 with the shape of `scores`."""
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
@@ -83,13 +83,13 @@ class EvalueParameters:
     beta: float
     step: int
     source: str
-    finite_size: FiniteSize | None = None
+    finite_size: FiniteSizeCorrection | None = None
 
     def nats(self, scores: Integers) -> Reals:
         """Return lambda S - ln K for raw scores S."""
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
 
-    def bits(self, scores: Integers) -> Reals:
+    def bit_scores(self, scores: Integers) -> Reals:
         """Convert raw scores to bit scores."""
         return self.nats(scores) / math.log(2)
 
@@ -126,23 +126,25 @@ class SearchSpace:
     record_count: int
     strand_count: int = 1
 
-    def _area(self, query_length: int) -> float:
+    def _effective_size(self, query_length: int) -> float:
         """Return the effective search space of a query, after length adjustment."""
         length = self.parameters.length_adjustment(query_length, self.letter_count, self.record_count)
         return float(query_length - length) * (self.letter_count - self.record_count * length)
 
-    def evalues(self, scores: Integers, queries: Integers, targets: Integers) -> Reals:
-        """Return the E-values for raw scores: float64[hits]. queries, targets: query length and target length of each hit."""
+    def evalues(self, scores: Integers, query_lengths: Integers, target_lengths: Integers) -> Reals:
+        """Return the E-values for raw scores: float64[hits]. query_lengths, target_lengths: lengths of each hit's query and target."""
         p = self.parameters
         if p.finite_size is None:
-            distinct, places = np.unique(queries, return_inverse=True)
-            areas = np.array([self._area(length) for length in distinct.tolist()], dtype=np.float64)[places]
+            distinct, places = np.unique(query_lengths, return_inverse=True)
+            areas = np.array([self._effective_size(length) for length in distinct.tolist()], dtype=np.float64)[places]
         else:
-            of_query, of_target = (p.finite_size.letters_left(scores, lengths, p.lambda_) for lengths in (queries, targets))
-            areas = p.finite_size.mean_area(scores, of_query, of_target, p.lambda_) * (self.letter_count / targets)
+            of_query, of_target = (
+                p.finite_size.remaining_length(scores, lengths, p.lambda_) for lengths in (query_lengths, target_lengths)
+            )
+            areas = p.finite_size.mean_remaining_area(scores, of_query, of_target, p.lambda_) * (self.letter_count / target_lengths)
         return self.strand_count * areas * np.exp(-p.nats(scores))
 
-    def evalues_by_query_length(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
+    def evalues_by_query_length(self, scores: Integers, target_lengths: Integers) -> Callable[[int], Reals]:
         """Return a function that computes `evalues` for these scores and targets from the query length.
 
         The function is fast for many queries and few distinct scores.
@@ -150,26 +152,26 @@ class SearchSpace:
         p = self.parameters
         finite_size = p.finite_size
         if finite_size is None:
-            return lambda query: self.evalues(scores, np.full(len(scores), query, dtype=np.int64), targets)
+            return lambda query: self.evalues(scores, np.full(len(scores), query, dtype=np.int64), target_lengths)
         distinct, places = np.unique(scores, return_inverse=True)
-        target_side = finite_size.letters_left(scores, targets, p.lambda_)
-        factors = self.strand_count * (self.letter_count / targets) * np.exp(-p.nats(scores))
+        target_side = finite_size.remaining_length(scores, target_lengths, p.lambda_)
+        factors = self.strand_count * (self.letter_count / target_lengths) * np.exp(-p.nats(scores))
 
         def evalues(query: int) -> Reals:
-            letters, chances = finite_size.letters_left(distinct, np.full(len(distinct), query, dtype=np.int64), p.lambda_)
-            return finite_size.mean_area(scores, (letters[places], chances[places]), target_side, p.lambda_) * factors
+            letters, chances = finite_size.remaining_length(distinct, np.full(len(distinct), query, dtype=np.int64), p.lambda_)
+            return finite_size.mean_remaining_area(scores, (letters[places], chances[places]), target_side, p.lambda_) * factors
 
         return evalues
 
 
-_Row = tuple[float, ...]
+_ParameterRow = tuple[float, ...]
 
 
 @lru_cache(maxsize=1)
-def _published_rows() -> dict[tuple[str, str, str], _Row]:
+def _published_rows() -> dict[tuple[str, str, str], _ParameterRow]:
     """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by scoring, gap existence and gap extension."""
     rows = {}
-    for line in _TABLE.read_text(encoding="utf-8").splitlines():
+    for line in _PARAMETER_TABLE_PATH.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
             name, existence, extension, *numbers = line.split("\t")
             rows[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")
@@ -193,7 +195,7 @@ def published_parameters(scoring: Scoring) -> EvalueParameters | None:
         return EvalueParameters(lambda_, k, alpha, beta, step, source)
     # The constant terms follow from those of ungapped alignments, with the assumption that a gap cuts one of these in two.
     twice = 2 * scoring.gap_cost(1)
-    finite_size = FiniteSize(
+    finite_size = FiniteSizeCorrection(
         alpha, twice * (ungapped[3] - alpha), spread[0], twice * (ungapped[5] - spread[0]), spread[1], twice * (ungapped[5] - spread[1])
     )
     return EvalueParameters(lambda_, k, alpha, beta, step, source, finite_size)

@@ -18,7 +18,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 SEG, DUST, NONE = "seg", "dust", "none"
 
-_METHODS = {"protein": SEG, "dna": DUST}
+_METHOD_BY_ALPHABET = {"protein": SEG, "dna": DUST}
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of letters between two checks for a stop request."""
 
@@ -29,17 +29,17 @@ class MaskedSequences:
 
     sequences: the input with masked letters replaced by X or N
     masked_letter_count: number of letters replaced
-    fully_masked: numbers of the masked records in which only X or N is left, int64
+    fully_masked_records: numbers of the masked records in which only X or N is left, int64
     """
 
     sequences: SequenceSet
     masked_letter_count: int
-    fully_masked: Integers = field(repr=False)
+    fully_masked_records: Integers = field(repr=False)
 
 
 def masking_method(alphabet: Alphabet) -> str:
     """Return the masking method for an alphabet."""
-    return _METHODS[alphabet.name]
+    return _METHOD_BY_ALPHABET[alphabet.name]
 
 
 def check_method(method: str, alphabet: Alphabet) -> None:

@@ -18,7 +18,7 @@ from gpualign.core.sequences.alphabet import Alphabet
 
 # Letters that matrices leave out, and the letters whose scores are used instead: selenocysteine is scored as cysteine (as BLAST
 # does), pyrrolysine and the I/L ambiguity as unknown.
-_STAND_INS = {"U": "C", "O": "X", "J": "X"}
+_STAND_IN_LETTERS = {"U": "C", "O": "X", "J": "X"}
 
 _MAX_EXACT_INTEGER = 2**53
 """Maximum absolute value up to which integers read from text are exact."""
@@ -43,7 +43,7 @@ class SubstitutionMatrix:
         """
         index = np.full(len(alphabet), -1)
         for code, letter in enumerate(alphabet.letters):
-            for form in (letter, _STAND_INS.get(letter, letter), "U" if alphabet.name == "dna" and letter == "T" else letter):
+            for form in (letter, _STAND_IN_LETTERS.get(letter, letter), "U" if alphabet.name == "dna" and letter == "T" else letter):
                 if form in self.letters:
                     index[code] = self.letters.index(form)
                     break
@@ -72,14 +72,14 @@ def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
     return SubstitutionMatrix(source, "".join(letters), np.array(values, dtype=np.int64))
 
 
-def _parse_integer(text: str, place: str) -> int:
+def _parse_integer(text: str, location: str) -> int:
     """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError`."""
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"{place}: expected a score; found {text!r}") from None
+        raise InputError(f"{location}: expected a score; found {text!r}") from None
     if not abs(value) <= _MAX_EXACT_INTEGER or abs(value - round(value)) > 1e-9:
-        raise InputError(f"{place}: {text} is not a whole number, or beyond 2^53, so scores would not be exact")
+        raise InputError(f"{location}: {text} is not a whole number, or beyond 2^53, so scores would not be exact")
     return round(value)
 
 

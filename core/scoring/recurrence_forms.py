@@ -33,7 +33,7 @@ class DifferenceForm:
     width: int
 
 
-def width_for(min_value: int, max_value: int) -> int:
+def element_width(min_value: int, max_value: int) -> int:
     """Return the bit width of the narrowest element that holds min_value .. max_value. The element is unsigned if no value is negative.
 
     Raises `OverflowError` if 32 bits are not enough.
@@ -54,7 +54,7 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
     min_value, max_value = -3 * extra, max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + extra
-    return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, width_for(min_value, max_value))
+    return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, element_width(min_value, max_value))
 
 
 def usable_pair_mask(scoring: Scoring) -> Booleans:
@@ -90,9 +90,9 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
     return UnaryForm(match // factor, mismatch // factor, factor)
 
 
-def fits_bytes(table: npt.NDArray[np.integer], times: int) -> bool:
-    """Return whether a table's scores, multiplied by `times`, fit signed bytes."""
-    return times * int(table.min()) >= -128 and times * int(table.max()) <= 127
+def fits_bytes(table: npt.NDArray[np.integer], factor: int) -> bool:
+    """Return whether a table's scores, multiplied by `factor`, fit signed bytes."""
+    return factor * int(table.min()) >= -128 and factor * int(table.max()) <= 127
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:

@@ -26,11 +26,11 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 MAX_SCORE = 2**31 - 1
 """Maximum score or cost of one alignment column, which must fit 32 bits."""
 
-_DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
+_DEFAULT_SCORES = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
 # With gaps as cheap as the defaults above, the local score of random DNA grows with its length instead of its logarithm, and is
 # meaningless; for 5/-4, BLAST has parameters for gaps of 16 and 6. The gaps for proteins are BLAST's default, which it calls 11/1.
-_LOCAL_GAPS = {"dna": (16, 6), "protein": (12, 1)}
+_DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class Scoring:
     def has_linear_gaps(self) -> bool:
         return self.gap_open == self.gap_extend
 
-    def gap_cost(self, letters: int) -> int:
-        """Return the cost of a gap. letters: length of the gap, at least 1."""
-        return self.gap_open + (letters - 1) * self.gap_extend
+    def gap_cost(self, length: int) -> int:
+        """Return the cost of a gap. length: length of the gap, at least 1."""
+        return self.gap_open + (length - 1) * self.gap_extend
 
-    def bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
+    def score_bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
         """Return the lowest and highest possible results for a pair (scores; distances with `edit`).
 
         An optimal score is at most the best column score times the shorter length, and at least the score of the alignment that
@@ -87,7 +87,7 @@ class Scoring:
         best = max(0, int(self.substitution.max()))
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
-    def aligns_equals_without_gaps(self, codes: npt.NDArray[np.uint8]) -> bool:
+    def self_alignment_is_gapless(self, codes: npt.NDArray[np.uint8]) -> bool:
         """Return whether aligning a sequence of these codes with itself is certain to give the gapless alignment: identity 1 or distance 0.
 
         This holds if each pair of letters scores at most the mean of the two letters' scores with themselves, and each letter in a gap at
@@ -99,7 +99,7 @@ class Scoring:
 
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
         """Return int32 if all results for pairs up to these lengths fit, else int64."""
-        low, high = self.bounds(query_length, target_length)
+        low, high = self.score_bounds(query_length, target_length)
         return np.dtype(np.int32 if low >= -MAX_SCORE and high <= MAX_SCORE else np.int64)
 
 
@@ -107,7 +107,7 @@ def _two_valued_table(letters: int, match: int, mismatch: int) -> Integers:
     return np.where(np.eye(letters, dtype=bool), match, mismatch).astype(np.int64)
 
 
-def _check_costs(gap_open: int, gap_extend: int) -> None:
+def _check_gap_costs(gap_open: int, gap_extend: int) -> None:
     if gap_open < 0 or gap_extend < 0:
         raise InputError(f"gap costs are given as positive numbers; found gap open {gap_open}, gap extend {gap_extend}")
     if gap_extend > gap_open:
@@ -156,14 +156,14 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
         raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")
 
-    match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULTS[alphabet.name]
+    match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULT_SCORES[alphabet.name]
     if local:
-        gap_open, gap_extend = _LOCAL_GAPS[alphabet.name]
+        gap_open, gap_extend = _DEFAULT_LOCAL_GAP_COSTS[alphabet.name]
     if o.gap is not None:
         gap_open = gap_extend = o.gap
     gap_open = gap_open if o.gap_open is None else o.gap_open
     gap_extend = gap_extend if o.gap_extend is None else o.gap_extend
-    _check_costs(gap_open, gap_extend)
+    _check_gap_costs(gap_open, gap_extend)
     gaps = f"gap {gap_open}" if gap_open == gap_extend else f"gap open {gap_open}, extend {gap_extend}"
 
     if o.match is not None or o.mismatch is not None:

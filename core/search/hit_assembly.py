@@ -30,7 +30,7 @@ class BestAssembly:
         self._per_record = queries_per_record
         self._band = band
         self._min_score = max(1, min_score)
-        self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.ranks)
+        self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.file_positions)
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)

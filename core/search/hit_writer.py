@@ -130,7 +130,7 @@ class HitsWriter:
         if self._filter.without_self:
             others = records != of_targets.record_numbers(hits.targets)
             hits, records = hits.select(others), records[others]
-        ranks = self._task.targets.ranks[hits.targets]
+        ranks = self._task.targets.file_positions[hits.targets]
         order = np.lexsort((hits.queries, ranks, -hits.scores, records))
         hits, records = hits.select(order), records[order]
         if of_queries.sequences_per_record > 1 or of_targets.sequences_per_record > 1:

@@ -95,7 +95,7 @@ def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine:
         held = memory // _HELD_DIVISOR
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
-    budget = Budget.of(memory)
+    budget = Budget.from_total(memory)
     prepared = engine.prepare(replace(task, top=top), budget)
     return SearchPlan(prepared, filter, sides, plan_task(prepared, Pairing.ALL, sides.queries.sequences_per_record), budget, group)
 

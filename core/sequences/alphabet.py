@@ -18,9 +18,9 @@ from gpualign.core.sequences.string_column import StringColumn
 
 _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 
-_LOWER = slice(ord("a"), ord("z") + 1)
+_LOWER_CASE_BYTES = slice(ord("a"), ord("z") + 1)
 
-INVALID = 255
+INVALID_CODE = 255
 """Code for every byte that is not a letter of the alphabet."""
 
 
@@ -31,7 +31,7 @@ class Alphabet:
     letters: letters in code order; a letter's code is its index
     unambiguous_count: number of leading letters that stand for a single nucleotide or amino acid
     aliases: (extra letter, letter it is read as) pairs
-    encoding: code for each byte, or `INVALID`, uint8[256]
+    encoding: code for each byte, or `INVALID_CODE`, uint8[256]
     """
 
     name: str
@@ -41,7 +41,7 @@ class Alphabet:
     encoding: npt.NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        table = np.full(256, INVALID, dtype=np.uint8)
+        table = np.full(256, INVALID_CODE, dtype=np.uint8)
         for code, letter in enumerate(self.letters):
             for form in (letter, letter.lower()):
                 table[ord(form)] = code
@@ -60,16 +60,16 @@ class Alphabet:
         return self.letters.index("N" if self.name == "dna" else "X")
 
     @cached_property
-    def capital_encoding(self) -> npt.NDArray[np.uint8]:
+    def upper_case_encoding(self) -> npt.NDArray[np.uint8]:
         """`encoding` without lower case and aliases, so that decoding the codes restores the original letters."""
-        table = np.full(256, INVALID, dtype=np.uint8)
+        table = np.full(256, INVALID_CODE, dtype=np.uint8)
         table[list(self.letters.encode())] = np.arange(len(self.letters))
         return table
 
     @cached_property
     def decoding(self) -> npt.NDArray[np.uint8]:
-        """Letter for each code: uint8[256]; `INVALID` for numbers that are not codes."""
-        table = np.full(256, INVALID, dtype=np.uint8)
+        """Letter for each code: uint8[256]; `INVALID_CODE` for numbers that are not codes."""
+        table = np.full(256, INVALID_CODE, dtype=np.uint8)
         table[: len(self)] = list(self.letters.encode())
         return table
 
@@ -78,9 +78,9 @@ class Alphabet:
         if not mask_lower:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
-        lower = table[_LOWER]
-        lower[lower != INVALID] = self.unknown_code
-        table[_LOWER] = lower
+        lower = table[_LOWER_CASE_BYTES]
+        lower[lower != INVALID_CODE] = self.unknown_code
+        table[_LOWER_CASE_BYTES] = lower
         return table
 
     def complement(self) -> npt.NDArray[np.uint8]:
@@ -107,59 +107,61 @@ def checked_alphabet_name(name: str) -> str:
 _COMMON_NUCLEOTIDES = b"ACGTUNacgtun"
 _IS_COMMON_NUCLEOTIDE = np.zeros(128, dtype=bool)
 _IS_COMMON_NUCLEOTIDE[list(_COMMON_NUCLEOTIDES)] = True
-_IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID) & (DNA.encoding == INVALID))[:128]
-_MIN_CLEAR_LENGTH, _MIN_CLEAR_FRACTION = 50, 0.9
+_IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID_CODE) & (DNA.encoding == INVALID_CODE))[:128]
+_MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION = 50, 0.9
 
 
 class MixedAlphabets(InputError):
     """Raised if some records are nucleotides and some are proteins."""
 
 
-KindCounts: TypeAlias = tuple[int, int, int]
+LetterKindCounts: TypeAlias = tuple[int, int, int]
 """Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a protein-only letter; first record
 that is clearly DNA. Record numbers are -1 if there is no such record."""
 
-KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_LENGTH, _MIN_CLEAR_FRACTION)
+LETTER_KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION)
 """Arguments to `_records.count_kinds` that define what is counted."""
 
 
 @dataclass
 class LetterKinds:
-    """Letter kinds in all parts of a record stream, as defined in `KindCounts`.
+    """Letter kinds in all parts of a record stream, as defined in `LetterKindCounts`.
 
-    common_nucleotides: number of letters that are A, C, G, T, U or N
-    first_protein: first record with a protein-only letter, or -1
-    first_dna: first record that is clearly DNA, or -1
+    common_nucleotide_count: number of letters that are A, C, G, T, U or N
+    first_protein_record: first record with a protein-only letter, or -1
+    first_dna_record: first record that is clearly DNA, or -1
     """
 
-    common_nucleotides: int = 0
-    first_protein: int = -1
-    first_dna: int = -1
+    common_nucleotide_count: int = 0
+    first_protein_record: int = -1
+    first_dna_record: int = -1
 
-    def add(self, counts: KindCounts) -> None:
+    def add(self, counts: LetterKindCounts) -> None:
         """Add the counts for the next records. Record numbers are counted from the start of the whole input."""
         plain, protein, dna = counts
-        self.common_nucleotides += plain
-        self.first_protein = protein if self.first_protein < 0 else self.first_protein
-        self.first_dna = dna if self.first_dna < 0 else self.first_dna
+        self.common_nucleotide_count += plain
+        self.first_protein_record = protein if self.first_protein_record < 0 else self.first_protein_record
+        self.first_dna_record = dna if self.first_dna_record < 0 else self.first_dna_record
 
     def select(self, records: Integers) -> LetterKinds:
         """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
 
         records: remaining records, ascending
         """
-        protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.first_protein, self.first_dna))
-        return LetterKinds(self.common_nucleotides, protein, dna)
+        protein, dna = (
+            int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.first_protein_record, self.first_dna_record)
+        )
+        return LetterKinds(self.common_nucleotide_count, protein, dna)
 
     @property
     def likely_alphabet(self) -> Alphabet | None:
         """Alphabet that the letters clearly belong to; None if neither alphabet or both alphabets qualify."""
-        if (self.first_protein < 0) == (self.first_dna < 0):
+        if (self.first_protein_record < 0) == (self.first_dna_record < 0):
             return None
-        return PROTEIN if self.first_dna < 0 else DNA
+        return PROTEIN if self.first_dna_record < 0 else DNA
 
 
-class Census:
+class AlphabetCensus:
     """Determines the alphabet of a set of records, which are counted in parts, and names the deciding records."""
 
     def __init__(self) -> None:
@@ -176,13 +178,13 @@ class Census:
         kinds: letter kinds for all these records, if already counted
         """
         if kinds is None:
-            kinds = LetterKinds(*count_kinds(records.text, records.offsets, *KIND_DEFINITIONS))
-        self._common_nucleotides += kinds.common_nucleotides
+            kinds = LetterKinds(*count_kinds(records.text, records.offsets, *LETTER_KIND_DEFINITIONS))
+        self._common_nucleotides += kinds.common_nucleotide_count
         self._letter_count += int(records.offsets[-1] - records.offsets[0])
-        if self._first_protein_record is None and kinds.first_protein >= 0:
-            self._first_protein_record = make_label(names[kinds.first_protein])
-        if self._first_dna_record is None and kinds.first_dna >= 0:
-            self._first_dna_record = make_label(names[kinds.first_dna])
+        if self._first_protein_record is None and kinds.first_protein_record >= 0:
+            self._first_protein_record = make_label(names[kinds.first_protein_record])
+        if self._first_dna_record is None and kinds.first_dna_record >= 0:
+            self._first_dna_record = make_label(names[kinds.first_dna_record])
 
     @property
     def first_dna_record(self) -> str | None:
@@ -204,8 +206,8 @@ class Census:
             )
         if (
             self._first_protein_record is not None
-            and self._letter_count >= _MIN_CLEAR_LENGTH
-            and self._common_nucleotides >= _MIN_CLEAR_FRACTION * self._letter_count
+            and self._letter_count >= _MIN_CLEAR_DNA_LENGTH
+            and self._common_nucleotides >= _MIN_CLEAR_DNA_FRACTION * self._letter_count
         ):
             share = f"{100 * self._common_nucleotides / self._letter_count:.0f} % of all letters are A, C, G, T, U or N"
             raise InputError(
@@ -225,6 +227,6 @@ def detect_alphabet(names: Sequence[str], records: StringColumn) -> Alphabet:
     A, C, G, T, U or N. Raises `InputError` if a record has protein-only letters, but the records have 50 or more letters in total, at
     least 90 % of them A, C, G, T, U or N.
     """
-    census = Census()
+    census = AlphabetCensus()
     census.count_records(names, records, str)
     return census.alphabet()

@@ -30,15 +30,15 @@ from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
-from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, Census
+from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, AlphabetCensus
 from gpualign.core.sequences.loading import GapCounts, LowerCaseCounts, UnknownLetters, clean_records, unique_id_column
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
 
-VERSION = 1
-_PAGE = 4096
-_CHECKED = 16 << 20
+FORMAT_VERSION = 1
+_PAGE_BYTES = 4096
+_CHECKSUM_CHUNK_BYTES = 16 << 20
 _BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
@@ -47,25 +47,25 @@ _BATCH_LETTERS = 8 << 20
 class _Layout:
     """Computes the section offsets, in bytes."""
 
-    records: int
-    letters: int
+    record_count: int
+    letter_count: int
     id_bytes: int
 
     def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
         """Return the start and length in bytes and the dtype of each section, keyed by name."""
         sections: dict[str, tuple[int, int, np.dtype[Any]]] = {}
-        at = _PAGE
+        at = _PAGE_BYTES
         for name, count, kind in (
-            ("lengths", self.records, "<i8"),
-            ("places", self.records, "<i8"),
-            ("id_ends", self.records, "<i8"),
+            ("lengths", self.record_count, "<i8"),
+            ("places", self.record_count, "<i8"),
+            ("id_ends", self.record_count, "<i8"),
             ("ids", self.id_bytes, "u1"),
-            ("codes", self.letters, "u1"),
+            ("codes", self.letter_count, "u1"),
         ):
             dtype = np.dtype(kind)
             sections[name] = at, count * dtype.itemsize, dtype
-            at = _up(at + count * dtype.itemsize)
-        sections["checks"] = at, -(-(at - _PAGE) // _CHECKED) * 4, np.dtype("<u4")
+            at = _round_up_to_page(at + count * dtype.itemsize)
+        sections["checks"] = at, -(-(at - _PAGE_BYTES) // _CHECKSUM_CHUNK_BYTES) * 4, np.dtype("<u4")
         return sections
 
     @property
@@ -74,8 +74,8 @@ class _Layout:
         return start + length
 
 
-def _up(count: int) -> int:
-    return -(-count // _PAGE) * _PAGE
+def _round_up_to_page(count: int) -> int:
+    return -(-count // _PAGE_BYTES) * _PAGE_BYTES
 
 
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
@@ -85,9 +85,9 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     truncated or inconsistent, or has a different version. (For the letter counts, only the sum and the highest used code are checked.)
     """
     with open(path, "rb") as stream:
-        header = stream.read(_PAGE)
+        header = stream.read(_PAGE_BYTES)
     try:
-        alphabet, layout, counts = _described(_description(path, header))
+        alphabet, layout, counts = _parse_description(_read_description(path, header))
         size = os.path.getsize(path)
         if size != layout.size:
             problem = "truncated" if size < layout.size else "too long"
@@ -98,93 +98,95 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
         }
         code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
         _verify(path, layout, arrays["checks"], int(np.flatnonzero(code_counts)[-1]))
-        offsets = _offsets(arrays["lengths"], layout)
+        offsets = _checked_offsets(arrays["lengths"], layout)
         ids = _checked_ids(arrays["ids"], arrays["id_ends"], layout)
-        places = _checked_places(arrays["places"], layout)
-    except _Contradiction as error:
+        places = _checked_file_positions(arrays["places"], layout)
+    except _DamagedIndex as error:
         raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
     return SequenceSet(path, ids, np.asarray(arrays["codes"]), offsets, places, code_counts), alphabet
 
 
-class _Contradiction(Exception):
+class _DamagedIndex(Exception):
     """Raised with a human-readable description of the fault in a damaged index."""
 
 
-def _description(path: str, header: bytes) -> object:
+def _read_description(path: str, header: bytes) -> object:
     import json
 
     if not header.startswith(INDEX_MAGIC):
         raise InputError(f"{path}: not an index; gpualign index makes one from a FASTA or FASTQ file")
-    if len(header) < _PAGE:
-        raise InputError(f"{path}: the index is truncated: expected a header of {_PAGE:,} bytes, found {len(header):,}; build it again")
+    if len(header) < _PAGE_BYTES:
+        raise InputError(
+            f"{path}: the index is truncated: expected a header of {_PAGE_BYTES:,} bytes, found {len(header):,}; build it again"
+        )
     version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
-    if version != VERSION:
-        hint = "it was made by a newer gpualign, so update this one" if version > VERSION else "build it again"
-        raise InputError(f"{path}: an index of version {version}; this gpualign reads version {VERSION} ({hint})")
+    if version != FORMAT_VERSION:
+        hint = "it was made by a newer gpualign, so update this one" if version > FORMAT_VERSION else "build it again"
+        raise InputError(f"{path}: an index of version {version}; this gpualign reads version {FORMAT_VERSION} ({hint})")
     end = 16 + length
-    if end + 4 > _PAGE or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
-        raise _Contradiction("the checksum of its header is wrong")
+    if end + 4 > _PAGE_BYTES or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
+        raise _DamagedIndex("the checksum of its header is wrong")
     try:
         description: object = json.loads(header[16:end])
     except (ValueError, RecursionError):
-        raise _Contradiction("its header holds no description") from None
+        raise _DamagedIndex("its header holds no description") from None
     return description
 
 
-def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
+def _parse_description(description: object) -> tuple[Alphabet, _Layout, list[int]]:
     """Return the alphabet, the layout and the number of occurrences of each code. Does not check the layout's sizes against the file."""
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
     if alphabet is None:
-        raise _Contradiction("its header names no alphabet; expected dna or protein")
+        raise _DamagedIndex("its header names no alphabet; expected dna or protein")
     records, letters, id_bytes = (entries.get(name) for name in ("records", "letters", "id_bytes"))
     # type(), as bool is an int. Every record has a letter and an id.
     if type(records) is not int or type(letters) is not int or type(id_bytes) is not int or not 1 <= records <= min(letters, id_bytes):
-        raise _Contradiction("its header has no valid numbers of records, letters and bytes of ids")
+        raise _DamagedIndex("its header has no valid numbers of records, letters and bytes of ids")
     counts = entries.get("counts")
     if not isinstance(counts, list) or len(counts) != len(alphabet) or any(type(count) is not int or count < 0 for count in counts):
-        raise _Contradiction(f"its header has no valid counts of the {len(alphabet)} letters of the alphabet")
+        raise _DamagedIndex(f"its header has no valid counts of the {len(alphabet)} letters of the alphabet")
     if sum(counts) != letters:
-        raise _Contradiction(f"the counts in its header add up to {sum(counts):,} letters; expected {letters:,}")
+        raise _DamagedIndex(f"the counts in its header add up to {sum(counts):,} letters; expected {letters:,}")
     return alphabet, _Layout(records, letters, id_bytes), counts
 
 
-def _offsets(lengths: Integers, layout: _Layout) -> Integers:
+def _checked_offsets(lengths: Integers, layout: _Layout) -> Integers:
     """Return the record offsets in the letters: int64[records + 1]."""
-    offsets = np.zeros(layout.records + 1, dtype=np.int64)
+    offsets = np.zeros(layout.record_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.
-    if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letters:
-        raise _Contradiction("the lengths of its records are not ascending, or do not add up to its letters")
+    if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letter_count:
+        raise _DamagedIndex("the lengths of its records are not ascending, or do not add up to its letters")
     return offsets
 
 
-def _checked_places(places: Integers, layout: _Layout) -> Integers:
+def _checked_file_positions(places: Integers, layout: _Layout) -> Integers:
     """Return the records' positions in their file: int64[records], a permutation of 0 .. records-1."""
-    taken = np.zeros(layout.records, dtype=bool)
-    if places.min() >= 0 and places.max() < layout.records:
+    taken = np.zeros(layout.record_count, dtype=bool)
+    if places.min() >= 0 and places.max() < layout.record_count:
         taken[places] = True
     if not taken.all():
-        raise _Contradiction("the places of its records in their file are not a permutation")
+        raise _DamagedIndex("the places of its records in their file are not a permutation")
     return np.asarray(places).astype(np.int64)
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _Layout) -> StringColumn:
     """Return the ids, each non-empty and without white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
-        raise _Contradiction("the ends of its ids are not ascending, or do not cover all ids")
+        raise _DamagedIndex("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
-        raise _Contradiction("an id holds white space")
+        raise _DamagedIndex("an id holds white space")
     return StringColumn(np.asarray(text), np.append(0, ends))
 
 
-def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
+def _chunk_ranges(layout: _Layout) -> Iterator[tuple[int, int]]:
     stop = layout.sections()["checks"][0]
-    for start in range(_PAGE, stop, _CHECKED):
-        yield start, min(stop, start + _CHECKED)
+    for start in range(_PAGE_BYTES, stop, _CHECKSUM_CHUNK_BYTES):
+        yield start, min(stop, start + _CHECKSUM_CHUNK_BYTES)
 
 
-def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
+def _checksum_chunks(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
     """Return the CRC-32 and highest code (0 if there are no codes) for each chunk, computed together so that the file is read once."""
     first, letters, _ = layout.sections()["codes"]
     # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
@@ -195,37 +197,37 @@ def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
         codes = whole[max(first, start) : max(min(first + letters, stop), start)]
         return zlib.crc32(whole[start:stop].data), int(codes.max(initial=0))
 
-    return list(map_in_order(scan, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
+    return list(map_in_order(scan, _chunk_ranges(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
     """Check that the checksums are correct and that no code is above `highest`."""
     with open(path, "rb") as file:
-        chunks = _scan(file, layout)
+        chunks = _checksum_chunks(file, layout)
     for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
         if checksum != recorded:
-            at = _PAGE + number * _CHECKED
-            raise _Contradiction(f"the checksum of the bytes from {at:,} on is wrong")
+            at = _PAGE_BYTES + number * _CHECKSUM_CHUNK_BYTES
+            raise _DamagedIndex(f"the checksum of the bytes from {at:,} on is wrong")
     if (code := max(code for _, code in chunks)) > highest:
-        raise _Contradiction(f"a letter has code {code}; the highest code that its header counts is {highest}")
+        raise _DamagedIndex(f"a letter has code {code}; the highest code that its header counts is {highest}")
 
 
 @dataclass
-class Built:
+class IndexSummary:
     """Describes the input of an index.
 
-    empty: ids of records without letters, which are omitted
+    empty_ids: ids of records without letters, which are omitted
     gaps: counts of removed gaps
-    dna: first record that looks like DNA, if proteins were requested
-    lower: counts of masked lower-case letters; None if lower case is not masked
+    first_dna_record: first record that looks like DNA, if proteins were requested
+    lower_case_counts: counts of masked lower-case letters; None if lower case is not masked
     """
 
-    records: int
-    letters: int
-    empty: list[str]
+    record_count: int
+    letter_count: int
+    empty_ids: list[str]
     gaps: GapCounts
-    dna: str | None = None
-    lower: LowerCaseCounts | None = None
+    first_dna_record: str | None = None
+    lower_case_counts: LowerCaseCounts | None = None
 
 
 class IndexBuilder:
@@ -256,7 +258,7 @@ class IndexBuilder:
         self._lower = LowerCaseCounts() if mask_lower else None
         self._unknown = unknown
         self._folder = folder
-        with self._naming_folder():
+        with self._errors_naming_folder():
             self._letters, self._ids = scratch(), scratch()  # closed by __exit__
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
@@ -278,14 +280,14 @@ class IndexBuilder:
 
         Raises `InputError` for bad input, and `RunError` if the folder is full.
         """
-        census, number, last = Census(), 0, ""
+        census, number, last = AlphabetCensus(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean_records(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
             last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
             self.unterminated_id = last if some.is_unterminated else None
             if alphabet != DNA.name:
-                census.count_records(records.ids, records.letters, "record {!r}".format, records.kinds)
+                census.count_records(records.ids, records.letters, "record {!r}".format, records.letter_kinds)
             if self._lower is not None and len(records):
                 self._lower.count_masked(records.ids, records.letters)
             self._store(records)
@@ -294,7 +296,7 @@ class IndexBuilder:
         self._dna = None if alphabet == "auto" else census.first_dna_record
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
-        with self._naming_folder():
+        with self._errors_naming_folder():
             self._letters.flush()
             self._ids.flush()
         self._check_letters()
@@ -302,23 +304,23 @@ class IndexBuilder:
 
     def _store(self, records: Records) -> None:
         for file, ends, column in ((self._letters, self._ends, records.letters), (self._ids, self._id_ends, records.ids)):
-            with self._naming_folder():
+            with self._errors_naming_folder():
                 file.write(column.text.data)
             ends.frombytes((column.offsets[1:] + (ends[-1] if ends else 0)).tobytes())
 
     @contextmanager
-    def _naming_folder(self) -> Iterator[None]:
+    def _errors_naming_folder(self) -> Iterator[None]:
         """Turn OS errors raised while storing letters and ids into a `RunError` that names the folder."""
         try:
             yield
         except OSError as error:
             raise RunError(f"cannot write to {self._folder.absolute()}, where the index is made: {error.strerror or error}") from None
 
-    def _stored(self, file: BinaryIO, ends: array[int]) -> StringColumn:
+    def _stored_column(self, file: BinaryIO, ends: array[int]) -> StringColumn:
         return StringColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
 
     def _check_letters(self) -> None:
-        letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
+        letters, ids = self._stored_column(self._letters, self._ends), self._stored_column(self._ids, self._id_ends)
         self._counts = np.zeros(len(self._alphabet), dtype=np.int64)
         for batch in _batches(np.diff(letters.offsets)):
             first, last = letters.offsets[batch.start], letters.offsets[batch.stop]
@@ -335,11 +337,11 @@ class IndexBuilder:
     def _unique_ids(self) -> StringColumn:
         """Return the ids in file order; repeated ids are numbered or rejected."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
-        return unique_id_column(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
+        return unique_id_column(self._stored_column(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
-    def write(self, file: BinaryIO) -> Built:
+    def write(self, file: BinaryIO) -> IndexSummary:
         """Write the index to an open binary file, which must be writable and readable."""
-        letters, ids = self._stored(self._letters, self._ends), self._unique_ids()
+        letters, ids = self._stored_column(self._letters, self._ends), self._unique_ids()
         lengths = np.diff(letters.offsets)
         order = np.argsort(lengths, kind="stable").astype(np.int64)
         layout = _Layout(len(lengths), self._ends[-1], int(ids.offsets[-1]))
@@ -356,10 +358,10 @@ class IndexBuilder:
         start = sections["checks"][0]
         file.truncate(start)
         file.flush()
-        checks = np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4")
+        checks = np.array([checksum for checksum, _ in _checksum_chunks(file, layout)], dtype="<u4")
         file.seek(start)
         file.write(checks.tobytes())
-        return Built(layout.records, layout.letters, self._empty, self._gaps, self._dna, self._lower)
+        return IndexSummary(layout.record_count, layout.letter_count, self._empty, self._gaps, self._dna, self._lower)
 
     def _header(self, layout: _Layout) -> bytes:
         import json
@@ -367,14 +369,14 @@ class IndexBuilder:
         description = json.dumps(
             {
                 "alphabet": self._alphabet.name,
-                "records": layout.records,
-                "letters": layout.letters,
+                "records": layout.record_count,
+                "letters": layout.letter_count,
                 "id_bytes": layout.id_bytes,
                 "counts": self._counts.tolist(),
             }
         ).encode()
-        start = INDEX_MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
-        return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
+        start = INDEX_MAGIC + FORMAT_VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
+        return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE_BYTES, b"\0")
 
 
 def _batches(lengths: Integers) -> Iterator[slice]:

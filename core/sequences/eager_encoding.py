@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences._records import encode
-from gpualign.core.sequences.alphabet import INVALID, Alphabet, LetterKinds
+from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet, LetterKinds
 
 if TYPE_CHECKING:
     from gpualign.core.sequences._records import RecordScanner
@@ -28,17 +28,17 @@ class EagerEncoding:
 
     alphabet: Alphabet | None = None
     record_count: int = 0
-    _ended: bool = False
+    _has_ended: bool = False
 
     def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
         """Encode more of the letters that the scanner holds. kinds: letter kinds for all the scanner's records."""
-        if self._ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
+        if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
             return
         self.alphabet = alphabet
-        self.record_count = scanner.encode(alphabet.capital_encoding, INVALID)
-        self._ended = self.record_count < scanner.letters
+        self.record_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)
+        self._has_ended = self.record_count < scanner.letters
 
-    def settle(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
+    def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
         """Decode the codes if they belong to an alphabet other than `alphabet`, which is now certain.
 
         letters: all letters, uint8[letters]
@@ -47,6 +47,6 @@ class EagerEncoding:
         """
         if self.alphabet not in (alphabet, None):
             codes = letters[: self.record_count]
-            encode(codes, self.alphabet.decoding, INVALID, codes)
+            encode(codes, self.alphabet.decoding, INVALID_CODE, codes)
             self.alphabet, self.record_count = None, 0
         return self.record_count

@@ -30,7 +30,7 @@ def is_id_title(title: str) -> bool:
     return _ID_TITLE.fullmatch(title) is not None
 
 
-def is_title_of_ids(title: str) -> bool:
+def may_be_id_title(title: str) -> bool:
     """Return whether a table's first cell is the title of an id column, or a word such as `sample` that may be such a title."""
     return is_id_title(title) or re.fullmatch(_RECORD_WORDS, title, re.IGNORECASE) is not None
 
@@ -74,7 +74,7 @@ def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn
     )
 
 
-def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
+def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
     """Match names to ids that file formats have altered: Newick and PHYLIP write `A_b` for `A b`. Return a mapping from names to ids.
 
     The mapping contains a name only if the name is not itself an id and its match to an id is unambiguous.
@@ -89,7 +89,7 @@ def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
 
 
 def describe_changed_ids(changed: dict[str, str], source: str) -> str:
-    """Return a note on the ids that `changed_ids` matched in a file."""
+    """Return a note on the ids that `match_changed_ids` matched in a file."""
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"

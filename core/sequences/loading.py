@@ -14,7 +14,7 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
-from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, Census, LetterKinds
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, AlphabetCensus, LetterKinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
 from gpualign.core.sequences.parser import Records, read_records
@@ -75,7 +75,7 @@ class UnknownLetters:
 
     @cached_property
     def _unknown_mask(self) -> Booleans:
-        known = self.alphabet.encoding != INVALID
+        known = self.alphabet.encoding != INVALID_CODE
         return np.array([byte < 128 and (chr(byte).isalpha() or chr(byte) in ".?") and not known[byte] for byte in range(256)])
 
 
@@ -87,7 +87,7 @@ class RawRecords:
     empty_ids: ids of omitted records
     gaps: counts of removed gaps
     unknown: counts of replaced letters
-    descriptions, is_list, kinds, encoded: as in `Records`
+    descriptions, is_plain_list, letter_kinds, eager_encoding: as in `Records`
     unterminated_id: last id in a file whose last line has no line end, else None
     """
 
@@ -98,9 +98,9 @@ class RawRecords:
     gaps: GapCounts = field(default_factory=GapCounts)
     unknown: UnknownLetters | None = None
     descriptions: StringColumn | None = None
-    is_list: bool = False
-    kinds: LetterKinds | None = None
-    encoded: EagerEncoding | None = None
+    is_plain_list: bool = False
+    letter_kinds: LetterKinds | None = None
+    eager_encoding: EagerEncoding | None = None
     unterminated_id: str | None = None
 
 
@@ -129,10 +129,10 @@ def clean_records(
     nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
     if len(nameless) and (empty_ids is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {records_before + nameless[0] + 1} has no id after its '>' or '@'")
-    kinds = records.kinds if letters is records.letters else None
+    kinds = records.letter_kinds if letters is records.letters else None
     if not len(hollow):
         numbers = np.arange(records_before + 1, records_before + len(ids) + 1, dtype=np.int64)
-        return Records(ids, letters, records.descriptions, kinds=kinds, encoded=records.encoded), numbers
+        return Records(ids, letters, records.descriptions, letter_kinds=kinds, eager_encoding=records.eager_encoding), numbers
     if empty_ids is None:
         record = f"record {ids[int(hollow[0])]!r} (number {records_before + hollow[0] + 1})"
         raise InputError(f"{source}: {record} has no letters; {parameter('drop_empty')} leaves such records out")
@@ -141,7 +141,7 @@ def clean_records(
     described = records.descriptions.select(kept) if records.descriptions is not None else None
     letters = StringColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
     return Records(
-        ids.select(kept), letters, described, kinds=kinds and kinds.select(kept), encoded=records.encoded
+        ids.select(kept), letters, described, letter_kinds=kinds and kinds.select(kept), eager_encoding=records.eager_encoding
     ), kept + records_before + 1
 
 
@@ -220,19 +220,21 @@ def read_raw_records(
         gaps,
         unknown,
         records.descriptions,
-        everything.is_list,
-        records.kinds,
-        records.encoded,
+        everything.is_plain_list,
+        records.letter_kinds,
+        records.eager_encoding,
         everything.ids[len(everything) - 1] if everything.is_unterminated else None,
     )
 
 
-def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> Census:
+def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> AlphabetCensus:
     """Count the letters of the records read, to determine their alphabet. name_files: messages also name a record's file."""
-    census = Census()
+    census = AlphabetCensus()
     for raw in inputs:
-        assert raw.encoded is None or raw.kinds is not None  # codes cannot be counted as letters
-        census.count_records(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if name_files else ""), raw.kinds)
+        assert raw.eager_encoding is None or raw.letter_kinds is not None  # codes cannot be counted as letters
+        census.count_records(
+            raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if name_files else ""), raw.letter_kinds
+        )
     return census
 
 
@@ -268,4 +270,4 @@ def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = F
     The inputs' letters are lost, because the codes overwrite them.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.encoded) for raw in inputs]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding) for raw in inputs]

@@ -15,14 +15,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import PrefixedStream, estimated_text_bytes, open_decompressed
 from gpualign.core.sequences._records import RecordScanner
-from gpualign.core.sequences.alphabet import KIND_DEFINITIONS, LetterKinds
+from gpualign.core.sequences.alphabet import LETTER_KIND_DEFINITIONS, LetterKinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
 """Buffer size in bytes, more if a record is longer. The buffer is reused, because allocating memory takes longer than filling it."""
 _DELETE_CHARACTER = 0x7F
-_MAX_LISTED_LETTERS = 50
+_MAX_LIST_LINE_LETTERS = 50
 """Maximum letters per line in a list: receptor CDR3s have up to 40, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Comment and blank lines before the first record, as in a3m files."""
@@ -37,18 +37,18 @@ class Records:
     ids: first words of the titles; empty if a title has no words
     letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
-    is_list: the file was a list with one sequence per line; each sequence is its own id
-    kinds: letter kinds, if counted
-    encoded: letters that are already codes, if encoding was requested
+    is_plain_list: the file was a list with one sequence per line; each sequence is its own id
+    letter_kinds: letter kinds, if counted
+    eager_encoding: letters that are already codes, if encoding was requested
     is_unterminated: these are the last records, possibly none, in a file whose last line has no line end
     """
 
     ids: StringColumn
     letters: StringColumn
     descriptions: StringColumn | None = None
-    is_list: bool = False
-    kinds: LetterKinds | None = None
-    encoded: EagerEncoding | None = None
+    is_plain_list: bool = False
+    letter_kinds: LetterKinds | None = None
+    eager_encoding: EagerEncoding | None = None
     is_unterminated: bool = False
 
     def __len__(self) -> int:
@@ -101,13 +101,13 @@ def read_records(
     kinds, encoded = LetterKinds(), EagerEncoding() if encode_eagerly and min_letters is None else None
     watched = _LastByteStream(stream)
     for _ in _scan(watched, scanner, source, fastq):
-        kinds.add(scanner.count_kinds(*KIND_DEFINITIONS))  # while they are in the caches and the next block is decompressed
+        kinds.add(scanner.count_kinds(*LETTER_KIND_DEFINITIONS))  # while they are in the caches and the next block is decompressed
         if encoded is not None:
             encoded.extend(scanner, kinds)
         if min_letters is not None and scanner.letters >= min_letters:
             yield _take_records(scanner, kinds, with_descriptions)
             kinds = LetterKinds()
-    kinds.add(scanner.count_kinds(*KIND_DEFINITIONS))
+    kinds.add(scanner.count_kinds(*LETTER_KIND_DEFINITIONS))
     yield replace(_take_records(scanner, kinds, with_descriptions, encoded), is_unterminated=not watched.at_line_end)
 
 
@@ -134,8 +134,9 @@ class _LastByteStream(io.BufferedIOBase):
 
 
 def _parse_list(text: bytes) -> Records | None:
-    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_MAX_LISTED_LETTERS` capital
-    letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to words."""
+    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_MAX_LIST_LINE_LETTERS`
+    capital letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to
+    words."""
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))
@@ -144,18 +145,18 @@ def _parse_list(text: bytes) -> Records | None:
         return None
     ends = np.append(np.cumsum(in_line, dtype=np.int64)[ends_line], len(letters))
     offsets = np.append(0, ends[np.diff(ends, prepend=0) > 0])  # without empty lines
-    if len(offsets) < 3 or np.diff(offsets).max() > _MAX_LISTED_LETTERS:
+    if len(offsets) < 3 or np.diff(offsets).max() > _MAX_LIST_LINE_LETTERS:
         return None
     ids = StringColumn(letters, offsets)
-    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), is_list=True)
+    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), is_plain_list=True)
 
 
 def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions: bool, encoded: EagerEncoding | None = None) -> Records:
     ids, letters, (text, ends) = scanner.take()
     if not with_descriptions:
-        return Records(StringColumn(*ids), StringColumn(*letters), kinds=kinds, encoded=encoded)
+        return Records(StringColumn(*ids), StringColumn(*letters), letter_kinds=kinds, eager_encoding=encoded)
     text[(text < ord(" ")) | (text == _DELETE_CHARACTER)] = ord(" ")  # a tab would be another column
-    return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), kinds=kinds, encoded=encoded)
+    return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), letter_kinds=kinds, eager_encoding=encoded)
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
@@ -172,7 +173,7 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
             remaining, before = text[taken:].tobytes(), scanner.records
             try:
                 for number, (title, letters) in enumerate(_parse_fastq(PrefixedStream(remaining, cast(BinaryIO, stream)))):
-                    _append(scanner, title, letters)
+                    _append_record(scanner, title, letters)
                     if number % _RECORDS_PER_YIELD == 0:
                         yield
             except InputError:
@@ -183,7 +184,7 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
             return
         while taken != strange:
             for title, letters in _parse_fasta(io.BytesIO(text[taken:strange].tobytes())):
-                _append(scanner, title, letters)
+                _append_record(scanner, title, letters)
             taken, strange = (strange + more for more in scanner.feed(text[strange:], last))
         held -= taken
         buffer[:held] = buffer[taken : taken + held].copy()  # parsed again with the text that follows
@@ -225,7 +226,7 @@ def _describe_quality_mismatch(record: bytes) -> str | None:
     return f"{name!r} has {len(letters)} letters and {len(qualities)} qualities"
 
 
-def _append(scanner: RecordScanner, title: str, letters: str) -> None:
+def _append_record(scanner: RecordScanner, title: str, letters: str) -> None:
     name, *more = title.split(None, 1) or [""]
     body = letters.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
     scanner.append(name.encode("utf-8", "surrogateescape"), body, "".join(more).strip().encode("utf-8", "surrogateescape"))

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences._records import encode as encode_into
-from gpualign.core.sequences.alphabet import INVALID, Alphabet
+from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet
 from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
@@ -26,7 +26,7 @@ class SequenceSet:
 
     codes: uint8[total letters]; record i is codes[offsets[i]:offsets[i+1]]
     offsets: int64[count + 1]
-    file_positions: position of each record in its file, int64[count]; None if records are in file order
+    known_file_positions: position of each record in its file, int64[count]; None if records are in file order
     known_code_counts: number of occurrences of each code, int64[256], if known
     descriptions: text after the ids in the file; None if not read
     source_files: first record and name of each file, if the set was read from several files; empty for one file
@@ -36,7 +36,7 @@ class SequenceSet:
     ids: Sequence[str]
     codes: npt.NDArray[np.uint8] = field(repr=False)
     offsets: Integers = field(repr=False)
-    file_positions: Integers | None = field(default=None, repr=False)
+    known_file_positions: Integers | None = field(default=None, repr=False)
     known_code_counts: Integers | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
@@ -59,7 +59,7 @@ class SequenceSet:
         return np.diff(self.offsets)
 
     @cached_property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """Length of the longest record."""
         return int(self.lengths.max(initial=0))
 
@@ -82,9 +82,9 @@ class SequenceSet:
         return self.codes.nbytes + self.offsets.nbytes
 
     @cached_property
-    def ranks(self) -> Integers:
+    def file_positions(self) -> Integers:
         """Position of each record in its file: int64[count]."""
-        return np.arange(len(self), dtype=np.int64) if self.file_positions is None else self.file_positions
+        return np.arange(len(self), dtype=np.int64) if self.known_file_positions is None else self.known_file_positions
 
     def gather(self, records: Integers) -> StringColumn:
         """Return the codes of the selected records, concatenated in this order."""
@@ -140,7 +140,7 @@ def encode(
     Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
     """
     whole = letters.without_margins()
-    done = 0 if encoded is None else encoded.settle(alphabet, whole.text)
+    done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
@@ -161,7 +161,7 @@ def encode_letters(
     Raises the same errors as `encode`.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
-    at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID, codes[encoded_letters:])
+    at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:])
     if at >= 0:
         at += encoded_letters
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1

@@ -118,5 +118,9 @@ def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray
         codes[start:stop] = table[codon]
     of = np.repeat(np.arange(len(sequences)), count)
     described = sequences.descriptions.select(of) if sequences.descriptions is not None else None
-    ranks = None if sequences.file_positions is None else sequences.file_positions[of] * count + np.tile(np.arange(count), len(sequences))
+    ranks = (
+        None
+        if sequences.known_file_positions is None
+        else sequences.known_file_positions[of] * count + np.tile(np.arange(count), len(sequences))
+    )
     return SequenceSet(sequences.source, sequences.id_column.select(of), codes, places.offsets, ranks, descriptions=described)

@@ -165,11 +165,11 @@ class CpuEngine:
 
     def recipe(self, task: Task, worker_bytes: int) -> Recipe:
         """Return the recipe for a task's global scores, with `worker_bytes` of scratch per worker."""
-        longest = task.targets.longest
+        longest = task.targets.max_length
         return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
     def _prepare_scores(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        longest, vector_bytes = task.targets.longest, self.instruction_set.vector_bytes
+        longest, vector_bytes = task.targets.max_length, self.instruction_set.vector_bytes
 
         def scratch(threads: int) -> int:
             return threads * self.recipe(task, budget.scratch_bytes // threads).scratch_bytes(vector_bytes, longest)
@@ -187,12 +187,12 @@ class CpuEngine:
             else _CELLS_PER_SECOND_BITSLICED
         )
         limits = TileLimits(
-            budget.result_bytes, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS
+            budget.result_bytes, scratch(threads), task.pair_bytes, recipe.lanes(vector_bytes), cells, first_band_rows=_FIRST_ROWS
         )
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
             first_rows = queries if self._estimate_seconds(task, threads, rate) > _SHORT_RUN_SECONDS else 0
-            limits = replace(limits, query_lanes=queries, first_rows=first_rows, diagonal_group=targets_per_query(vector_bytes))
+            limits = replace(limits, query_lanes=queries, first_band_rows=first_rows, diagonal_group_size=targets_per_query(vector_bytes))
         native = native_recipes(recipe, vector_bytes)
         return self._make_prepared(
             task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native)
@@ -202,7 +202,7 @@ class CpuEngine:
         from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
 
         vector_bytes = self.instruction_set.vector_bytes
-        longest = task.queries.longest, task.targets.longest
+        longest = task.queries.max_length, task.targets.max_length
         bytes_per_thread = lane_bytes(vector_bytes, *longest)
         threads = self._fit_threads(
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
@@ -211,7 +211,7 @@ class CpuEngine:
         lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-        limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
         return self._make_prepared(
             task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
@@ -220,7 +220,7 @@ class CpuEngine:
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
-        queries, targets = task.queries.longest, task.targets.longest
+        queries, targets = task.queries.max_length, task.targets.max_length
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
         whole = native_path_recipe(recipe, budget.scratch_bytes // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
@@ -231,7 +231,13 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
         scratch = min(budget.scratch_bytes, threads * block)
         limits = TileLimits(
-            budget.result_bytes, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, bytes_per_letter=task.path_bytes_per_letter
+            budget.result_bytes,
+            scratch,
+            task.pair_bytes,
+            lanes,
+            cells,
+            first_band_rows=_FIRST_ROWS,
+            bytes_per_letter=task.path_bytes_per_letter,
         )
         native = native_path_recipe(recipe, budget.scratch_bytes // threads)
         rate = _CELLS_PER_SECOND_SLICED_PATHS if recipe.sliced else _CELLS_PER_SECOND_PATHS

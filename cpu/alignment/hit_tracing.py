@@ -68,7 +68,7 @@ class HitTracer:
         if task.mode is not Mode.LOCAL or task.detail is not Detail.SCORE:
             raise ValueError("expected the task of a search by local scores")
         letters = letters_in_use(task)
-        longest = task.queries.longest, task.targets.longest
+        longest = task.queries.max_length, task.targets.max_length
         self._task = task
         self._name = engine.instruction_set.name
         recipe = make_local_recipe(task.scoring, letters, *longest)

@@ -79,7 +79,7 @@ def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longes
         max_value = 2 ** (bits - 1) - 1
         return bool(lowest >= -max_value - 1 and largest <= max_value)
 
-    best = scoring.bounds(longest_query, longest_target)[1]
+    best = scoring.score_bounds(longest_query, longest_target)[1]
     widest = 4 if best <= MAX_SCORE - 1 else 8
     narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
     return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

@@ -20,7 +20,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 
-_BUDGET = Budget.of(256 << 20)  # a simulation takes a small part of it
+_BUDGET = Budget.from_total(256 << 20)  # a simulation takes a small part of it
 
 
 class CpuSimulator:

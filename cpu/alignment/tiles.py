@@ -60,7 +60,7 @@ class LocalScores:
             return TileScores(tile, scores)
         from gpualign.core.alignment.hits import best_targets
 
-        return TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
+        return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
 
 
 class GlobalPaths:

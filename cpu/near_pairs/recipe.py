@@ -176,9 +176,9 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     rows = max(1, int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * held)))
     if recipe.steps.max_deletions:  # tiles of whole queries, since a join does not go through targets
         scratch = max_join_entries(task, recipe.steps.max_deletions) * _ENTRY_BYTES
-        return TileLimits(budget.result_bytes, scratch, task.item_bytes, 1, _UNLIMITED_PAIRS, band_rows=min(rows, _MAX_JOINED_QUERIES))
+        return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 1, _UNLIMITED_PAIRS, band_rows=min(rows, _MAX_JOINED_QUERIES))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.pair_nanoseconds, *_TILE_PAIR_RANGE))
     fitting = int(budget.result_bytes / (2 * threads * (held + recipe.steps.full_matrix * _FULL_MATRIX_PAIR_BYTES)))
     pairs = max(_TILE_PAIR_RANGE[0], min(pairs, fitting))
     scratch = record_data_bytes(task, letters, recipe.steps)
-    return TileLimits(budget.result_bytes, scratch, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))
+    return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))

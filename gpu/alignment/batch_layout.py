@@ -100,7 +100,7 @@ def shared_arrays(batch: Batch, recipe: Recipe, task: Task, sequences_resident: 
         "target_numbers": targets.astype(np.int32),
     }
     if task.top is not None:
-        arrays["ranks"] = task.targets.ranks[targets].astype(np.int32)
+        arrays["ranks"] = task.targets.file_positions[targets].astype(np.int32)
     if recipe.usable_pair_bits is not None:
         arrays["usable"] = recipe.usable_pair_bits[[*range(recipe.letter_count), -1]]
     if not sequences_resident:

@@ -131,15 +131,15 @@ class CudaEngine:
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(
             *memory,
-            task.item_bytes + padding,
+            task.pair_bytes + padding,
             _TARGET_COUNT_STEP,
             cells,
             rows,
             bytes_per_letter=task.path_bytes_per_letter,
             query_bytes=task.query_bytes,
-            sharing_workers=devices,
-            diagonal_bands=variant.diagonal_band_count(task.approximate_cell_count, int(targets[-1]), hardware),
-            diagonal_group=variant.diagonal_group_size(),
+            worker_count=devices,
+            min_diagonal_bands=variant.diagonal_band_count(task.approximate_cell_count, int(targets[-1]), hardware),
+            diagonal_group_size=variant.diagonal_group_size(),
         )
         seconds = task.approximate_cell_count / (rate * devices)
         tools = self._devices, self._pool, self._on_finished, self._on_device_failure, self._process

@@ -117,7 +117,7 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
     """
     if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
         return task.dtype
-    low, high = task.scoring.bounds(task.queries.longest, task.targets.longest)
+    low, high = task.scoring.score_bounds(task.queries.max_length, task.targets.max_length)
     narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))
     return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.dtype)
 

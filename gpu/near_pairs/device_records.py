@@ -31,7 +31,7 @@ def record_device_bytes(task: Task, recipe: NearRecipe) -> int:
     """Return the device memory needed for a task's records, in bytes."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.bits_per_letter for s in sets)
-    pieces = 2 * max(_LETTERS_PER_COPY, *(s.longest for s in sets))
+    pieces = 2 * max(_LETTERS_PER_COPY, *(s.max_length for s in sets))
     return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 24) + min(pieces, 2 * max(len(s.codes) for s in sets))
 
 

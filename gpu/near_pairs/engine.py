@@ -89,7 +89,7 @@ def prepare_near(
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *_TILE_PAIR_LIMITS))
     limits = TileLimits(
-        budget.result_bytes, budget.scratch_bytes, task.item_bytes, _TARGET_COUNT_STEP, pairs, _BAND_ROWS, sharing_workers=len(devices)
+        budget.result_bytes, budget.scratch_bytes, task.pair_bytes, _TARGET_COUNT_STEP, pairs, _BAND_ROWS, worker_count=len(devices)
     )
     selected = [
         (screening_kernel or screening_kernels(device.arch)[0]) if recipe.cascade.q else LENGTH_SCREENING_KERNEL for device in devices

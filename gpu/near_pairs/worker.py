@@ -88,7 +88,7 @@ class NearWorker:
         self._on_finished = on_finished
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
-        self._columns = task.targets.longest
+        self._columns = task.targets.max_length
 
     def run(self) -> None:
         """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory."""

@@ -111,18 +111,18 @@ class LiEngine(SingleDeviceEngine):
             raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
         if task.dtype != np.int32:
             raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
-        longest = task.queries.longest
+        longest = task.queries.max_length
         if self._method == "dscan" and longest > self._sizes.max_query_length:
             raise InputError(
                 f"dscan keeps diagonals of up to {self._sizes.max_query_length:,} letters in shared memory, a query has {longest:,}; "
                 "use tiled-dscan"
             )
-        largest = 4 * (longest + 1) * (task.targets.longest + 1)
+        largest = 4 * (longest + 1) * (task.targets.max_length + 1)
         left = budget.scratch_bytes // self._max_batches_in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
         limits = TileLimits(
-            budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _CELLS_PER_TILE, bytes_per_letter=task.path_bytes_per_letter
+            budget.result_bytes, budget.scratch_bytes, task.pair_bytes, 1, _CELLS_PER_TILE, bytes_per_letter=task.path_bytes_per_letter
         )
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
         return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task, budget.scratch_bytes))

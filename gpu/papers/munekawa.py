@@ -83,7 +83,7 @@ class MunekawaEngine(SingleDeviceEngine):
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
-        limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _CELLS_PER_TILE, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.pair_bytes, 1, _CELLS_PER_TILE, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
         return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task))
 
@@ -98,7 +98,7 @@ class MunekawaEngine(SingleDeviceEngine):
                 if task.top is None:
                     yield TileScores(tile, scores)
                 else:
-                    yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
+                    yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
 
     def _compute_scores(self, pipeline: StreamPipeline, task: Task, tile: Tile, table_address: int) -> npt.NDArray[np.int32]:
         buffers = pipeline.resident

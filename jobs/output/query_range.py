@@ -45,10 +45,10 @@ class QueryRange:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
-        from gpualign.core.planning.sharding import row_bounds
+        from gpualign.core.planning.sharding import shard_boundaries
 
         assert output is not None
-        bounds = row_bounds(job.row_work, shard.count)
+        bounds = shard_boundaries(job.row_work, shard.count)
         return cls(queries, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.path(output), format, results)
 
     def restrict(self, job: J, start: int = 0) -> J:

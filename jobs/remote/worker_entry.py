@@ -67,13 +67,11 @@ def _local_resources(requested: Resources) -> Resources:
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
-    prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
+    prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.from_total(memory_left(task, resources.memory)))
     rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPreparedTask):
         compute = prepared.make_computer()  # once for all runs, since it may read all records
-        limits = (
-            prepared.limits if task.edit_bound is not None else replace(prepared.limits, sharing_workers=prepared.threads)
-        )  # ends of runs
+        limits = prepared.limits if task.edit_bound is not None else replace(prepared.limits, worker_count=prepared.threads)  # ends of runs
         prepared = replace(prepared, limits=limits, make_computer=lambda: compute)
     return TaskServer(prepared, rate)
 

@@ -11,14 +11,14 @@ from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.execution.runner import Discard, estimate_rate, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, MIN_BAND_ROWS, MIN_DIAGONAL_BANDS, Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment import engine as cpu_engine
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.native_recipes import native_recipes
 
-PLENTY = Budget.of(1 << 30)
+PLENTY = Budget.from_total(1 << 30)
 
 
 def workers():
@@ -103,7 +103,7 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
     sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
     with pytest.raises(RunError, match="raise memory"):
-        CpuEngine(2).prepare(task, Budget.of(10_000_000))
+        CpuEngine(2).prepare(task, Budget.from_total(10_000_000))
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
@@ -128,7 +128,7 @@ def test_bands_take_some_seconds_at_most(rng, detail, pairing):
     for count, length in ((1000, 3000), (300, 30_000), (40, 100_000), (20_000, 30)):
         sequences = sequence_set(list(rng.integers(0, 4, (count, length), dtype=np.uint8)))
         task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1), detail=detail)
-        prepared = CpuEngine(2).prepare(task, Budget.of(4 << 30))
+        prepared = CpuEngine(2).prepare(task, Budget.from_total(4 << 30))
         plan = plan_task(prepared, pairing)
         band = plan.band_rows * count * length * length
         rate = task.approximate_cell_count / prepared.seconds
@@ -169,7 +169,7 @@ def test_bands_hold_the_near_pairs_that_are_to_be_expected(rng, most):
     """By edit distances of unrelated records: at most 2 has none, at most 60 all."""
     sequences = sequence_set(list(rng.integers(0, 4, (3000, 60))))
     task = Task(sequences, sequences, edit(4), edit_bound=distance_bound(most))
-    budget = Budget.of(32 << 20)
+    budget = Budget.from_total(32 << 20)
     prepared = CpuEngine(2).prepare(task, budget)
     plan = plan_task(prepared, Pairing.ABOVE)
     first = next(plan.tiles())
@@ -177,4 +177,4 @@ def test_bands_hold_the_near_pairs_that_are_to_be_expected(rng, most):
     assert BANDS_IN_FLIGHT * plan.band_rows * near * 24 <= budget.result_bytes
     assert first.cells * (near > 0) * 24 <= budget.result_bytes
     if not near:
-        assert plan.band_rows == len(sequences) // DIAGONAL_BANDS
+        assert plan.band_rows == len(sequences) // MIN_DIAGONAL_BANDS

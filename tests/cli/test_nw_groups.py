@@ -144,12 +144,12 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
     own = rng.integers(0, 4, COUNT)
     groups = GroupPairs(own, own, within)
     if exact:
-        monkeypatch.setattr(rectangles, "_SPLIT_CELLS", 0)
+        monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
         monkeypatch.setattr(
             "gpualign.core.execution.group_pairs.selected_rectangles", lambda *given: rectangles.selected_rectangles(*given[:-1], 1000)
         )
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
-    prepared = prepare_group_pairs(CpuEngine(1), task, Budget.of(1 << 30), groups)
+    prepared = prepare_group_pairs(CpuEngine(1), task, Budget.from_total(1 << 30), groups)
     record = Recorded(prepared.inner)
     object.__setattr__(prepared, "inner", record)
     empty = list(prepared.run(plan_task(prepared, pairing).tiles()))

@@ -183,7 +183,7 @@ def test_twice_the_work(file):
 def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
     from work import sequence_set
 
-    monkeypatch.setattr(rectangles, "_SPLIT_CELLS", 0)
+    monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
     rng = np.random.default_rng(5)
     sequences = sequence_set([rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(5, 50, 40)])
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()), both_strands=True)
@@ -203,7 +203,7 @@ def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
 def test_tiles_that_are_cut_along_the_diagonal(monkeypatch, file):
     words = ["nw", "-q", "--strand", "both", "--fields", FIELDS, file]
     whole = gpualign_here(*words)[0]
-    monkeypatch.setattr(rectangles, "_SPLIT_CELLS", 0)
+    monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
     assert gpualign_here(*words)[0] == whole
 
 

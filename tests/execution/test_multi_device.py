@@ -22,7 +22,7 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 
 LETTERS = 4
-BUDGET = Budget.of(1 << 29)
+BUDGET = Budget.from_total(1 << 29)
 AFFINE = two_valued(LETTERS, 5, -4, 10, 1)
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
@@ -110,7 +110,7 @@ def test_a_slow_engine_is_not_waited_for(task, expected, told):
     assert (scores(prepared) == expected).all()
     assert not slow.tiles
     assert "is left out: it may take longer for one tile than" in told.details[0]
-    assert prepared.limits.sharing_workers == 1
+    assert prepared.limits.worker_count == 1
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -195,7 +195,7 @@ def test_bands_under_way_fit_the_memory(task, told):
     assert plan.result_bytes <= 10_000
     tile = next(plan.tiles())
     bands = prepared._bands(tile)
-    assert bands * tile.band.shape[0] * tile.band.shape[1] * task.item_bytes <= 20_000
+    assert bands * tile.band.shape[0] * tile.band.shape[1] * task.pair_bytes <= 20_000
     assert bands > 6
 
 

@@ -83,10 +83,10 @@ def sets(rng):
 def test_results_are_those_of_one_process(sets, pairing, detail):
     queries, targets = sets if pairing is Pairing.ALL else (sets[0], sets[0])
     task = Task(queries, targets, two_valued(LETTERS, 5, -4, 10, 1), detail=detail)
-    expected = collect(CpuEngine(1).prepare(task, Budget.of(MEMORY)), pairing, keep=CollectPaths)
+    expected = collect(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)), pairing, keep=CollectPaths)
     workers = Workers(3)
     with workers.fleet() as fleet:
-        found = collect(RemoteEngine(fleet, SETTINGS).prepare(task, Budget.of(MEMORY)), pairing, 20_000, CollectPaths)
+        found = collect(RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY)), pairing, 20_000, CollectPaths)
     wanted = np.arange(len(targets))[None, :] >= pairing.first_targets(np.arange(len(queries)))[:, None]
     assert (found.delivered[wanted] == 1).all()
     assert (found.scores[wanted] == expected.scores[wanted]).all()
@@ -100,8 +100,8 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
     near = Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20))
 
     def results(engine, task, pairing, tile_cells):
-        prepared = engine.prepare(task, Budget.of(MEMORY))
-        limits = replace(prepared.limits, lanes=2, tile_cells=tile_cells, band_rows=7, sharing_workers=1)
+        prepared = engine.prepare(task, Budget.from_total(MEMORY))
+        limits = replace(prepared.limits, lanes=2, tile_cells=tile_cells, band_rows=7, worker_count=1)
         plan = make_plan(task.queries.lengths, task.targets.lengths, pairing, limits, task.cost)
         return {one.tile.number: one for one in prepared.run(plan.tiles())}
 
@@ -131,7 +131,7 @@ def test_targets_travel_once_for_several_tasks(sets):
         engine = RemoteEngine(fleet, SETTINGS)
         for number in (3, 5):
             task = Task(sets[0].select_first(number), sets[1], two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=2)
-            collect_scores = list(engine.prepare(task, Budget.of(MEMORY)).run(iter(())))
+            collect_scores = list(engine.prepare(task, Budget.from_total(MEMORY)).run(iter(())))
             assert collect_scores == []
     assert len(shipped) == 2 + 1 + 2, "two orders, one set of targets, two of queries"
 
@@ -190,7 +190,7 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
         Workers(2).fleet() as fleet,
         pytest.raises(RunError, match=r"gpualign 9\.9 \(plans of version 7\), but this is gpualign .* install"),
     ):
-        RemoteEngine(fleet, SETTINGS).prepare(task, Budget.of(MEMORY))
+        RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY))
 
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
@@ -198,7 +198,7 @@ def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
     monkeypatch.setattr(CachedArgument, "value", lambda part, share: dump(_first_letter_changed(part._content)))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
-        RemoteEngine(fleet, SETTINGS).prepare(task, Budget.of(MEMORY))
+        RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY))
 
 
 def _first_letter_changed(content):
@@ -288,11 +288,11 @@ def test_tiles_fit_the_memory(sets, rng):
     for each in (task, paths):
         for workers in (1, 3, 64):
             for results in (1 << 20, 1 << 24):
-                facts = WorkerCapabilities(CpuEngine(1).prepare(each, Budget.of(MEMORY)).limits, "", "", 1e12)
+                facts = WorkerCapabilities(CpuEngine(1).prepare(each, Budget.from_total(MEMORY)).limits, "", "", 1e12)
                 ahead = 4 * workers
                 limits = remote_limits(each, facts, workers, ahead, Budget(results, results))
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
-                pair = each.item_bytes + each.path_bytes_per_letter * 120
+                pair = each.pair_bytes + each.path_bytes_per_letter * 120
                 largest = max(tile.shape[0] * tile.shape[1] for tile in plan.tiles())
                 assert largest * pair * ahead <= results or largest <= limits.lanes, "or one query with what shares a vector"
 
@@ -354,7 +354,7 @@ def gpus(monkeypatch):
 
 @pytest.mark.slow
 def test_workers_with_gpus(rng, sets, gpus):
-    settings, budget = Resources("cuda", 1), Budget.of(MEMORY)
+    settings, budget = Resources("cuda", 1), Budget.from_total(MEMORY)
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), detail=Detail.PATH)
     source = dense_source(random_codes(rng, 37, 300))
     with Workers(2).fleet() as fleet:

@@ -23,7 +23,7 @@ class Within:
     """A prepared task whose tiles are cut small; it plans large ones."""
 
     def __init__(self, task, threads):
-        whole = CpuEngine(threads).prepare(task, Budget.of(MEMORY))
+        whole = CpuEngine(threads).prepare(task, Budget.from_total(MEMORY))
         self.task, self.limits = task, replace(whole.limits, lanes=7, tile_cells=1 << 40)
         self._small = replace(whole, limits=replace(whole.limits, lanes=3, tile_cells=5_000))
 
@@ -42,7 +42,7 @@ def sets(rng):
 def test_results_are_those_of_the_whole(sets, pairing, detail, threads):
     queries, targets = sets if pairing is Pairing.ALL else (sets[0], sets[0])
     task = Task(queries, targets, two_valued(LETTERS, 5, -4, 10, 1), detail=detail)
-    expected = collect(CpuEngine(1).prepare(task, Budget.of(MEMORY)), pairing, keep=CollectPaths)
+    expected = collect(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)), pairing, keep=CollectPaths)
     for tile_cells in (None, 40_000):
         found = collect(Within(task, threads), pairing, tile_cells, CollectPaths)
         wanted = np.arange(len(targets))[None, :] >= pairing.first_targets(np.arange(len(queries)))[:, None]
@@ -54,11 +54,11 @@ def test_results_are_those_of_the_whole(sets, pairing, detail, threads):
 
 def test_best_targets_of_a_search_are_those_of_the_whole(sets):
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=4)
-    plan = plan_task(CpuEngine(1).prepare(task, Budget.of(MEMORY)), Pairing.ALL)
+    plan = plan_task(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)), Pairing.ALL)
     plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(plan.limits, lanes=2, tile_cells=20_000))
     tiles = list(plan.tiles())
     assert len(tiles) > 3
-    whole = {result.tile.number: result for result in CpuEngine(1).prepare(task, Budget.of(MEMORY)).run(iter(tiles))}
+    whole = {result.tile.number: result for result in CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).run(iter(tiles))}
     found = {result.tile.number: result for result in Within(task, 2).run(iter(tiles))}
     assert found.keys() == whole.keys()
     for number, result in whole.items():
@@ -71,7 +71,7 @@ def test_near_pairs_are_those_of_the_whole(rng):
     records = relatives(rng, 60, 50, LETTERS)
     task = Task(records, records, edit(LETTERS), edit_bound=distance_bound(12))
     engine = CpuEngine(1)
-    prepared = engine.prepare(task, Budget.of(MEMORY))
+    prepared = engine.prepare(task, Budget.from_total(MEMORY))
 
     def found(prepared):
         tiles = make_plan(records.lengths, records.lengths, Pairing.ABOVE, replace(prepared.limits, lanes=2, tile_cells=300), task.cost)
@@ -87,8 +87,8 @@ def test_near_pairs_are_those_of_the_whole(rng):
 def test_tiles_have_no_more_queries_than_a_band(sets):
     """Of some tasks a tile is one thread's, whatever its size."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
-    limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
-    whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256, first_rows=0)).tiles())
+    limits = replace(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
+    whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256, first_band_rows=0)).tiles())
     parts = [piece.tile for piece in split_by_limits(task, whole, limits)]
     assert [(part.query_start, part.query_stop) for part in parts] == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
     assert sum(part.cells for part in parts) == whole.cells
@@ -97,7 +97,9 @@ def test_tiles_have_no_more_queries_than_a_band(sets):
 def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
     """Workers share them, and none is to wait long for the last one; where other tiles follow, nobody waits."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
-    limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, lanes=1, tile_cells=60_000, sharing_workers=2, first_rows=0)
+    limits = replace(
+        CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, lanes=1, tile_cells=60_000, worker_count=2, first_band_rows=0
+    )
     whole = replace(
         next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), remaining_cells=0
     )

@@ -21,7 +21,7 @@ LENGTHS = np.full(1000, 100)
 
 
 def plan_of(workers, tile_cells=20_000_000, rows=50, lengths=LENGTHS, pairing=Pairing.ABOVE):
-    limits = TileLimits(1 << 40, 0, 4, 16, tile_cells, rows, sharing_workers=workers)
+    limits = TileLimits(1 << 40, 0, 4, 16, tile_cells, rows, worker_count=workers)
     return make_plan(lengths, lengths, pairing, limits)
 
 
@@ -162,8 +162,8 @@ def test_a_node_that_had_nothing_to_do_begins_again():
 
 def test_the_real_engine_plans_without_a_device():
     one, two = (prepared_for(task_of(AFFINE, 5000, 1500), count, 2 << 30) for count in (1, 2))
-    assert one.limits.sharing_workers == 1
-    assert two.limits.sharing_workers == 2
+    assert one.limits.worker_count == 1
+    assert two.limits.worker_count == 2
     assert len(whole(plan_task(two, Pairing.ABOVE)).tiles) > len(whole(plan_task(one, Pairing.ABOVE)).tiles)
 
 

@@ -20,7 +20,7 @@ from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 
-BUDGET = Budget.of(1 << 28)
+BUDGET = Budget.from_total(1 << 28)
 LETTERS = 4
 
 
@@ -56,7 +56,7 @@ def task(rng):
 
 
 def tiles_of(task, prepared):
-    limits = replace(prepared.limits, lanes=7, tile_cells=20_000, band_rows=5, sharing_workers=1)
+    limits = replace(prepared.limits, lanes=7, tile_cells=20_000, band_rows=5, worker_count=1)
     return list(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits, task.cost).tiles())
 
 

@@ -103,7 +103,7 @@ def _index(rng, folder):
         found, alphabet = open_index(str(path))
         text = "".join(alphabet.letters[code] for code in found.codes)
         records = [(name, text[a:b]) for name, a, b in zip(found.ids, found.offsets[:-1], found.offsets[1:], strict=True)]
-        return [records[k] for k in found.ranks.argsort()]
+        return [records[k] for k in found.file_positions.argsort()]
 
     def expected():
         if rewritten:

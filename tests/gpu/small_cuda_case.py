@@ -86,7 +86,7 @@ def near(rng):
         near_recipe.cheapest_cascade = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
         for screen in screening_kernels(CudaDevice(0).arch) if steps.q else [LENGTH_SCREENING_KERNEL]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
-            prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
+            prepared = prepare_near(task, Budget.from_total(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
             (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))
             found = np.full_like(scores, -1)
             found[pairs.queries, pairs.targets] = pairs.distances
@@ -162,7 +162,7 @@ def search(queries, targets, scheme, family):
     task = Task(queries, targets, scheme, Mode.LOCAL, top=9)
     found = []
     for engine in (CudaEngine([CudaDevice(0)]), CpuEngine(2)):
-        prepared = engine.prepare(task, Budget.of(1 << 30))
+        prepared = engine.prepare(task, Budget.from_total(1 << 30))
         (result,) = prepared.run(plan_task(prepared, Pairing.ALL).tiles())
         found.append((result.scores.tolist(), result.targets.tolist()))
     same = found[0] == found[1]

@@ -114,7 +114,7 @@ def test_two_engines_side_by_side(rng, device):
 
 def test_a_forked_child_is_told(device):
     sequences = sequence_set([[0, 1], [2, 3]])
-    prepared = CudaEngine([device]).prepare(Task(sequences, sequences, two_valued(4, 5, -4, 10, 1)), Budget.of(1 << 30))
+    prepared = CudaEngine([device]).prepare(Task(sequences, sequences, two_valued(4, 5, -4, 10, 1)), Budget.from_total(1 << 30))
     child = os.fork()
     if child == 0:
         try:
@@ -140,7 +140,7 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, whole_device):
     device.open()
     before = cuda.mem_get_info()[0]
     try:
-        prepared = engine.prepare(task, Budget.of(1 << 33))
+        prepared = engine.prepare(task, Budget.from_total(1 << 33))
         results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
         next(results)
         start = time.process_time()

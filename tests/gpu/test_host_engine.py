@@ -38,7 +38,7 @@ from gpualign.gpu.runtime.host_buffers import ResultPool
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 
 LINEAR = two_valued(4, 5, -4, 6, 6)
-LITTLE = Budget.of(1 << 24)
+LITTLE = Budget.from_total(1 << 24)
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_neighbours_on_the_diagonal_share_items(rng, force):
     """With much memory, and in batches that too little memory halves again and again."""
     force(slices)
     sequences = sequence_set([rng.integers(0, 4, rng.integers(1, 60)) for _ in range(300)])
-    prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.of(1 << 28))
-    size = prepared.limits.diagonal_group
+    prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.from_total(1 << 28))
+    size = prepared.limits.diagonal_group_size
     (tile, *_) = plan_task(prepared, Pairing.ABOVE).tiles()
     groups = [sorted(tile.targets[k : k + size].tolist()) for k in range(0, tile.target_count, size)]
     assert tile.query_stop > 2 * size
@@ -238,7 +238,7 @@ from dataclasses import replace
 import time
 
 sequences = sequence_set(list(np.random.default_rng(1).integers(0, 4, (70, 40))))
-prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.of(1 << 26))
+prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.from_total(1 << 26))
 prepared = replace(prepared, limits=replace(prepared.limits, lanes=1, tile_cells=30_000))
 results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
 next(results)

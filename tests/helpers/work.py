@@ -114,14 +114,14 @@ def run_paths(
     """A finished `CollectPaths`."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps)
-    return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells, CollectPaths)
+    return collect(engine.prepare(task, Budget.from_total(memory)), pairing, tile_cells, CollectPaths)
 
 
 def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None, mode=Mode.GLOBAL):
     """Scores of all wanted pairs by an engine, through the planner: int64[queries][targets]."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, mode)
-    return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells).scores
+    return collect(engine.prepare(task, Budget.from_total(memory)), pairing, tile_cells).scores
 
 
 class Heard:

@@ -57,7 +57,7 @@ def plain_pairs(queries, targets, bound, pairing):
 def near_pairs(queries, targets, bound, pairing, devices, cells=None):
     """The same by the engine, and what its steps left."""
     task = Task(queries, targets, edit(27), edit_bound=bound)
-    prepared = CudaEngine(devices).prepare(task, Budget.of(1 << 26))
+    prepared = CudaEngine(devices).prepare(task, Budget.from_total(1 << 26))
     plan = plan_task(prepared, pairing)
     found, left = {}, {}
     for result in prepared.run(plan.tiles()):
@@ -354,7 +354,7 @@ def test_stopping_early_frees_everything(rng, use, monkeypatch):
     monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (100, 100))
     many = clusters(rng, 60, 60, 4)
     device = HostDevice()
-    prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), edit_bound=distance_bound(4)), Budget.of(1 << 26))
+    prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), edit_bound=distance_bound(4)), Budget.from_total(1 << 26))
     results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
     next(results)
     results.close()

@@ -23,7 +23,7 @@ def task_of(count):
 
 
 def limits_of(recipe=SKETCHED, count=100_000, memory=1 << 30, threads=2):
-    return near_limits(task_of(count), recipe, Budget.of(memory), 4, threads)
+    return near_limits(task_of(count), recipe, Budget.from_total(memory), 4, threads)
 
 
 def test_more_memory_has_no_larger_bands():

@@ -158,7 +158,7 @@ def test_significance(aligned):
     m8 = text(known, Blast6().columns(known, None)).splitlines()
     for k, (i, j) in enumerate(pairs):
         score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
-        bits, evalue = space.parameters.bits(score)[0], space.evalues(score, *letters)[0]
+        bits, evalue = space.parameters.bit_scores(score)[0], space.evalues(score, *letters)[0]
         assert known.significance((k,)) == pytest.approx((bits, evalue))
         assert rows[k] == f"{bits:.1f}\t{evalue:.3g}"
         assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)

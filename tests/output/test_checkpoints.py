@@ -44,7 +44,7 @@ def test_no_query_is_marked_behind_which_more_is_written(every, rng):
     """Bands of one query with some of its targets: a run that goes on at a mark writes all pairs of the queries behind it."""
     sets = [sequence_set([rng.integers(0, 4, 8) for _ in range(count)]) for count in (6, 40)]
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))
-    prepared = CpuEngine(1).prepare(task, Budget(BANDS_IN_FLIGHT * (task.query_bytes + 16 * task.item_bytes), 1 << 28))
+    prepared = CpuEngine(1).prepare(task, Budget(BANDS_IN_FLIGHT * (task.query_bytes + 16 * task.pair_bytes), 1 << 28))
     plan = plan_task(prepared, Pairing.ALL)
     assert plan.panel_targets < 40
     told = Told(every)

@@ -17,7 +17,7 @@ from eager import eager_here
 from gpualign.cli.commands.merge import merge
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import resume_hint_suffix
-from gpualign.core.planning.sharding import row_bounds
+from gpualign.core.planning.sharding import shard_boundaries
 
 LETTERS = np.array(list("ACGT"))
 
@@ -293,7 +293,7 @@ def test_the_plan_is_that_of_the_share(folder, tmp_path):
     assert sum(shares) == cells()
     lengths = np.array([100 + 7 * k for k in range(40)], dtype=float)
     work = lengths * (lengths[::-1].cumsum()[::-1] - lengths)
-    bounds = row_bounds(work, 3)
+    bounds = shard_boundaries(work, 3)
     assert shares == [int(work[a:b].sum()) for a, b in pairwise(bounds)]
 
 
@@ -338,6 +338,6 @@ def test_the_digest_of_the_input_is_taken_once(folder, eager, monkeypatch, words
 def test_what_is_left_of_a_share_is_counted_in_its_own_queries(folder, eager, monkeypatch):
     words = ["dist", folder / "core.aln", "-o", "x.tsv", "--max-distance", "30", "--shard", "2/2", "--device", "cpu"]
     stopped_at_the_end(monkeypatch, *words)
-    left = 40 - row_bounds(40 - np.arange(40.0), 2)[1]
+    left = 40 - shard_boundaries(40 - np.arange(40.0), 2)[1]
     assert resume_hint_suffix().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; resume with: gpualign ")
     assert "x.tsv.2-of-2.part: all queries are done; only the final step remains\n" in gpualign_here(*words, "--resume")[1]

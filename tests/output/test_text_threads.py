@@ -241,14 +241,14 @@ def test_no_step_follows_an_error():
 def test_threads_that_the_budget_holds():
     """Text has its share, and a small budget leaves one thread, as ever."""
     for memory in (0, 1, 1000, 10**7, 2 << 30, 10**12):
-        budget = Budget.of(memory)
+        budget = Budget.from_total(memory)
         assert budget.result_bytes + budget.scratch_bytes + budget.text_bytes == memory
         found = [text_threads(budget, threads) for threads in (1, 2, 16, 200)]
         assert found[0] == 1
         assert found == sorted(found)
-    assert text_threads(Budget.of(10**8), 16) == 1
-    assert text_threads(Budget.of(2 << 30), 16) == 16
-    assert text_threads(Budget.of(10**12), 200) == 200
+    assert text_threads(Budget.from_total(10**8), 16) == 1
+    assert text_threads(Budget.from_total(2 << 30), 16) == 16
+    assert text_threads(Budget.from_total(10**12), 200) == 200
 
 
 @pytest.fixture(scope="module")

@@ -90,11 +90,11 @@ def test_what_the_papers_kernels_do_not_compute(device):
     ]
     for task, message in refused:
         with pytest.raises(InputError, match=message):
-            LiEngine(device, "rscan").prepare(task, Budget.of(1 << 20))
+            LiEngine(device, "rscan").prepare(task, Budget.from_total(1 << 20))
     with pytest.raises(InputError, match=r"dscan .* 60 letters .*, a query has 80; use tiled-dscan"):
-        LiEngine(device, "dscan", block_sizes=SMALL).prepare(Task(sequences, sequences, linear), Budget.of(1 << 20))
+        LiEngine(device, "dscan", block_sizes=SMALL).prepare(Task(sequences, sequences, linear), Budget.from_total(1 << 20))
     with pytest.raises(RunError, match="a matrix takes 26,244 bytes"):
-        LiEngine(device, "rscan").prepare(Task(sequences, sequences, linear), Budget.of(1 << 15))
+        LiEngine(device, "rscan").prepare(Task(sequences, sequences, linear), Budget.from_total(1 << 15))
 
 
 def test_the_papers_choice():

@@ -49,9 +49,9 @@ def test_tiles_that_travel_keep_their_order(rng):
     sequences = sequence_set([[0] * length for length in rng.integers(1, 30, 50)])
     task = Task(sequences, sequences, edit(4))
     for cells in (3000, 1 << 30):
-        limits = TileLimits(1 << 20, 0, 4, 3, cells, diagonal_bands=1, diagonal_group=4)
+        limits = TileLimits(1 << 20, 0, 4, 3, cells, min_diagonal_bands=1, diagonal_group_size=4)
         tiles = list(make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, limits).tiles())
-        by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group=0))
+        by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group_size=0))
         assert any((a.targets != b.targets).any() for a, b in zip(tiles, by_lengths.tiles(), strict=False) if a.shape == b.shape)
         maker = TileMaker(task)
         for tile in tiles:
@@ -64,6 +64,6 @@ def test_tiles_in_an_order_of_their_own_travel_as_they_are(rng):
     """Whoever makes tiles of other tiles keeps their order, in bands of his own."""
     sequences = sequence_set([[0] * length for length in rng.permutation(40) + 1])
     band = Band(0, 5, 0, 40, 0, 1)
-    tile = Tile.of_targets(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
+    tile = Tile.from_targets(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
     arrived = TileMaker(Task(sequences, sequences, edit(4))).unpack(pack_tile(tile))
     np.testing.assert_array_equal(arrived.targets, tile.targets)

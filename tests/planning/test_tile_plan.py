@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.planning.cost import ONE_PER_PAIR, WHOLE_MATRIX
-from gpualign.core.planning.sharding import row_bounds
+from gpualign.core.planning.cost import FULL_MATRIX_COST, UNIT_PAIR_COST
+from gpualign.core.planning.sharding import shard_boundaries
 from gpualign.core.planning.tile_plan import (
     BANDS_IN_FLIGHT,
-    DIAGONAL_BANDS,
     MAX_BAND_ROWS,
     MAX_TILES_PER_WORKER,
+    MIN_DIAGONAL_BANDS,
     MIN_PANEL_TARGETS,
     Pairing,
     TileLimits,
@@ -24,7 +24,7 @@ LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0, query_lanes=1):
     limits = TileLimits(
-        memory, 0, 4, lanes, cells, sharing_workers=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes
+        memory, 0, 4, lanes, cells, worker_count=sharing, first_band_rows=first_rows, diagonal_group_size=group, query_lanes=query_lanes
     )
     return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
@@ -73,12 +73,12 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
     assert plan.result_bytes <= memory
 
 
-@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.sampled_from([WHOLE_MATRIX, ONE_PER_PAIR]), st.integers(1, 8))
+@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.sampled_from([FULL_MATRIX_COST, UNIT_PAIR_COST]), st.integers(1, 8))
 def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, shares):
     if pairing is not Pairing.ALL:
         targets = queries
     whole = make_plan(np.array(queries), np.array(targets), pairing, TileLimits(1 << 20, 0, 4, 16, 1 << 20), cost)
-    bounds = row_bounds(whole.row_cells, shares)
+    bounds = shard_boundaries(whole.row_cells, shares)
     assert len(bounds) == shares + 1
     count = np.zeros((len(queries), len(targets)), dtype=int)
     for start, stop in pairwise(bounds):
@@ -100,7 +100,7 @@ def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, sha
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40), st.integers(1, 9), st.integers(1, 3))
 def test_shares_are_as_equal_as_rows_allow(work, shares, together):
     work = np.array(work[: len(work) // together * together])
-    bounds = row_bounds(work, shares, together)
+    bounds = shard_boundaries(work, shares, together)
     assert len(bounds) == shares + 1
     assert (bounds[0], bounds[-1]) == (0, len(work))
     assert (np.diff(bounds) >= 0).all()
@@ -148,7 +148,7 @@ def test_same_input_same_plan(lengths, cells):
 @pytest.mark.parametrize(("first", "rows"), [(4, [4, 8, 16, 30, 30, 12]), (0, [30, 30, 30, 10]), (64, [30, 30, 30, 10])])
 def test_the_first_bands_grow(first, rows):
     lengths = np.full(100, 7)
-    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=first))
+    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_band_rows=first))
     bands = sorted({(tile.band.start, tile.band.stop) for tile in plan.tiles()})
     assert [stop - start for start, stop in bands] == rows
     assert plan.band_rows == 30
@@ -156,7 +156,7 @@ def test_the_first_bands_grow(first, rows):
 
 def test_bands_that_grow_keep_queries_together():
     lengths = np.full(100, 7)
-    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), group_size=3)
+    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_band_rows=4), group_size=3)
     assert all(tile.band.start % 3 == 0 for tile in plan.tiles())
     assert min(tile.band.stop - tile.band.start for tile in plan.tiles() if tile.band.stop < 100) == 6
 
@@ -165,7 +165,7 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     row = 1000 * 4
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row * 10).band_rows == 10
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=1 << 40).band_rows == MAX_BAND_ROWS
-    assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // DIAGONAL_BANDS
+    assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // MIN_DIAGONAL_BANDS
     part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
     assert (part.band_rows, part.panel_targets, part.band_count) == (1, 999, 2000)
     with pytest.raises(RunError, match="raise memory"):
@@ -226,10 +226,10 @@ def test_the_cost_of_whole_matrices(queries, targets, data):
     firsts = np.array([data.draw(st.integers(0, len(targets))) for _ in queries])
     cells = np.outer(queries, targets)
     queries, targets = np.array(queries), np.array(targets)
-    assert WHOLE_MATRIX.cells(queries, targets) == cells.sum()
+    assert FULL_MATRIX_COST.cells(queries, targets) == cells.sum()
     wanted = np.arange(len(targets))[None, :] >= firsts[:, None]
-    assert WHOLE_MATRIX.cells(queries, targets, firsts) == (cells * wanted).sum()
-    np.testing.assert_array_equal(WHOLE_MATRIX.cells_by_target(queries, targets), cells.sum(axis=0))
+    assert FULL_MATRIX_COST.cells(queries, targets, firsts) == (cells * wanted).sum()
+    np.testing.assert_array_equal(FULL_MATRIX_COST.cells_by_target(queries, targets), cells.sum(axis=0))
 
 
 class _Diagonal:
@@ -240,8 +240,8 @@ class _Diagonal:
     def cells_by_target(self, query_lengths, target_lengths):
         return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
 
-    def cells(self, query_lengths, target_lengths, firsts=None):
-        firsts = np.zeros(len(query_lengths), dtype=int) if firsts is None else firsts
+    def cells(self, query_lengths, target_lengths, first_targets=None):
+        firsts = np.zeros(len(query_lengths), dtype=int) if first_targets is None else first_targets
         return sum(int(np.minimum(q, target_lengths[first:]).sum()) for q, first in zip(query_lengths, firsts, strict=True))
 
 
@@ -261,7 +261,7 @@ def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
     """Each wanted pair in one tile, targets in order of length; tiles of whole bands as well as parts of some."""
     lengths = np.array(lengths)
     try:
-        plan = make_plan(lengths, lengths, pairing, TileLimits(memory, 0, 4, 1, cells, band_rows=3), ONE_PER_PAIR)
+        plan = make_plan(lengths, lengths, pairing, TileLimits(memory, 0, 4, 1, cells, band_rows=3), UNIT_PAIR_COST)
     except RunError:
         return
     seen = np.zeros((len(lengths), len(lengths)), dtype=int)

@@ -71,7 +71,7 @@ def test_blast_writes_gaps_otherwise():
 
 def test_odd_scores_of_a_match_of_two_are_rounded_down():
     found = published_parameters(make_scoring(DNA, ScoringOptions(match=2, mismatch=-3, gap_open=7, gap_extend=2)))
-    bits = found.bits(np.array([40, 41, 42]))
+    bits = found.bit_scores(np.array([40, 41, 42]))
     assert bits[0] == bits[1] < bits[2]
     assert bits[0] == pytest.approx((0.625 * 40 - math.log(0.41)) / math.log(2))
 
@@ -101,7 +101,7 @@ def test_evalues_by_the_length_adjustment():
     scores, queries, targets = np.array([40, 80, 300]), np.array([57, 57, 400]), np.array([10, 900, 900])
     lengths = [p.length_adjustment(m, 9_055_569, 20_000) for m in queries.tolist()]
     sizes = [(m - n) * (9_055_569 - 20_000 * n) for m, n in zip(queries, lengths, strict=True)]
-    expected = [size * 2.0**-b for size, b in zip(sizes, p.bits(scores), strict=True)]
+    expected = [size * 2.0**-b for size, b in zip(sizes, p.bit_scores(scores), strict=True)]
     np.testing.assert_allclose(space.evalues(scores, queries, targets), expected)
     both = SearchSpace(p, space.letter_count, space.record_count, 2)
     np.testing.assert_allclose(both.evalues(scores, queries, targets), 2 * space.evalues(scores, queries, targets))

@@ -165,7 +165,7 @@ def test_mask():
     letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[masked.sequences.codes].tobytes().decode()
     assert letters == "MKVADEFGHIKLMNPQR" + "X" * 30 + "XXXXXMKV" + "X" * 20 + "DEFGHIKLMNPQR" + "X" * 30
     assert masked.masked_letter_count == 30 + 19  # one was X before
-    assert masked.fully_masked.tolist() == [1]  # the last one has never been anything else
+    assert masked.fully_masked_records.tolist() == [1]  # the last one has never been anything else
     assert masked.sequences.code_counts[PROTEIN.letters.index("X")] == letters.count("X")
     assert (sequences.codes[17:47] == PROTEIN.letters.index("Q")).all()  # the given set is as it was
     plain = encoded(["MKVADEFGHIKLMNPQR"], "seg")

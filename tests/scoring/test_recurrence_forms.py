@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle import global_score
 from work import scoring, two_valued
 
-from gpualign.core.scoring.recurrence_forms import difference_form, unary_form, width_for
+from gpualign.core.scoring.recurrence_forms import difference_form, element_width, unary_form
 
 
 def difference_recurrence(query, target, scheme):
@@ -87,13 +87,13 @@ def test_the_step_bounds_are_attained():
     ],
 )
 def test_width_is_the_narrowest(least, largest, width):
-    assert width_for(least, largest) == width
+    assert element_width(least, largest) == width
 
 
 @pytest.mark.parametrize(("least", "largest"), [(0, 2**32), (-1, 2**31), (-(2**31) - 1, 0)])
 def test_width_refuses_what_does_not_fit(least, largest):
     with pytest.raises(OverflowError):
-        width_for(least, largest)
+        element_width(least, largest)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_what_keeps_equal_sequences_whole(rng, alphabet, options, whole):
     """Then the alignment of a sequence with itself, whatever its letters, is the one without gaps."""
     scoring = make_scoring(alphabet, options)
     letters = np.arange(len(alphabet.letters), dtype=np.uint8)
-    assert scoring.aligns_equals_without_gaps(letters) is whole
+    assert scoring.self_alignment_is_gapless(letters) is whole
     aligner = PairAligner(scoring, alphabet, Mode.GLOBAL, EndGaps.PENALISED, 1 << 24)
     for length in (1, 2, 30) if whole else ():
         text = rng.choice(letters, length)

@@ -23,7 +23,7 @@ class Best:
     """Keeps the best of each query."""
 
     def __init__(self, targets, top):
-        self.ranks, self.top, self.found = targets.ranks, top, {}
+        self.ranks, self.top, self.found = targets.file_positions, top, {}
 
     def accept(self, result):
         assert result.targets.shape == result.scores.shape
@@ -38,7 +38,7 @@ class Best:
 
 def search(queries, targets, scheme, top, engine, tile_cells=None):
     task = Task(queries, targets, scheme, Mode.LOCAL, top=top)
-    prepared = engine.prepare(task, Budget.of(1 << 30))
+    prepared = engine.prepare(task, Budget.from_total(1 << 30))
     best = collect(prepared, Pairing.ALL, tile_cells, lambda plan: Best(targets, top))
     best.finish()
     return best.found
@@ -46,7 +46,7 @@ def search(queries, targets, scheme, top, engine, tile_cells=None):
 
 def expected(queries, targets, scheme, top):
     scores = run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=Mode.LOCAL)
-    ranks = targets.ranks.tolist()
+    ranks = targets.file_positions.tolist()
     return {q: sorted((-s, r) for s, r in zip(row.tolist(), ranks, strict=True) if s > 0)[:top] for q, row in enumerate(scores)}
 
 

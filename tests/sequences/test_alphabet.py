@@ -1,7 +1,7 @@
 import pytest
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences.alphabet import DNA, INVALID, PROTEIN, Census, detect_alphabet
+from gpualign.core.sequences.alphabet import DNA, INVALID_CODE, PROTEIN, AlphabetCensus, detect_alphabet
 from gpualign.core.sequences.string_column import StringColumn
 
 
@@ -11,8 +11,8 @@ def test_every_letter_has_its_index_as_code_in_any_case():
             assert alphabet.encoding[ord(letter)] == code
             assert alphabet.encoding[ord(letter.lower())] == code
     assert DNA.encoding[ord("u")] == DNA.encoding[ord("T")]
-    assert (DNA.encoding != INVALID).sum() == 2 * (len(DNA) + 1)
-    assert (PROTEIN.encoding != INVALID).sum() == 2 * (len(PROTEIN) - 1) + 1
+    assert (DNA.encoding != INVALID_CODE).sum() == 2 * (len(DNA) + 1)
+    assert (PROTEIN.encoding != INVALID_CODE).sum() == 2 * (len(PROTEIN) - 1) + 1
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_mixed_alphabets_are_refused_by_name():
 @pytest.mark.parametrize("together", [1, 2, 10])
 def test_records_may_be_counted_in_parts(together):
     def found(records):
-        census = Census()
+        census = AlphabetCensus()
         for start in range(0, len(records), together):
             part = records[start : start + together]
             census.count_records([f"r{start + k}" for k in range(len(part))], StringColumn.from_bytes(part), str)

@@ -34,21 +34,21 @@ def content(sequences, alphabet):
     """(id, letters) in the order of the file that was indexed."""
     letters = np.frombuffer(alphabet.letters.encode(), dtype=np.uint8)
     texts = [letters[sequences.codes[a:b]].tobytes().decode() for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
-    return [(sequences.ids[i], texts[i]) for i in np.argsort(sequences.ranks)]
+    return [(sequences.ids[i], texts[i]) for i in np.argsort(sequences.file_positions)]
 
 
 def test_round_trip(tmp_path):
     path = tmp_path / "db.gpa"
     built, chosen = build(path, FASTA)
     assert chosen is PROTEIN
-    assert (built.records, built.letters, built.empty) == (4, 20, ["none"])
+    assert (built.record_count, built.letter_count, built.empty_ids) == (4, 20, ["none"])
     assert is_index(str(path))
     sequences, alphabet = open_index(str(path))
     assert alphabet is PROTEIN
     assert content(sequences, alphabet) == [("long", "MKVLAARNDW"), ("b", "MKV"), ("c", "MKVA"), ("d", "AAA")]
     assert sequences.lengths.tolist() == [3, 3, 4, 10]
     assert list(sequences.ids) == ["b", "d", "c", "long"]  # of equal lengths in the order of the file
-    assert sequences.ranks.tolist() == [1, 3, 2, 0]
+    assert sequences.file_positions.tolist() == [1, 3, 2, 0]
     np.testing.assert_array_equal(sequences.code_counts, np.bincount(sequences.codes, minlength=256))
 
 
@@ -243,7 +243,7 @@ def test_forged_indexes_are_refused_or_whole(tmp_path, rng):
         assert found.offsets[0] == 0
         assert found.offsets[-1] == len(found.codes) == found.code_counts.sum()
         assert (np.diff(found.offsets) > 0).all()
-        assert sorted(found.ranks) == list(range(len(found.ids))) == list(range(len(found)))
+        assert sorted(found.file_positions) == list(range(len(found.ids))) == list(range(len(found)))
         assert all(found.ids)
         assert found.codes.max() <= found.used_codes[-1] < len(alphabet)
     assert all(message.startswith(f"{path}: the index is ") for message in messages)
@@ -263,7 +263,7 @@ def test_a_forged_database_is_bad_input(tmp_path):
 
 def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
     monkeypatch.setattr(index, "_BATCH_LETTERS", 1 << 16)
-    monkeypatch.setattr(index, "_CHECKED", 1 << 16)
+    monkeypatch.setattr(index, "_CHECKSUM_CHUNK_BYTES", 1 << 16)
 
     def peak(records):
         line = b"ACGTTGCA" * 2000
@@ -275,7 +275,7 @@ def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
                 built = builder.write(file)
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert built.letters == records * 16_000
+        assert built.letter_count == records * 16_000
         return found
 
     few, many = peak(100), peak(1000)  # 1.6 and 16 MB of letters

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import parser as records
 from gpualign.core.sequences._records import RecordScanner
-from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, LetterKinds, MixedAlphabets, detect_alphabet
+from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID_CODE, PROTEIN, LetterKinds, MixedAlphabets, detect_alphabet
 from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.loading import LowerCaseCounts, encode_all, read_raw_records
 from gpualign.core.sequences.string_column import StringColumn
@@ -42,8 +42,8 @@ def expected_codes(texts, alphabet, masked):
         return "mixed alphabets"
     codes = {name: chosen.encoding_of(masked)[list(text.encode())].tolist() for name, text in texts.items()}
     for name, found in codes.items():
-        if INVALID in found:
-            at = found.index(INVALID)
+        if INVALID_CODE in found:
+            at = found.index(INVALID_CODE)
             return f"x: record {name!r}: {texts[name][at]!r} at position {at + 1} is "
     return chosen, codes
 
@@ -92,7 +92,7 @@ def test_the_first_letters_tell(texts, likely):
     scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), LetterKinds()
     data = "".join(f">r{i}\n{text}\n" for i, text in enumerate(texts)).encode()
     scanner.feed(np.frombuffer(data, dtype=np.uint8), True)
-    kinds.add(scanner.count_kinds(*records.KIND_DEFINITIONS))
+    kinds.add(scanner.count_kinds(*records.LETTER_KIND_DEFINITIONS))
     assert kinds.likely_alphabet is likely
     ahead.extend(scanner, kinds)
     assert (ahead.alphabet, ahead.record_count) == (likely, 0 if likely is None else sum(map(len, texts)))
@@ -102,11 +102,11 @@ def test_up_to_the_first_letter_that_a_code_does_not_tell():
     scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), LetterKinds()
     for text in (CLEAR, "ACGTu", CLEAR):
         scanner.append(b"r", text.encode())
-        kinds.add(scanner.count_kinds(*records.KIND_DEFINITIONS))
+        kinds.add(scanner.count_kinds(*records.LETTER_KIND_DEFINITIONS))
         ahead.extend(scanner, kinds)
     letters = scanner.take()[1][0]
     assert ahead.record_count == len(CLEAR) + 4
     np.testing.assert_array_equal(letters[: ahead.record_count], DNA.encoding[list((CLEAR + "ACGT").encode())])
     assert letters[ahead.record_count :].tobytes().decode() == "u" + CLEAR
-    assert ahead.settle(PROTEIN, letters) == 0
+    assert ahead.confirm_alphabet(PROTEIN, letters) == 0
     assert letters.tobytes().decode() == CLEAR + "ACGTu" + CLEAR

@@ -51,14 +51,14 @@ def read(data, **options):
 
 def test_letters_are_counted_while_they_are_read():
     """Of letters that are not as they were read nothing is known; neither is it of lists."""
-    assert vars(read(FASTA).kinds) == {"common_nucleotides": 8, "first_protein": -1, "first_dna": -1}
-    assert vars(read(b">c\n\n" + FASTA + b">d\n\n>e\nFF\n", allow_empty=True).kinds) == {
-        "common_nucleotides": 8,
-        "first_protein": 2,
-        "first_dna": -1,
+    assert vars(read(FASTA).letter_kinds) == {"common_nucleotide_count": 8, "first_protein_record": -1, "first_dna_record": -1}
+    assert vars(read(b">c\n\n" + FASTA + b">d\n\n>e\nFF\n", allow_empty=True).letter_kinds) == {
+        "common_nucleotide_count": 8,
+        "first_protein_record": 2,
+        "first_dna_record": -1,
     }
-    assert read(FASTA + b">c\nA-C\n", degap=True).kinds is None
-    assert read(b"ACD\nGG\n").kinds is None
+    assert read(FASTA + b">c\nA-C\n", degap=True).letter_kinds is None
+    assert read(b"ACD\nGG\n").letter_kinds is None
 
 
 def letters_of(raw):

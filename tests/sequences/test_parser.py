@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import _records
 from gpualign.core.sequences import parser as records
-from gpualign.core.sequences.alphabet import KIND_DEFINITIONS
+from gpualign.core.sequences.alphabet import LETTER_KIND_DEFINITIONS
 from gpualign.core.sequences.parser import read_records
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -74,8 +74,12 @@ def scanned(data, chunk, letters=None):
     finally:
         records._CHUNK_BYTES = before
     for part in parts:
-        of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *KIND_DEFINITIONS)
-        assert (part.kinds.common_nucleotides, part.kinds.first_protein, part.kinds.first_dna) == of_all
+        of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *LETTER_KIND_DEFINITIONS)
+        assert (
+            part.letter_kinds.common_nucleotide_count,
+            part.letter_kinds.first_protein_record,
+            part.letter_kinds.first_dna_record,
+        ) == of_all
     ids, bodies = (join_columns([getattr(part, name) for part in parts]) for name in ("ids", "letters"))
     return list(zip(ids, bodies, strict=True))
 

@@ -25,8 +25,8 @@ def test_a_line_is_a_record_and_its_id(end, last):
         raw = read(packed, with_descriptions=True)
         assert list(raw.ids) == list(raw.letters) == PEPTIDES
         assert list(raw.descriptions) == [""] * 5
-        assert raw.is_list
-    assert not read(b">a\nCASSL\n").is_list
+        assert raw.is_plain_list
+    assert not read(b">a\nCASSL\n").is_plain_list
 
 
 def test_many(rng):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences.ids import changed_ids
+from gpualign.core.sequences.ids import match_changed_ids
 from gpualign.core.trees.newick import format_newick, parse_newick
 from gpualign.core.trees.tree import Tree
 
@@ -94,7 +94,7 @@ def test_texts_that_are_no_trees(text, reason):
     ],
 )
 def test_ids_with_blanks(names, ids, changed):
-    assert changed_ids(names, ids) == changed
+    assert match_changed_ids(names, ids) == changed
 
 
 def test_names_that_phylip_changed(tmp_path):

@@ -28,7 +28,7 @@ from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES,
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.square_matrices import parse_numbers
-from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
+from gpualign.core.sequences.ids import is_id_title, may_be_id_title
 
 _EXAMINED_BYTES = 1 << 16
 """Bytes of a table, in whole lines, examined to decide whether the table holds alleles; at least one line of data."""
@@ -281,7 +281,7 @@ class TableReader:
                 titles[-1] = ""  # there is no cell after the last delimiter of a row
         elif len(cells) == len(titles) + 1:  # R writes no title above the names of rows
             rows = [line.rstrip(b"\r\n") for line in self._first_lines[1:] if not _is_empty(line)]
-            if is_title_of_ids(titles[0]) or all(line.endswith(self._delimiter_bytes) for line in rows):
+            if may_be_id_title(titles[0]) or all(line.endswith(self._delimiter_bytes) for line in rows):
                 raise InputError(
                     f"{self._source}: the first row has one cell more than the header, which may lack a title above the ids, as R writes"
                     f" it, or a {self._delimiter!r} at its end; give both lines the same number of cells"

@@ -59,7 +59,7 @@ class TileMaker:
             return Tile(0, band, *packed.queries, stop - first, make, pairing, packed.cells)
         targets = packed.targets.astype(np.int64)
         band = Band(*packed.queries, int(targets.min()), int(targets.max()) + 1, 0, 1)
-        return Tile.of_targets(targets, 0, band, packed.queries, pairing, packed.cells)
+        return Tile.from_targets(targets, 0, band, packed.queries, pairing, packed.cells)
 
 
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -44,12 +44,16 @@ def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, max_held
     queries, targets = len(task.queries), len(task.targets)
     share = -(-queries // (_BANDS_PER_WORKER * workers))
     limits = replace(
-        worker.limits, result_bytes=budget.result_bytes, scratch_bytes=max_held_results * tile_bytes, sharing_workers=workers, first_rows=0
+        worker.limits,
+        result_bytes=budget.result_bytes,
+        scratch_bytes=max_held_results * tile_bytes,
+        worker_count=workers,
+        first_band_rows=0,
     )
     if task.edit_bound is not None:
         # Whole bands: a worker may find near pairs by a join on equal parts rather than pair by pair.
         rows = max(1, min(cells_per_tile // targets, share))
-        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, sharing_workers=1)
+        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, worker_count=1)
     query_letters, target_letters = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     cells_of_query = query_letters / queries * target_letters
     # Bands of short records have as many queries as a tile's time allows.
@@ -57,6 +61,6 @@ def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, max_held
     if task.top is not None:
         return replace(limits, tile_cells=cells_per_tile, band_rows=max(1, min(rows, tile_bytes // task.query_bytes)))
     letters = query_letters / queries + target_letters / targets
-    pairs = tile_bytes / (task.item_bytes + task.path_bytes_per_letter * letters)
+    pairs = tile_bytes / (task.pair_bytes + task.path_bytes_per_letter * letters)
     cells = min(cells_per_tile, int(pairs * cells_of_query / targets))
     return replace(limits, tile_cells=max(1, cells), band_rows=rows)

@@ -84,7 +84,7 @@ class Sam:
             name = task.queries.ids[int(np.searchsorted(task.queries.offsets, at, side="right")) - 1]
             raise InputError(f"{name[:40]!r} has a *, which is not allowed in reads in SAM; choose paf, m8 or a table")
         targets = task.targets
-        references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
+        references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.file_positions).tolist())
         lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")

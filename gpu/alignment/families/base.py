@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.tile_plan import DIAGONAL_BANDS
+from gpualign.core.planning.tile_plan import MIN_DIAGONAL_BANDS
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout, shared_arrays
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
@@ -163,7 +163,7 @@ class Variant(ABC):
 
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
         """Return the minimum number of bands for one set with `cells` cells whose longest target has `max_target_length` columns."""
-        return DIAGONAL_BANDS
+        return MIN_DIAGONAL_BANDS
 
     def diagonal_group_size(self) -> int:
         """Return how many of an item's targets are skipped together if a query needs none of them; 0 if none are skipped (`TileLimits`)."""

@@ -102,7 +102,7 @@ class TileHitsOutput:
         self._tile = tile
         self._dtype = task.dtype
         self._top = hits_per_query
-        self._best = BestTargets(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.ranks)
+        self._best = BestTargets(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.file_positions)
 
     def result_bytes(self, batch: Batch) -> int:
         rows, columns = len(batch.query_rows), len(batch.targets)
