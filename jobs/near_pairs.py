@@ -236,7 +236,7 @@ class NearJob:
         (start, end), held = self._rows, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
-            for pairs in expansion.band(start, stop, join_pairs(held)):
+            for pairs in expansion.expand_band(start, stop, join_pairs(held)):
                 yield pairs, int(pairs.queries[-1]) + 1 if len(pairs) else start  # all pairs of a query come together
             yield join_pairs([]), stop
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
-from gpualign.core.alignment.recount import relabel
+from gpualign.core.alignment.recount import recount_original_letters
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.dataclass import dataclass
@@ -22,7 +22,7 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_writer import NOTABLE_EVALUE, HitFilter, HitsWriter, SuppressedHitCounts, Trace
+from gpualign.core.search.hit_writer import NOTABLE_EVALUE, HitFilter, HitsWriter, SuppressedHitCounts, TraceFunction
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
@@ -226,7 +226,7 @@ class SearchJob:
         space, search = self._space(), self.search
         unmasked = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:
-            trace: Trace | None = None
+            trace: TraceFunction | None = None
             if self.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
@@ -310,11 +310,11 @@ def prepare(
     return SearchJob(task, o, traced, search, unmasked, engine, left // _TRACE_SHARE, reporter)
 
 
-def _relabelled(trace: Trace, task: Task) -> Trace:
+def _relabelled(trace: TraceFunction, task: Task) -> TraceFunction:
     """Return a function that traces hits of masked queries but counts identities using the task's original letters."""
 
     def trace_and_relabel(hits: Hits) -> tuple[Statistics, Runs]:
-        return relabel(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
+        return recount_original_letters(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
 
     return trace_and_relabel
 

@@ -22,8 +22,8 @@ class PairAlignments:
     runs: Runs | None
     is_reverse_complement: Booleans | None = None
 
-    def select(self, which: Integers) -> PairAlignments:
-        """Return the results for the pairs `which`, which may contain duplicates."""
-        statistics = None if self.statistics is None else self.statistics[which]
-        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
-        return PairAlignments(self.scores[which], statistics, self.runs and self.runs.select(which), flipped)
+    def select(self, indices: Integers) -> PairAlignments:
+        """Return the results for the pairs `indices`, which may contain duplicates."""
+        statistics = None if self.statistics is None else self.statistics[indices]
+        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[indices]
+        return PairAlignments(self.scores[indices], statistics, self.runs and self.runs.select(indices), flipped)

@@ -10,7 +10,7 @@ from enum import Enum
 
 import numpy as np
 
-from gpualign.core.alignment.recount import MATCH, MISMATCH, NOTHING, ColumnKinds, identical_letter_kinds
+from gpualign.core.alignment.recount import MATCH, MISMATCH, NOT_COUNTED, ColumnKinds, identical_letter_kinds
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -74,7 +74,7 @@ class AmbiguityCounts:
             table[:size, :size] = np.where(stand_for[:, None] & stand_for[None, :], MATCH, MISMATCH)
         if self.rule is AmbiguityRule.SKIP:
             unclear = _ambiguity_mask(alphabet)
-            table[:size, :size][unclear[:, None] | unclear[None, :]] = NOTHING
+            table[:size, :size][unclear[:, None] | unclear[None, :]] = NOT_COUNTED
         return table
 
     def for_both_strands(self) -> AmbiguityCounts:

@@ -31,8 +31,8 @@ class NearPairs:
     def nbytes(self) -> int:
         return self.queries.nbytes + self.targets.nbytes + self.distances.nbytes
 
-    def select(self, which: Any) -> NearPairs:  # any index of an array
-        return NearPairs(self.queries[which], self.targets[which], self.distances[which])
+    def select(self, indices: Any) -> NearPairs:  # any index of an array
+        return NearPairs(self.queries[indices], self.targets[indices], self.distances[indices])
 
     def transposed(self) -> NearPairs:
         """Return the pairs with queries and targets swapped."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.tile_results import Runs
 from gpualign.core.common.scatter import AxisIndices, put
 
-_MIN_LARGE_BYTES = 1 << 20
+_MIN_LARGE_PIECE_BYTES = 1 << 20
 """Minimum size, in bytes, of pieces that are not copied."""
 
 
@@ -45,7 +45,7 @@ class PathBuilder:
     def build(self) -> Runs:
         """Return all runs. To limit the number of pieces, small pieces are concatenated; large pieces are not copied."""
         pieces: list[npt.NDArray[np.uint8]] = []
-        for large, some in groupby(self._pieces, lambda piece: len(piece) >= _MIN_LARGE_BYTES):
+        for large, some in groupby(self._pieces, lambda piece: len(piece) >= _MIN_LARGE_PIECE_BYTES):
             group = list(some)
             pieces += group if large else [np.concatenate(group)]
         return Runs(pieces or [np.zeros(0, dtype=np.uint8)], self._starts, self._sizes)

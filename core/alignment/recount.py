@@ -15,7 +15,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 _TABLE_SIZE = 32
 """Number of codes in the extension's tables."""
 
-MATCH, MISMATCH, NOTHING = 0, 1, 2
+MATCH, MISMATCH, NOT_COUNTED = 0, 1, 2
 """Values that a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in
 gaps."""
 
@@ -46,7 +46,7 @@ def recount(
     return _recount(queries, targets, records, statistics, runs, column_kinds, with_runs=False)[0]
 
 
-def relabel(
+def recount_original_letters(
     queries: SequenceSet,
     targets: SequenceSet,
     records: tuple[Integers, Integers],

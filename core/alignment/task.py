@@ -113,7 +113,7 @@ class Task:
         return int(min(self.queries.lengths.min(), self.targets.lengths.min()))
 
     @property
-    def needs_paths(self) -> bool:
+    def needs_more_than_final_cell(self) -> bool:
         """True if more than the final DP cell is needed."""
         return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
 

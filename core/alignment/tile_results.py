@@ -66,9 +66,9 @@ class Runs:
         """All pieces as one array, copied if there is more than one piece."""
         return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
 
-    def select(self, which: Any) -> Runs:  # any index of an array
-        """Return the runs for the pairs `which`, which may contain duplicates."""
-        return Runs(self.pieces, self.starts[which], self.sizes[which])
+    def select(self, indices: Any) -> Runs:  # any index of an array
+        """Return the runs for the pairs `indices`, which may contain duplicates."""
+        return Runs(self.pieces, self.starts[indices], self.sizes[indices])
 
 
 @dataclass(frozen=True)

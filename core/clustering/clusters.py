@@ -11,7 +11,7 @@ from gpualign.core.clustering.edges import Edges, Indices
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 """Maximum relative difference between two sums of the same distances added in different orders."""
 
 
@@ -39,14 +39,14 @@ class Clustering:
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
-    def expand_copies(self, record_of_copy: Integers, leaders: Integers) -> Clustering:
+    def expand_copies(self, record_of_copy: Integers, representative_copies: Integers) -> Clustering:
         """Return the clustering of copies of these records.
 
         record_of_copy: int64[copies], for each copy, the record of this clustering that it duplicates; these records are numbered in order
             of their first copies
-        leaders: int64[count], for each record of this clustering, the copy that serves as representative
+        representative_copies: int64[count], for each record of this clustering, the copy that serves as representative
         """
-        return Clustering(self.labels[record_of_copy], leaders[self.representatives], self.distances[record_of_copy])
+        return Clustering(self.labels[record_of_copy], representative_copies[self.representatives], self.distances[record_of_copy])
 
 
 def renumber_labels(labels: Integers) -> Integers:
@@ -75,7 +75,7 @@ def clustering_from_labels(labels: Integers, edges: Edges, copy_counts: Integers
         for one, other in ((i, j), (j, i)):
             near += np.bincount(one, copy_counts[other], minlength=edges.record_count).astype(np.int64)
             sums += np.bincount(one, copy_counts[other] * distance, minlength=edges.record_count)
-    return measured_clustering(labels, representatives(labels, near, sums), edges.chunks())
+    return clustering_with_distances(labels, representatives(labels, near, sums), edges.chunks())
 
 
 def representatives(labels: Integers, near_counts: Integers, distance_sums: Reals) -> Integers:
@@ -91,7 +91,7 @@ def representatives(labels: Integers, near_counts: Integers, distance_sums: Real
     np.maximum.at(max_near, labels, near_counts)
     best = near_counts == max_near[labels]
     np.minimum.at(min_sums, labels[best], distance_sums[best])
-    best &= distance_sums <= (min_sums * (1 + _ROUNDING))[labels]
+    best &= distance_sums <= (min_sums * (1 + _ROUNDING_TOLERANCE))[labels]
     chosen = np.full(count, len(labels), dtype=np.int64)
     np.minimum.at(chosen, labels[best], np.flatnonzero(best))
     return chosen
@@ -102,10 +102,10 @@ def clustering_from_centroids(centroids: Integers, edges: Edges) -> Clustering:
     labels = renumber_labels(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
-    return measured_clustering(labels, chosen, edges.chunks())
+    return clustering_with_distances(labels, chosen, edges.chunks())
 
 
-def measured_clustering(labels: Integers, representatives: Integers, chunks: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
+def clustering_with_distances(labels: Integers, representatives: Integers, chunks: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
     """Return the clustering, with distances between each record and its representative.
 
     labels: cluster of each record, as returned by `renumber_labels`

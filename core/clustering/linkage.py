@@ -25,7 +25,7 @@ _PASS_COUNT = 16
 _SORTED_PAIR_BYTES = 96
 """Memory per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within the
 component, and indices into the condensed distances."""
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 """Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
 
@@ -76,7 +76,7 @@ def average_linkage(
     Propagates errors from `subset_distances`.
     """
     return _cluster_components(
-        edges, record_of_copy, "average", lambda members, _: (subset_distances(members), max_distance + _ROUNDING * max_distance)
+        edges, record_of_copy, "average", lambda members, _: (subset_distances(members), max_distance + _ROUNDING_TOLERANCE * max_distance)
     )
 
 

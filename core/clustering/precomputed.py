@@ -15,7 +15,7 @@ from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
-_ROUNDING = 2.0**-52
+_ROUNDING_TOLERANCE = 2.0**-52
 """Maximum difference between a distance computed as 1 - identity and the exact quotient of integers. Two such quotients are this close only
 if their denominators exceed 10^7."""
 
@@ -31,28 +31,28 @@ class Threshold:
 
     max_distance: maximum distance of near pairs; None with min_identity
     min_identity: minimum identity of near pairs; None with max_distance
-    on_identities: whether values are identities (distance = 1 - identity)
+    values_are_identities: whether values are identities (distance = 1 - identity)
     """
 
     max_distance: float | None
     min_identity: float | None
-    on_identities: bool
+    values_are_identities: bool
 
     def near_mask(self, values: npt.NDArray[Any]) -> Booleans:
         """Return a mask of the near values, which may have any numeric type; nan (no value) is not near.
 
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """
-        if self.min_identity is not None or self.on_identities:
+        if self.min_identity is not None or self.values_are_identities:
             min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
             return values >= min(min_identity, _rounded_limit(min_identity, values.dtype))
         max_distance = self.max_distance or 0.0
-        fractional = _ROUNDING if 0 < max_distance < 1 else 0.0
+        fractional = _ROUNDING_TOLERANCE if 0 < max_distance < 1 else 0.0
         return values <= max(max_distance + fractional, _rounded_limit(max_distance, values.dtype))
 
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""
-        return 1 - values if self.on_identities else values
+        return 1 - values if self.values_are_identities else values
 
 
 @dataclass(frozen=True)

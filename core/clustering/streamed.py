@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gpualign.core.clustering.clusters import Clustering, measured_clustering, renumber_labels, representatives
+from gpualign.core.clustering.clusters import Clustering, clustering_with_distances, renumber_labels, representatives
 from gpualign.core.clustering.edges import Edges, Indices
 from gpualign.core.clustering.linkage import single_linkage
 from gpualign.core.common.arrays import Integers, Reals
@@ -19,8 +19,8 @@ _PAIR_DTYPE = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float6
 
 
 class StreamedClusters:
-    """Single-linkage clusters of `count` records. Holds a few numbers per record and up to about a million pairs. All pairs go to a scratch
-    file; once the representatives are known, the distances to them are read from this file."""
+    """Single-linkage clusters of `record_count` records. Holds a few numbers per record and up to about a million pairs. All pairs go to a
+    scratch file; once the representatives are known, the distances to them are read from this file."""
 
     def __init__(self, record_count: int, scratch: BinaryIO) -> None:
         self._scratch = scratch
@@ -45,7 +45,7 @@ class StreamedClusters:
         self._join_pending()
         labels = renumber_labels(self._labels)
         chosen = representatives(labels, self._near_counts, self._distance_sums)
-        return measured_clustering(labels, chosen, self._stored_pairs())
+        return clustering_with_distances(labels, chosen, self._stored_pairs())
 
     def _stored_pairs(self) -> Iterator[tuple[Indices, Indices, Reals]]:
         """Yield (i, j, distance) of all pairs, a block at a time."""

@@ -39,7 +39,7 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
     _write_lines(stream, rows())
 
 
-def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
+def write_typed_table(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
     """Write the table of `write_table` as typed columns, through pyarrow.
 
     Distances are int32 if `are_counts`, else float64, and null if unknown.

@@ -34,9 +34,9 @@ class Capabilities:
         """Reason why an engine with these capabilities cannot perform the task, or None."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
-        if task.needs_paths and task.mode is not Mode.GLOBAL:
+        if task.needs_more_than_final_cell and task.mode is not Mode.GLOBAL:
             return f"it computes only scores of {task.mode.value} alignments"
-        if task.needs_paths and not self.paths:
+        if task.needs_more_than_final_cell and not self.paths:
             return "it computes neither paths nor free end gaps"
         if task.edit_bound is not None and not self.near:
             return "it cannot select pairs within a bound"

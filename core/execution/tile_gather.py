@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.hits import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.scatter import AxisIndices
@@ -36,7 +36,7 @@ class HitGather:
     def __init__(self, task: Task, tile: Tile) -> None:
         assert task.top is not None
         self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
-        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(tile.shape[0], task.top, task.dtype, task.targets.file_positions)
 
     def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileHits)

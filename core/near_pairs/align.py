@@ -21,20 +21,20 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
     """Align pairs of the prepared task's records. pairs: sorted by query."""
     gather = ResultGather(prepared.task, (1, len(pairs)))
-    places: dict[int, Integers] = {}
-    with closing(cast("Closable", results := prepared.run(_tiles(prepared, pairs, places)))):
+    indices_by_tile: dict[int, Integers] = {}
+    with closing(cast("Closable", results := prepared.run(_query_tiles(prepared, pairs, indices_by_tile)))):
         for result in results:
-            gather.add(slice(0, 1), places.pop(result.tile.number), result)
+            gather.add(slice(0, 1), indices_by_tile.pop(result.tile.number), result)
     scores, statistics, runs, flipped = gather.scores[0], gather.statistics, gather.runs, gather.is_reverse_complement
     return PairAlignments(
         scores, None if statistics is None else statistics[0], runs and runs.select(0), None if flipped is None else flipped[0]
     )
 
 
-def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:
+def _query_tiles(prepared: Prepared, pairs: NearPairs, indices_by_tile: dict[int, Integers]) -> Iterator[Tile]:
     """Yield tiles of a single query and its targets, sorted by target length.
 
-    places: receives each tile's indices into `pairs`, keyed by tile number
+    indices_by_tile: receives each tile's indices into `pairs`, keyed by tile number
     """
     task, limits, numbers = prepared.task, prepared.limits, count()
     lengths = task.targets.lengths[pairs.targets]
@@ -48,6 +48,6 @@ def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) ->
         place = order[start:stop]
         targets, number = pairs.targets[place], next(numbers)
         band = Band(query, query + 1, int(targets.min()), int(targets.max()) + 1, number, 1)
-        places[number] = place
+        indices_by_tile[number] = place
         yield Tile.from_targets(targets, number, band, (query, query + 1), Pairing.ALL, int(cells[stop - 1]) - done)
         start = stop

@@ -75,9 +75,9 @@ class DuplicateExpansion:
     """Expands near pairs of groups into near pairs of records, band by band, each query with the targets that the pairing selects.
 
     queries, targets: groups for each set
-    shared: the queries are the first records of the targets, so the query groups are the first target groups. A query's targets are then
-        the later records. If False, all records are targets
-    with_self: with `shared`, a query is also its own target
+    queries_are_targets: the queries are the first records of the targets, so the query groups are the first target groups. A query's
+        targets are then the later records. If False, all records are targets
+    with_self: with `queries_are_targets`, a query is also its own target
     max_pairs: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
         single record can form more pairs than fit in memory
 
@@ -106,17 +106,18 @@ class DuplicateExpansion:
     def held_bytes(self) -> int:
         return self._retained.nbytes
 
-    def band(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
+    def expand_band(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the pairs for queries start .. stop-1, in order, in lists of bounded size. All pairs of a query are in the same list.
 
-        matches: near pairs of the groups whose first records are in this range; if the sets are shared, only pairs with later groups
+        group_pairs: near pairs of the groups whose first records are in this range; with `queries_are_targets`, only pairs with later
+            groups
 
         Bands must be passed in record order, without gaps, and each iterator must be exhausted.
         """
         if self._all_unique:
-            yield from self._unique_pairs(start, stop, matches)
+            yield from self._expand_singletons(start, stop, group_pairs)
             return
-        known = self._group_pairs(start, stop, matches)
+        known = self._group_pairs(start, stop, group_pairs)
         known = known.select(np.argsort(known.queries, kind="stable"))
         groups = self._queries.group_of[start:stop]
         first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
@@ -130,21 +131,22 @@ class DuplicateExpansion:
             row = end
         self._retain(stop, known)
 
-    def _unique_pairs(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
+    def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the pairs in a band if every group is a single record."""
         if self._queries_are_targets and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
-            matches = join_pairs([matches, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
-        matches = matches.sorted()
+            group_pairs = join_pairs([group_pairs, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
+        group_pairs = group_pairs.sorted()
         first = 0
-        while first < len(matches):
-            end = min(first + self._max_pairs, len(matches))
-            last = int(np.searchsorted(matches.queries, matches.queries[end - 1], side="right"))
-            yield matches.select(slice(first, last))
+        while first < len(group_pairs):
+            end = min(first + self._max_pairs, len(group_pairs))
+            last = int(np.searchsorted(group_pairs.queries, group_pairs.queries[end - 1], side="right"))
+            yield group_pairs.select(slice(first, last))
             first = last
 
     def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
-        """Return the pairs for the records from `start` on, in order. known[first : last] are the group pairs for each record."""
+        """Return the pairs for the records from `start` on, in order. group_pairs[pair_starts[i] : pair_stops[i]] are the group pairs for
+        record i."""
         rows, at = _concatenate_ranges(pair_starts, pair_stops)
         members, starts = self._targets.members
         partners = group_pairs.targets[at]
@@ -154,13 +156,15 @@ class DuplicateExpansion:
         pair, place = _concatenate_ranges(begin, end)
         return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
 
-    def _group_pairs(self, start: int, stop: int, matches: NearPairs) -> NearPairs:
+    def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> NearPairs:
         """Return all group pairs that records in a band may need, with the query's group first."""
-        lists = [self._retained, matches]
+        lists = [self._retained, group_pairs]
         if self._queries_are_targets:
             # A group is a target of another only if it has a record after the first record of the other.
             lists.append(
-                matches.select(self._targets.last_records[matches.queries] > self._targets.first_records[matches.targets]).transposed()
+                group_pairs.select(
+                    self._targets.last_records[group_pairs.queries] > self._targets.first_records[group_pairs.targets]
+                ).transposed()
             )
             new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
             lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal

@@ -117,14 +117,14 @@ def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
-def sketch_candidates(mean_length: float, letters: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def sketch_candidates(mean_length: float, alphabet_size: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """Yield the (q, bits) worth trying: q-grams rare enough to distinguish records, and enough bits that q-grams do not fill the sketches.
 
     mean_length: mean record length
-    letters: effective alphabet size
+    alphabet_size: effective alphabet size
     max_different_grams: returns the number of q-grams that may differ; q is skipped if all may differ
     """
-    min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
+    min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
     for q in range(min_q, min_q + 4):
         if max_different_grams(q) < mean_length:
@@ -154,7 +154,7 @@ def nanoseconds_per_pair(
 
 
 def cheapest_cascade(
-    options: Iterator[FilterCascade],
+    candidates: Iterator[FilterCascade],
     measure: Callable[[FilterCascade], SurvivorCounts],
     lengths: tuple[float, float],
     max_diagonals: int,
@@ -165,7 +165,7 @@ def cheapest_cascade(
     measure: applies an option to the sample
     lengths, max_diagonals, costs: as for `nanoseconds_per_pair`
     """
-    measured = [(steps, measure(steps)) for steps in options]
+    measured = [(steps, measure(steps)) for steps in candidates]
     priced = [nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs) for steps, survivors in measured]
     best = min(range(len(measured)), key=priced.__getitem__)
     return measured[best][0], priced[best], measured[best][1]

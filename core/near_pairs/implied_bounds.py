@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-MATCHES, COLUMNS, COVERED = "matches", "columns", "covered"
+MATCHES_BOUND, COLUMNS_BOUND, COVERED_BOUND = "matches", "columns", "covered"
 """Kinds of bounds, as in core/scoring/edit_bounds.py."""
 
 
-def identity_bounds(definition: int, free_ends: bool, covered: bool) -> tuple[str, ...]:
+def identity_bounds(definition: int, free_ends: bool, has_coverage: bool) -> tuple[str, ...]:
     """Return the kinds of bounds that an identity threshold implies.
 
     definition: identity definition
     free_ends: whether end gaps cost nothing
-    covered: whether there is a coverage threshold too
+    has_coverage: whether there is a coverage threshold too
     """
     if definition == 0:
-        return (MATCHES,)
-    columns = (COLUMNS,) if definition in (1, 4) and not free_ends else ()
-    return (*columns, COVERED) if covered and definition in (1, 2, 4) else columns
+        return (MATCHES_BOUND,)
+    columns = (COLUMNS_BOUND,) if definition in (1, 4) and not free_ends else ()
+    return (*columns, COVERED_BOUND) if has_coverage and definition in (1, 2, 4) else columns

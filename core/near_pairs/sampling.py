@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
+_MAX_SAMPLE_RECORDS, _MAX_SAMPLE_LETTERS = 160, 400_000
 
 
 def sample_records(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
@@ -17,10 +17,10 @@ def sample_records(queries: SequenceSet, targets: SequenceSet) -> tuple[Sequence
     If queries and targets are the same set, so are their samples.
     """
     random = Random(0)
-    drawn = _draw(queries, random)
-    return drawn, drawn if targets is queries else _draw(targets, random)
+    drawn = _draw_records(queries, random)
+    return drawn, drawn if targets is queries else _draw_records(targets, random)
 
 
-def _draw(sequences: SequenceSet, random: Random) -> SequenceSet:
-    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
+def _draw_records(sequences: SequenceSet, random: Random) -> SequenceSet:
+    count = min(len(sequences), _MAX_SAMPLE_RECORDS, max(16, int(_MAX_SAMPLE_LETTERS / sequences.lengths.mean())))
     return sequences.select(np.array(sorted(random.sample(range(len(sequences)), count)), dtype=np.int64))

@@ -7,7 +7,7 @@ import numpy as np
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.common.arrays import distinct
 from gpualign.core.common.errors import parameter
-from gpualign.core.near_pairs.implied_bounds import COLUMNS, COVERED, MATCHES, identity_bounds
+from gpualign.core.near_pairs.implied_bounds import COLUMNS_BOUND, COVERED_BOUND, MATCHES_BOUND, identity_bounds
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
@@ -38,11 +38,11 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     """Return the edit distance bounds that an identity threshold implies."""
     kinds = identity_bounds(definition, free_ends, coverage is not None)
     bounds = []
-    if MATCHES in kinds:
+    if MATCHES_BOUND in kinds:
         bounds.append(matches_bound(identity))
-    if COLUMNS in kinds:
+    if COLUMNS_BOUND in kinds:
         bounds.append(columns_bound(identity))
-    if coverage is not None and COVERED in kinds:
+    if coverage is not None and COVERED_BOUND in kinds:
         bounds.append(covered_bound(identity, coverage))
     if task.ambiguity is None:
         return bounds

@@ -45,7 +45,7 @@ class GroupPairs:
 
     @property
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of the groups and `within`."""
+        """Hexadecimal SHA-256 of the groups and `within_groups`."""
         import hashlib
 
         digest = hashlib.sha256(b"within" if self.within_groups else b"between")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.identity import distance, fraction, identity_ratio
+from gpualign.core.alignment.identity import fraction, identity_distance, identity_ratio
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Booleans, Integers, Scores
@@ -194,7 +194,7 @@ class Block(ABC):
     @cached_property
     def distance_fraction(self) -> npt.NDArray[np.float64]:
         """1 - identity for each pair."""
-        return distance(*self.identity)
+        return identity_distance(*self.identity)
 
     def coverage_counts(self, side: str) -> tuple[Integers, Integers]:
         """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""

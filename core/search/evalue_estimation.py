@@ -29,15 +29,15 @@ SEQUENCE_COUNT = 100
 
 SEQUENCE_LENGTH = 800
 _SHORT_LENGTH = SEQUENCE_LENGTH // 4
-_TRACED_PAIRS = 2000
-_MAX_GROWTH = 2.5
+_TRACED_PAIR_COUNT = 2000
+_MAX_SCORE_GROWTH = 2.5
 """Maximum ratio of mean scores when the length grows fourfold. In the logarithmic phase, the mean grows by ln(4^2) / lambda; in the linear
 phase, fourfold."""
 
 _SEED = 20010521
 
 
-class Simulator(Protocol):
+class LocalAligner(Protocol):
     """Computes local alignments between all pairs of two sets."""
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> Integers:
@@ -48,13 +48,13 @@ class Simulator(Protocol):
         these pairs, above 0."""
 
 
-def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> Reals:
-    """Return the frequencies of the first `unambiguous` codes, by code; all equal if none of these codes occurs."""
-    counts = sequences.code_counts[:unambiguous].astype(np.float64)
-    return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
+def letter_frequencies(sequences: SequenceSet, unambiguous_count: int) -> Reals:
+    """Return the frequencies of the first `unambiguous_count` codes, by code; all equal if none of these codes occurs."""
+    counts = sequences.code_counts[:unambiguous_count].astype(np.float64)
+    return counts / counts.sum() if counts.any() else np.full(unambiguous_count, 1 / unambiguous_count)
 
 
-def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulator) -> EvalueParameters | None:
+def simulate_parameters(scoring: Scoring, frequencies: Reals, aligner: LocalAligner) -> EvalueParameters | None:
     """Return the parameters of a scoring for sequences with these letter frequencies (by code). Returns None if the scores are not in the
     logarithmic phase, or if no two letters in use have a positive score."""
     used = np.flatnonzero(frequencies)
@@ -68,15 +68,15 @@ def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulat
             "simulated", [f"r{i}" for i in range(SEQUENCE_COUNT)], codes, np.arange(SEQUENCE_COUNT + 1, dtype=np.int64) * length
         )
 
-    short = simulator.scores(random_set(_SHORT_LENGTH), random_set(_SHORT_LENGTH))
+    short = aligner.scores(random_set(_SHORT_LENGTH), random_set(_SHORT_LENGTH))
     queries, targets = random_set(SEQUENCE_LENGTH), random_set(SEQUENCE_LENGTH)
-    scores = simulator.scores(queries, targets)
-    if scores.mean() > _MAX_GROWTH * max(1.0, float(short.mean())):
+    scores = aligner.scores(queries, targets)
+    if scores.mean() > _MAX_SCORE_GROWTH * max(1.0, float(short.mean())):
         return None
     step = _score_step(scoring)
     lambda_, size = fit_gumbel(scores.ravel(), step)
-    sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED_PAIRS)]
-    counts = simulator.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
+    sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED_PAIR_COUNT)]
+    counts = aligner.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
     lengths = (counts["query_end"] - counts["query_start"] + counts["target_end"] - counts["target_start"]) / 2
     alpha, beta = np.polyfit(scores[sample[:, 0], sample[:, 1]], lengths, 1)
     effective = SEQUENCE_LENGTH - float(lengths.mean())
@@ -90,7 +90,7 @@ def _score_step(scoring: Scoring) -> int:
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _ScoreCounts:
     """Distinct scores and their counts; scores are multiples of `step`."""
 
     scores: Integers
@@ -109,7 +109,7 @@ def fit_gumbel(scores: Integers, step: int) -> tuple[float, float]:
     """Return the maximum-likelihood estimate (lambda, size) of P(S < x) = exp(-size e^(-lambda x)). scores: multiples of `step`, not all
     equal."""
     distinct, counts = np.unique(scores, return_counts=True)
-    data = _Counts(distinct, counts, step)
+    data = _ScoreCounts(distinct, counts, step)
     spread = float(scores.std())
     if spread == 0:
         raise ValueError("all scores are equal")
@@ -119,13 +119,13 @@ def fit_gumbel(scores: Integers, step: int) -> tuple[float, float]:
 
     def best_size(lambda_: float) -> float:
         centre = lambda_ * mean - np.euler_gamma
-        return _maximise(lambda log_size: data.log_likelihood(lambda_, log_size), centre - 3, centre + 3)
+        return _golden_section_argmax(lambda log_size: data.log_likelihood(lambda_, log_size), centre - 3, centre + 3)
 
-    lambda_ = _maximise(lambda x: data.log_likelihood(x, best_size(x)), guess / 2, guess * 2)
+    lambda_ = _golden_section_argmax(lambda x: data.log_likelihood(x, best_size(x)), guess / 2, guess * 2)
     return lambda_, math.exp(best_size(lambda_))
 
 
-def _maximise(function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-6) -> float:
+def _golden_section_argmax(function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-6) -> float:
     """Return the position of a function's only maximum between low and high, using golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)

@@ -8,7 +8,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import NO_HITS, BestTargets, HitBatch, Hits, join_hits
+from gpualign.core.alignment.hits import NO_HITS, BestTargetCollector, HitBatch, Hits, join_hits
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult
 from gpualign.core.common.arrays import Booleans, Integers, Scores
@@ -19,7 +19,7 @@ _CHUNK_HITS = 1 << 17
 """Approximate number of hits passed on at a time; a query's hits are never split."""
 
 
-class BestAssembly:
+class BestHitAssembly:
     """Gathers the best `task.top` targets for each query in a band, and returns the targets that score at least `min_score`.
 
     per_record: queries (strands) per record, all in the same band
@@ -30,7 +30,7 @@ class BestAssembly:
         self._per_record = queries_per_record
         self._band = band
         self._min_score = max(1, min_score)
-        self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(band.stop - band.start, task.top, task.dtype, task.targets.file_positions)
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)
@@ -68,15 +68,15 @@ class QueryHits:
     is_truncated: Booleans = field(repr=False)
 
 
-class PassingAssembly:
-    """Gathers every target that scores at least the query's floor, for each query in a band.
+class PassingHitAssembly:
+    """Gathers every target that scores at least the query's cutoff, for each query in a band.
 
     task: a search for the best `task.top` targets
     numbers: int64[queries], query numbers in the whole search
-    floors: int64[queries], each at least 1
+    cutoffs: int64[queries], each at least 1
 
-    A tile reports every target that reaches a query's floor if it reports all its targets, or a target below the floor. A query is cut if a
-    tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
+    A tile reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query is cut if
+    a tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
     """
 
     def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:

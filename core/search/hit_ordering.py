@@ -11,10 +11,10 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.search.hit_assembly import QueryHits
 
 
-class HitOrder:
+class HitReorderBuffer:
     """Puts hits in query order, although the hits of some queries come late. Holds the hits that must wait for late hits.
 
-    per_record: queries (strands) per record
+    queries_per_record: queries (strands) per record
     """
 
     def __init__(self, queries_per_record: int) -> None:
@@ -28,16 +28,16 @@ class HitOrder:
         """Queries whose hits are still missing, in order."""
         return np.array(self._missing_queries, dtype=np.int64)
 
-    def add_first(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the next queries, searched for the first time; cut queries become missing. Return all hits of the next complete
-        records, up to the first record with a missing query."""
+    def add_first_pass(self, result: QueryHits) -> HitBatch:
+        """Add the hits of the next queries, searched for the first time; truncated queries become missing. Return all hits of the next
+        complete records, up to the first record with a missing query."""
         self._held.append(result.hits)
         self._missing_queries.extend(result.queries[result.is_truncated].tolist())
         self._searched_stop = int(result.queries[-1]) + 1
         return self._release(NO_HITS)
 
-    def add_again(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the first missing queries, none of which may be cut. Return hits as in `first`."""
+    def add_repeated(self, result: QueryHits) -> HitBatch:
+        """Add the hits of the first missing queries, none of which may be truncated. Return hits as in `add_first_pass`."""
         if result.is_truncated.any() or any(self._missing_queries.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("queries that were searched again lack hits")
         return self._release(result.hits)

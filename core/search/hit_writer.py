@@ -25,7 +25,7 @@ _CHUNK_HITS = 8192
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
 
-Trace = Callable[[Hits], tuple[Statistics, Runs]]
+TraceFunction = Callable[[Hits], tuple[Statistics, Runs]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class HitFilter:
     pair_filter: Filter = field(default_factory=Filter)
 
     @property
-    def top(self) -> int | None:
+    def target_limit(self) -> int | None:
         """Number of targets that the search must find for each query: one more than are written, to show whether there are more. None: all
         targets that pass, because the hit with the lower score may have the lower E-value."""
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
@@ -86,7 +86,7 @@ class HitsWriter:
         sides: QueryTargetFrames,
         filter: HitFilter,
         space: SearchSpace | None,
-        trace: Trace | None,
+        trace: TraceFunction | None,
         identity_definition: int = DEFAULT_DEFINITION,
     ) -> None:
         self._sink = sink
@@ -143,10 +143,10 @@ class HitsWriter:
         self._count_suppressed(hits, records, places - self._filter.max_hits)
         return hits.select(places < self._filter.max_hits)
 
-    def _count_suppressed(self, hits: Hits, records: Integers, beyond: Integers) -> None:
-        """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for a record's first unwritten hit."""
+    def _count_suppressed(self, hits: Hits, records: Integers, unwritten_ranks: Integers) -> None:
+        """Count records with unwritten hits. unwritten_ranks: >= 0 for an unwritten hit, 0 for a record's first unwritten hit."""
         limit = self._filter.max_evalue
-        chosen = beyond == 0 if limit is None else beyond >= 0
+        chosen = unwritten_ranks == 0 if limit is None else unwritten_ranks >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))
         if evalues is not None and limit is not None:
             self.suppressed.query_count += len(distinct(records[chosen][evalues <= limit]))

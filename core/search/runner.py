@@ -1,7 +1,7 @@
 """Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
-A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_TOP` best targets, which is nearly
-always enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all
+A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, which is
+nearly always enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all
 targets. Queries are searched in batches because hits are written in query order: hits of later queries wait for a query that is searched
 again.
 """
@@ -27,21 +27,21 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
-from gpualign.core.search.hit_assembly import BestAssembly, PassingAssembly, QueryHits
-from gpualign.core.search.hit_ordering import HitOrder
+from gpualign.core.search.hit_assembly import BestHitAssembly, PassingHitAssembly, QueryHits
+from gpualign.core.search.hit_ordering import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
-_FIRST_TOP = 1000
+_FIRST_PASS_TOP = 1000
 """Number of targets initially kept per query in a search for every hit above a threshold."""
 
-_HELD_DIVISOR = 8
+_WAITING_HITS_DIVISOR = 8
 """Divisor of the memory: the quotient is the memory for hits that wait for an earlier query's hits."""
 
 _HIT_BYTES = 24
 
-_PROBE_QUERIES = 256
+_PROBE_QUERY_COUNT = 256
 """Number of queries in the first batch of a large search. If most of these must be searched again, later batches keep all targets from the
 start."""
 
@@ -85,14 +85,15 @@ def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine:
     """Plan a search with these queries and targets for an engine with `memory` bytes in addition to the sequences."""
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
-    if filter.top is not None:
-        top = min(filter.top * sides.targets.sequences_per_record, targets)  # the best may all be strands or frames of the same records
+    if filter.target_limit is not None:
+        # The best may all be strands or frames of the same records.
+        top = min(filter.target_limit * sides.targets.sequences_per_record, targets)
     elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # every hit may pass
     else:
-        top = min(_FIRST_TOP, targets)
-    if filter.top is None and top < targets:
-        held = memory // _HELD_DIVISOR
+        top = min(_FIRST_PASS_TOP, targets)
+    if filter.target_limit is None and top < targets:
+        held = memory // _WAITING_HITS_DIVISOR
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.from_total(memory)
@@ -120,8 +121,8 @@ def run_search(
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
     """Yield the hits that may pass the filter, in record order; a record's hits are never split. Closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
-    if search.filter.top is not None:
-        make_assembly = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.sequences_per_record)
+    if search.filter.target_limit is not None:
+        make_assembly = partial(BestHitAssembly, search.task, search.filter.min_score, search.sides.queries.sequences_per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, progress)
     return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress).hits()
 
@@ -152,7 +153,7 @@ def _score_cutoffs(search: SearchPlan, space: SearchSpace | None) -> Integers:
 
 @dataclass(frozen=True)
 class _MultiPassSearch:
-    """Search for every hit that reaches its query's floor."""
+    """Search for every hit that reaches its query's score cutoff."""
 
     search: SearchPlan
     cutoffs: Integers
@@ -161,18 +162,18 @@ class _MultiPassSearch:
 
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan."""
-        task, order = self.search.task, HitOrder(self.search.sides.queries.sequences_per_record)
+        task, order = self.search.task, HitReorderBuffer(self.search.sides.queries.sequences_per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
         top, start = task.top or 0, first
         while start < end:
-            probe = start == first and end - first >= 2 * _PROBE_QUERIES and top < targets
-            stop = min(end, start + (min(_PROBE_QUERIES, self.search.group_size) if probe else self.search.group_size))
+            probe = start == first and end - first >= 2 * _PROBE_QUERY_COUNT and top < targets
+            stop = min(end, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
             for result in self._run_pass(np.arange(start, stop), top):
-                yield order.add_first(result)
+                yield order.add_first_pass(result)
             if len(again := order.missing_queries):
                 self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
                 for result in self._run_pass(again, targets):
-                    yield order.add_again(result)
+                    yield order.add_repeated(result)
                 if 2 * len(again) > stop - start:
                     top = targets
             start = stop
@@ -184,6 +185,6 @@ class _MultiPassSearch:
             queries = task.queries.select(query_numbers) if len(query_numbers) < len(task.queries) else task.queries
             prepared = self.engine.prepare(replace(task, queries=queries, top=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
-        make_assembly = partial(PassingAssembly, prepared.task, query_numbers, self.cutoffs[query_numbers])
+        make_assembly = partial(PassingHitAssembly, prepared.task, query_numbers, self.cutoffs[query_numbers])
         for band in bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, self.progress):
             yield from band

@@ -32,18 +32,18 @@ import numpy as np
 from gpualign.core.common.arrays import Integers, Reals, distinct
 from gpualign.core.scoring.evalues import SearchSpace
 
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 """Larger than the relative difference between any two ways of computing the same E-value."""
 
-_INITIAL_GUESS = 64
-"""Initial guess for a floor: close to the floor with the usual scorings and thresholds."""
+_INITIAL_SCORE_GUESS = 64
+"""Initial guess for a cutoff: close to the cutoff with the usual scorings and thresholds."""
 
-_CACHED_SCORES = 64
+_MAX_CACHED_SCORES = 64
 """Number of scores whose E-values for all targets are cached for the next query."""
 
 
 class EvalueScoreCutoffs:
-    """Floors for a search with an E-value threshold.
+    """Score cutoffs for a search with an E-value threshold.
 
     space: search space for E-values
     max_evalue: maximum E-value of a hit
@@ -53,17 +53,17 @@ class EvalueScoreCutoffs:
 
     def __init__(self, space: SearchSpace, max_evalue: float, target_lengths: Integers, max_letter_score: int) -> None:
         self._space = space
-        self._bound = max_evalue * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are not exact
+        self._bound = max_evalue * (1 + _ROUNDING_TOLERANCE) + sys.float_info.min  # E-values that small are not exact
         self._best = max(0, max_letter_score)
         lengths = distinct(target_lengths)
         # With the length adjustment a target's own length does not matter, but that of the longest bounds the score.
         self._lengths = lengths if space.parameters.finite_size is not None else lengths[-1:]
-        self._at = lru_cache(maxsize=_CACHED_SCORES)(self._evalues_at)
+        self._at = lru_cache(maxsize=_MAX_CACHED_SCORES)(self._evalues_at)
 
     def cutoff(self, query_length: int) -> int:
         """Return the lowest score at which a query of `query_length` letters could pass; the query's maximum score plus one if none can."""
         unreachable = self._best * min(query_length, int(self._lengths[-1])) + 1
-        low, high = 0, min(_INITIAL_GUESS, unreachable)
+        low, high = 0, min(_INITIAL_SCORE_GUESS, unreachable)
         while high < unreachable and not self._could_pass(query_length, high):
             low, high = high, min(2 * high, unreachable)
         while high - low > 1:

@@ -10,7 +10,7 @@ from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 """Fraction of the tree height; shorter branches come from rounding differences between two equal means."""
 _JOINS_PER_CALL = 20
 """Number of joins per call: few, so that interrupts are handled quickly."""
@@ -55,7 +55,7 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
         parents[joins[:, side].astype(np.int64)] = np.arange(count, 2 * count - 1)
     lengths = np.zeros(2 * count - 1)
     lengths[:-1] = heights[parents[:-1]] - heights[:-1]
-    lengths[abs(lengths) < _ROUNDING * heights[-1]] = 0.0
+    lengths[abs(lengths) < _ROUNDING_TOLERANCE * heights[-1]] = 0.0
     return Tree(ids, parents, lengths)
 
 

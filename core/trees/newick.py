@@ -25,7 +25,7 @@ _LABEL = re.compile(
     r"""(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>(?:[^"]|"")*)")(?=\s*(?:[\[(),:;]|\Z))"""  # a quote elsewhere is part of the name
     r"|(?P<bare>[^()\[\],:;]+)"
 )
-_ONE_LEAF = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
+_SINGLE_LEAF_TREE = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
 """A tree with one record, as written by `format_newick`."""
 
 _MISSING_LENGTHS = frozenset(("nan", "-nan", "na"))
@@ -92,7 +92,7 @@ def parse_newick(text: str, source: str) -> Tree:
     name as a different leaf.
     """
     at = _skip_comments(text, 0)
-    if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
+    if not text.startswith("(", at) and not _SINGLE_LEAF_TREE.fullmatch(text, at):
         if text.lstrip()[:6].upper() == "#NEXUS":
             raise InputError(f"{source}: this is a NEXUS file; export its tree as Newick")
         raise InputError(f"{source}: not a tree in Newick format, which begins with '(' and ends with ';'")
@@ -100,7 +100,7 @@ def parse_newick(text: str, source: str) -> Tree:
     at = _skip_comments(text, at + 1)
     if at < len(text):
         raise InputError(f"{source}: more than one tree; expected one")
-    return _tree_of(root, source)
+    return _build_tree(root, source)
 
 
 def _skip_comments(text: str, at: int) -> int:
@@ -172,7 +172,7 @@ def _newick_error(text: str, at: int, source: str) -> InputError:
     return InputError(f"{source}: not a tree in Newick format: line {line}: {text[at : at + 20].strip()!a} is out of place")
 
 
-def _tree_of(root: _Node, source: str) -> Tree:
+def _build_tree(root: _Node, source: str) -> Tree:
     """Return the tree with this root. Nodes are the leaves in order, then the inner nodes, each after its children; the root is last."""
     nodes = [root]
     for node in nodes:  # the list grows: parents come before children

@@ -46,9 +46,9 @@ def root_at_midpoint(tree: Tree) -> Tree:
     return _insert_root(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
 
 
-def _farthest_record(depths: Reals, start: int, records: int) -> int:
+def _farthest_record(depths: Reals, start: int, record_count: int) -> int:
     """Return the record farthest from `start` (the first if tied), never `start` itself, even if all records coincide."""
-    others = depths[:records].copy()
+    others = depths[:record_count].copy()
     others[start] = -1
     return int(others.argmax())
 
@@ -72,13 +72,13 @@ def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
     return np.array(before, dtype=np.int64), np.array(depths)
 
 
-def _insert_root(tree: Tree, node: int, below: float) -> Tree:
-    """Return the tree with a new root on a node's branch, at distance `below` above the node; branches between the new and the old root are
+def _insert_root(tree: Tree, node: int, distance_below: float) -> Tree:
+    """Return the tree with a new root on a node's branch, `distance_below` above the node; branches between the new and the old root are
     reversed."""
     parents, lengths = np.append(tree.parents, -1), np.append(tree.lengths, 0.0)
     above = root = len(tree.parents)
-    upper, length = int(parents[node]), float(lengths[node]) - below
-    parents[node], lengths[node] = root, below
+    upper, length = int(parents[node]), float(lengths[node]) - distance_below
+    parents[node], lengths[node] = root, distance_below
     while upper >= 0:
         following, own = int(parents[upper]), float(lengths[upper])
         parents[upper], lengths[upper] = above, length

@@ -10,7 +10,7 @@ import numpy as np
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 """Fraction of the longest branch: larger than the rounding errors in sums and differences of distances of this size."""
 
 
@@ -43,5 +43,5 @@ class Tree:
     def without_negative_lengths(self) -> tuple[Tree, int]:
         """Return (the tree with negative lengths set to 0; the number of negative lengths, not counting lengths that are 0 up to
         rounding)."""
-        negative = self.lengths < -_ROUNDING * np.abs(self.lengths).max(initial=0)
+        negative = self.lengths < -_ROUNDING_TOLERANCE * np.abs(self.lengths).max(initial=0)
         return replace(self, lengths=np.maximum(self.lengths, 0.0)), int(negative.sum())

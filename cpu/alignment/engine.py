@@ -129,7 +129,7 @@ class CpuEngine:
             return self._prepare_near(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
-        return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
+        return self._prepare_paths(task, budget) if task.needs_more_than_final_cell else self._prepare_scores(task, budget)
 
     def _make_prepared(
         self, task: Task, limits: TileLimits, kernel: str, threads: int, cells_per_second: float, make_computer: Callable[[], TileComputer]

@@ -24,7 +24,7 @@ _BUDGET = Budget.from_total(256 << 20)  # a simulation takes a small part of it
 
 
 class CpuSimulator:
-    """Implements `gpualign.core.search.evalue_estimation.Simulator`."""
+    """Implements `gpualign.core.search.evalue_estimation.LocalAligner`."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
         self._scoring = scoring

@@ -120,7 +120,12 @@ class CudaEngine:
         # The kernel of a first band of queries against all targets.
         queries, targets = _sampled_lengths(task.queries.lengths[:_BAND_ROWS]), np.sort(_sampled_lengths(task.targets.lengths))
         variant = choose_variant(recipe, queries, targets, hardware)
-        rate = variant.cells_per_clock * hardware.multiprocessor_count * hardware.clock_hz / (_PATH_TILE_DIVISOR if task.needs_paths else 1)
+        rate = (
+            variant.cells_per_clock
+            * hardware.multiprocessor_count
+            * hardware.clock_hz
+            / (_PATH_TILE_DIVISOR if task.needs_more_than_final_cell else 1)
+        )
         cells = int(rate * _TILE_SECONDS)
         rows = _BAND_ROWS
         if task.top is not None:

@@ -94,17 +94,19 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
         letter_count=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
         result_dtype=_result_dtype(task),
         affine_gaps=not scoring.has_linear_gaps,
-        rebased_form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
+        rebased_form=None
+        if scoring.edit and not task.needs_more_than_final_cell
+        else rebased_form(scoring, local, task.end_gaps.free_query),
         unary_form=unary,
         edit_distance=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
         gap_cost_per_letter=1 if scoring.edit else -scoring.gap_open,
         query_lengths=np.unique(task.queries.lengths, return_counts=True),
-        needs_paths=task.needs_paths,
+        needs_paths=task.needs_more_than_final_cell,
         host_traceback=host_traceback and task.detail is not Detail.SCORE,
         free_query_ends=task.end_gaps.free_query,
         free_target_ends=task.end_gaps.free_target,
-        usable_pair_bits=_usable_pair_bits(scoring) if task.needs_paths else None,
+        usable_pair_bits=_usable_pair_bits(scoring) if task.needs_more_than_final_cell else None,
         packed_score_type=packed_score_type,
     )
 
@@ -115,7 +117,7 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
     For short reads, scores take longer to copy than to compute. Local scores are maxima that many threads write with one atomic
     instruction, which exists only for 32 and 64 bits.
     """
-    if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
+    if task.mode is Mode.LOCAL or task.top is not None or task.needs_more_than_final_cell:
         return task.dtype
     low, high = task.scoring.score_bounds(task.queries.max_length, task.targets.max_length)
     narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))

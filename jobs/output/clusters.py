@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core.clustering.clusters import Clustering
-from gpualign.core.clustering.writers import write_representatives, write_table, write_typed, write_uc
+from gpualign.core.clustering.writers import write_representatives, write_table, write_typed_table, write_uc
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
@@ -144,7 +144,7 @@ def _write(format: str, stream: ByteWriter, clustered: Clustered, container: str
         write_uc(stream, clustered.ids, clustered.clustering, lengths, identities, cigars, is_reverse_complement)
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
-        write_typed(stream, container, clustered.ids, clustered.clustering, clustered.whole)
+        write_typed_table(stream, container, clustered.ids, clustered.clustering, clustered.whole)
 
 
 _SAMPLED = 10_000

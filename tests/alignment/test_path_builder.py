@@ -19,7 +19,7 @@ def paths(runs):
 
 @pytest.mark.parametrize("large", [1, 50, 10**6])
 def test_parts_in_any_order(rng, monkeypatch, large):
-    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_BYTES", large)
+    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_PIECE_BYTES", large)
     places = np.array_split(rng.permutation(60), 9)
     builder, expected = PathBuilder((60,)), [b""] * 60
     for place in places:
@@ -34,7 +34,7 @@ def test_parts_in_any_order(rng, monkeypatch, large):
 
 
 def test_large_pieces_are_not_copied(rng, monkeypatch):
-    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_BYTES", 100)
+    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_PIECE_BYTES", 100)
     builder = PathBuilder((5, 12))
     parts = [some_runs(rng, 12, most) for most in (3, 3, 60, 60, 3)]
     for row, part in enumerate(parts):

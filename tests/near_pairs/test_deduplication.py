@@ -41,7 +41,7 @@ def expand(queries, targets, pairing, most, cuts):
     for low, high in zip([0, *ends[:-1]], ends, strict=True):
         stop = int(first.first_records[high]) if high < len(first) else len(queries)
         wanted = found.select((found.queries >= low) & (found.queries < high))
-        band = list(expansion.band(start, stop, wanted))
+        band = list(expansion.expand_band(start, stop, wanted))
         assert all(((part.queries >= start) & (part.queries < stop)).all() for part in band)
         parts += band
         start = stop
@@ -86,7 +86,9 @@ def test_two_sets(queries, targets, most, cuts):
 def test_pairs_of_many_copies_come_in_parts():
     """However many records are equal, so many pairs are held at a time and those of one query."""
     groups = group_equal(sequence_set([[1]] * 300 + [[0]] + [[1]] * 300))
-    bands = list(DuplicateExpansion(groups, groups, queries_are_targets=True, with_self=False, max_pairs=1000).band(0, 601, join_pairs([])))
+    bands = list(
+        DuplicateExpansion(groups, groups, queries_are_targets=True, with_self=False, max_pairs=1000).expand_band(0, 601, join_pairs([]))
+    )
     assert sum(map(len, bands)) == 600 * 599 // 2
     assert max(map(len, bands)) <= 1000
     queries = [np.unique(part.queries) for part in bands]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpualign
-from gpualign.core.alignment.identity import distance
+from gpualign.core.alignment.identity import identity_distance
 from gpualign.core.clustering.precomputed import Threshold
 
 LENGTHS = (100, 50, 200, 40)
@@ -111,7 +111,7 @@ def test_python_has_the_same_pairs(written):
 @given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(1, 10**4))
 def test_distances_are_the_nearest_numbers(columns, matches, parts):
     matches = min(matches, columns)
-    found = distance(np.array([matches]), np.array([columns]))[0]
+    found = identity_distance(np.array([matches]), np.array([columns]))[0]
     assert found == float(1 - Fraction(matches, columns))
     limit = round(float(1 - Fraction(matches, columns)), 4)
     near = Fraction(columns - matches, columns) <= Fraction(str(limit))

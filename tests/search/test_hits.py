@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.alignment.hits import best_targets, order_best
+from gpualign.core.alignment.hits import best_column_indices, best_targets
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import encode
 from gpualign.core.sequences.strands_frames import make_strands
@@ -18,7 +18,7 @@ def test_the_best_are_those_of_a_sorted_list(data, rows, columns, top, largest):
         data.draw(st.lists(st.lists(st.integers(0, largest), min_size=columns, max_size=columns), min_size=rows, max_size=rows))
     )
     ranks = np.array(data.draw(st.permutations(range(columns))))
-    order = order_best(scores, np.broadcast_to(ranks, scores.shape), top)
+    order = best_column_indices(scores, np.broadcast_to(ranks, scores.shape), top)
     expected = [sorted(range(columns), key=lambda t, r=r: (-scores[r, t], ranks[t]))[:top] for r in range(rows)]
     assert order.tolist() == expected
 

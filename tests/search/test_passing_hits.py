@@ -15,7 +15,7 @@ from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
 from gpualign.core.search.hit_assembly import QueryHits
-from gpualign.core.search.hit_ordering import HitOrder
+from gpualign.core.search.hit_ordering import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated_frames
@@ -88,7 +88,7 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
 @pytest.fixture
 def family(rng, monkeypatch):
     """Queries of which some have many relatives among the targets, ties among them; only 5 targets are kept at first."""
-    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
+    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
     genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
     targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
     for gene, relatives in zip(genes, (0, 9, 0, 3, 25, 25, 5, 6, 0, 1, 40, 4), strict=True):
@@ -146,7 +146,7 @@ def test_on_cuda(family, device):
 
 def test_protein_evalues(rng, monkeypatch):
     """With the finite-size correction the target of the smaller score may be the one that passes."""
-    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
+    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
     genes = [rng.integers(0, 20, 80) for _ in range(4)]
     targets = [genes[k % 2][a : a + n] for k in range(60) for a, n in [(int(rng.integers(0, 60)), int(rng.integers(6, 30)))]]
     targets += [rng.integers(0, 20, rng.integers(1, 900)) for _ in range(40)]
@@ -168,8 +168,8 @@ def test_a_set_with_itself(family):
 
 def test_a_large_family_is_searched_twice_only_at_first(rng, monkeypatch):
     """Where most queries need it, the others are searched with all targets at once."""
-    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
-    monkeypatch.setattr(runner, "_PROBE_QUERIES", 4)
+    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
+    monkeypatch.setattr(runner, "_PROBE_QUERY_COUNT", 4)
     gene = rng.integers(0, 4, 50)
     queries = sequence_set([gene] * 40)
     rows, _, work = search(queries, queries, SCHEME, HitFilter(None, 100), CpuEngine(1))
@@ -213,17 +213,17 @@ def found(hits, start, stop, *cut):
 
 
 def test_hits_leave_in_order_and_as_soon_as_they_can():
-    order = HitOrder(1)
-    left = [order.add_first(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
+    order = HitReorderBuffer(1)
+    left = [order.add_first_pass(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
     assert order.missing_queries.tolist() == [4, 7, 8]
-    left += [order.add_again(found([4, 4], 4, 5)), order.add_again(found([7, 8], 7, 9))]
+    left += [order.add_repeated(found([4, 4], 4, 5)), order.add_repeated(found([7, 8], 7, 9))]
     assert [answers.hits.queries.tolist() for answers in left] == [[0, 0, 1], [3], [], [4, 4, 5, 6], [7, 8]]
     with pytest.raises(IndexError):
-        order.add_again(found([4], 4, 5))
+        order.add_repeated(found([4], 4, 5))
 
 
 def test_the_strands_of_a_record_leave_together():
-    order = HitOrder(2)
-    left = [order.add_first(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
-    left += [order.add_again(found([4], 4, 5)), order.add_again(found([7], 7, 8))]
+    order = HitReorderBuffer(2)
+    left = [order.add_first_pass(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
+    left += [order.add_repeated(found([4], 4, 5)), order.add_repeated(found([7], 7, 8))]
     assert [answers.hits.queries.tolist() for answers in left] == [[0, 1], [2, 3], [], [4, 5], [6, 7]]

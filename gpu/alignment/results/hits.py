@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.hits import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits
 from gpualign.core.common.arrays import Scores
@@ -102,7 +102,7 @@ class TileHitsOutput:
         self._tile = tile
         self._dtype = task.dtype
         self._top = hits_per_query
-        self._best = BestTargets(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.file_positions)
 
     def result_bytes(self, batch: Batch) -> int:
         rows, columns = len(batch.query_rows), len(batch.targets)
