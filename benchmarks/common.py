@@ -16,7 +16,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, plan_task, run_plan
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -49,7 +49,7 @@ def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tu
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
     sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
-    totals = run_plan(plan, prepared, sink, Discard())
+    totals = run_plan(plan, prepared, sink, NullSink())
     return sink.arrays[0].values, totals.work, totals.seconds
 
 

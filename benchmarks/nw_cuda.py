@@ -24,7 +24,7 @@ from near_cuda import reads
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.execution.pipeline import Sink
-from gpualign.core.execution.runner import Discard, pair_bands, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, pair_bands, plan_task, run_plan
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -206,7 +206,7 @@ def peer(device: CudaDevice) -> str:
 def _scores(device: CudaDevice, task: Task) -> np.ndarray:
     prepared = CudaEngine([device]).prepare(task, BUDGET)
     sink = MatrixSink(ValueMatrix(task), [MemoryArray])
-    run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
+    run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, NullSink())
     return sink.arrays[0].values.astype(np.int64)
 
 
@@ -229,7 +229,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0
-        for band in pair_bands(plan, prepared, Discard()):
+        for band in pair_bands(plan, prepared, NullSink()):
             before = time.perf_counter()
             sink.write(band)
             writing += time.perf_counter() - before

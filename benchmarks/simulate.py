@@ -23,7 +23,7 @@ from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seco
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR
-from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
@@ -189,8 +189,8 @@ class Prediction:
         """(whether results are small, network, seconds) of so many machines with so many GPUs each."""
         task = self.task
         node = prepared_for(task, gpus, self.memory)
-        facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cell_count / node.seconds)
-        limits = remote_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.from_total(self.memory))
+        facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cell_count / node.estimated_seconds)
+        limits = remote_tile_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.from_total(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:
             inside, upload = [Gpu(self.scoring.rate, self.fit.tile)] * gpus, task.queries.nbytes / UPLOAD

@@ -15,9 +15,9 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals
-from gpualign.core.execution.runner import estimate_rate, pair_bands, plan_task, run_plan
+from gpualign.core.execution.runner import measure_cell_rate, pair_bands, plan_task, run_plan
 from gpualign.core.output.pairs import blocks_of
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -48,7 +48,7 @@ class PairsJob:
     unit: unit of `work`
     """
 
-    prepared: Prepared
+    prepared: PreparedTask
     plan: Plan
     engine: Engine
     budget: Budget
@@ -115,9 +115,9 @@ class PairsJob:
         """The groups, if pairs that they do not select are skipped; else None."""
         if self.groups is None:
             return None
-        from gpualign.core.execution.group_pairs import GroupedPrepared
+        from gpualign.core.execution.group_pairs import GroupedPreparedTask
 
-        return self.groups if isinstance(self.prepared, GroupedPrepared) else None
+        return self.groups if isinstance(self.prepared, GroupedPreparedTask) else None
 
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sum of each query's selected target weights: int64[queries]."""
@@ -164,7 +164,7 @@ def prepare_pairs(
     if groups is not None and _is_worth_cutting(task, groups):
         from gpualign.core.execution.group_pairs import prepare_group_pairs
 
-        prepared: Prepared = prepare_group_pairs(engine, task, budget, groups)
+        prepared: PreparedTask = prepare_group_pairs(engine, task, budget, groups)
     else:
         prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
@@ -192,18 +192,18 @@ def count_tiles(plan: Plan) -> str:
     return f"{sum(1 for _ in plan.tiles()):,}"
 
 
-def describe_work(prepared: Prepared, plan: Plan) -> str:
+def describe_work(prepared: PreparedTask, plan: Plan) -> str:
     """Return one line that names the kernel and describes the bands."""
     return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
 
 
 def describe_plan(
-    plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
+    plan: Plan, prepared: PreparedTask, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> DescriptionRows:
     """Return the rows that describe the plan in a dry run. pairs, cells: numbers actually computed, if different from the plan."""
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
-    rate = estimate_rate(task, engine, budget)
+    rate = measure_cell_rate(task, engine, budget)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),

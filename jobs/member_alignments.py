@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.both_strands import is_better
+from gpualign.core.execution.both_strands import is_minus_better
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.sequences.strands_frames import MINUS, make_strands
@@ -73,7 +73,7 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
     if task.both_strands:
         reverse_complement = make_strands(query, task.alphabet, MINUS).sequences
         other = aligner.align(reverse_complement.codes, target.codes)
-        is_reverse_complement = bool(is_better(task.scoring, other.scores, alignment.scores)[0, 0])
+        is_reverse_complement = bool(is_minus_better(task.scoring, other.scores, alignment.scores)[0, 0])
         if is_reverse_complement:
             query, alignment = reverse_complement, other
     rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target)

@@ -18,7 +18,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_assembly import bands_in_order
-from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.near_assembly import NearAssembly, NearBand
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
@@ -70,11 +70,11 @@ class NearTotals(Totals):
         return [f"{self.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else "")]
 
     @property
-    def speed(self) -> str:
+    def speed_text(self) -> str:
         return f"in {self.seconds:.2f} s, {self.pairs / max(self.seconds, 1e-9) / 1e6:.1f} M pairs/s"
 
     @property
-    def figures(self) -> dict[str, object]:
+    def summary_values(self) -> dict[str, object]:
         figures = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
         return {**figures, "distinct_sequences": self.distinct, "pairs_left": dict(self.survivors)}
 
@@ -99,9 +99,9 @@ class NearJob:
     task: Task
     pairing: Pairing
     duplicates: tuple[DuplicateGroups, DuplicateGroups]
-    prepared: Prepared
+    prepared: PreparedTask
     plan: Plan
-    aligner: Prepared | None
+    aligner: PreparedTask | None
     engines: Engines
     budget: Budget
     text_threads: int

@@ -18,7 +18,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.engine import Engine, Timed
+from gpualign.core.execution.engine import Engine, TimedPreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
@@ -26,7 +26,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.near_results import NearResults
 
 if TYPE_CHECKING:
-    from gpualign.core.execution.engine import Prepared
+    from gpualign.core.execution.engine import PreparedTask
     from gpualign.core.near_pairs.deduplication import DuplicateGroups
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.planning.memory_budget import Budget
@@ -97,10 +97,10 @@ class NearWork(Protocol):
     def duplicates(self) -> tuple[DuplicateGroups, DuplicateGroups]: ...
 
     @property
-    def prepared(self) -> Prepared: ...
+    def prepared(self) -> PreparedTask: ...
 
     @property
-    def aligner(self) -> Prepared | None: ...
+    def aligner(self) -> PreparedTask | None: ...
 
     @property
     def engines(self) -> Engines: ...
@@ -174,18 +174,18 @@ def sample_near(job: NearWork) -> SampledPairs:
     return replace(sampled, seconds=seconds + placed * sampled.expected_pairs(job.pairs, len(subset)))
 
 
-def _time_ratio(job: NearWork, sample: Prepared, pairs: int) -> float:
+def _time_ratio(job: NearWork, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
     A larger set may use different steps, which cost less per pair, so the ratio is scaled by estimates for both sets. Cluster workers
     provide no estimates. In that case the CPU engine of this machine, which aligns the survivors, provides them, since it also knows which
     steps a larger set uses.
     """
-    whole: Prepared = job.prepared
-    if not (isinstance(whole, Timed) and isinstance(sample, Timed)):
+    whole: PreparedTask = job.prepared
+    if not (isinstance(whole, TimedPreparedTask) and isinstance(sample, TimedPreparedTask)):
         whole, sample = (job.engines.aligner.prepare(one.task, job.budget) for one in (whole, sample))
-    if isinstance(whole, Timed) and isinstance(sample, Timed):
-        return whole.seconds / max(sample.seconds, 1e-12)
+    if isinstance(whole, TimedPreparedTask) and isinstance(sample, TimedPreparedTask):
+        return whole.estimated_seconds / max(sample.estimated_seconds, 1e-12)
     return job.prepared.task.approximate_pair_count / pairs
 
 

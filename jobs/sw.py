@@ -118,8 +118,8 @@ class SearchTotals(Totals):
     cut: int
 
     @property
-    def figures(self) -> dict[str, object]:
-        return {**super().figures, "hits": self.hits, "queries_with_more_hits": self.cut}
+    def summary_values(self) -> dict[str, object]:
+        return {**super().summary_values, "hits": self.hits, "queries_with_more_hits": self.cut}
 
 
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:

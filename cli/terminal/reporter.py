@@ -117,13 +117,13 @@ class ConsoleReporter:
             self.note(note)
         results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_format_count(hits, 'hit')}, "
         self.note(
-            f"{_format_count(sequences, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed}, {engine}"
+            f"{_format_count(sequences, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed_text}, {engine}"
         )
 
     def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Print the summary of a distance run. Parameters as for `summary`."""
         counts = f"{_format_count(samples, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
-        self.note(f"{counts}, {totals.speed}, {engine}")
+        self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
         self.note(

@@ -20,7 +20,7 @@ from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 _MIN_PIECES_PER_ENGINE = 4
@@ -206,7 +206,7 @@ def _make_worker(
 ) -> WorkerFunction[_PieceResults]:
     """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine."""
 
-    def work(port: WorkerPort[_PieceResults]) -> None:
+    def work(port: WorkerHandle[_PieceResults]) -> None:
         items: list[Any] = []
         tile: Tile | None = None
 

@@ -240,7 +240,7 @@ class RemoteDistanceEngine:
                     on_progress(piece.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = pool.describe(properties.hardware), pick if request.selected_only else None
+        hardware, near = pool.describe_workers(properties.hardware), pick if request.selected_only else None
         return PreparedCounter(
             request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
         )
@@ -261,7 +261,7 @@ class RemoteDistanceEngine:
         pair_bytes: result size per pair, bytes; 0: unbounded
         max_bytes: maximum result size per piece, bytes
         """
-        share = _MIN_PIECES_PER_WORKER * self._pool.count()
+        share = _MIN_PIECES_PER_WORKER * self._pool.worker_count()
         for band in bands:
             columns = max(1, band.shape[1])
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))

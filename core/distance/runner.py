@@ -46,11 +46,11 @@ class DistanceTotals(Totals):
     left_out_earlier_count: int = 0
 
     @property
-    def speed(self) -> str:
+    def speed_text(self) -> str:
         return f"{self.work:.3g} comparisons in {self.seconds:.2f} s, {self.rate / 1e9:.1f} G/s"
 
     @property
-    def figures(self) -> dict[str, object]:
+    def summary_values(self) -> dict[str, object]:
         near = {} if self.near_count is None else {"pairs_kept": self.near_count}
         if self.left_out_per_sample is not None:
             near["near_pairs_left_out"] = int(self.left_out_per_sample.sum()) + self.left_out_earlier_count

@@ -14,29 +14,29 @@ from gpualign.core.execution.pipeline import Closable, Progress
 from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Band, Plan
 
-Whole = TypeVar("Whole", covariant=True)
-T = TypeVar("T")
+AssembledT = TypeVar("AssembledT", covariant=True)
+BandT = TypeVar("BandT")
 
 
-class Assembly(Protocol[Whole]):
+class Assembly(Protocol[AssembledT]):
     """Collects the tiles of one band."""
 
     def add(self, result: TileResult) -> None:
         """Add a tile of the band."""
 
-    def finish(self) -> Whole:
+    def finish(self) -> AssembledT:
         """Return the whole band. Called once, after every tile has been added."""
 
 
 def bands_in_order(
-    plan: Plan, results: Iterator[TileResult], make_assembly: Callable[[Band], Assembly[T]], progress: Progress
-) -> Iterator[T]:
+    plan: Plan, results: Iterator[TileResult], make_assembly: Callable[[Band], Assembly[BandT]], progress: Progress
+) -> Iterator[BandT]:
     """Yield each band as soon as all its tiles and all earlier bands are complete. make_assembly: creates an empty band.
 
     `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
-    open_bands: dict[int, tuple[Assembly[T], int]] = {}
-    complete = ReorderBuffer[Assembly[T]]()
+    open_bands: dict[int, tuple[Assembly[BandT], int]] = {}
+    complete = ReorderBuffer[Assembly[BandT]]()
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band

@@ -25,8 +25,8 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, TileAlignments, TilePairs, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.engine import Capabilities, Engine, Prepared
-from gpualign.core.execution.retiling import Piece, SplitTile, retile
+from gpualign.core.execution.engine import Capabilities, Engine, PreparedTask
+from gpualign.core.execution.retiling import SplitTile, TilePiece, retile
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
@@ -41,9 +41,9 @@ class BothStrandsEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(self.inner.capabilities, strands=True)
+        return replace(self.inner.capabilities, supports_both_strands=True)
 
-    def prepare(self, task: Task, budget: Budget) -> BothStrandsPrepared:
+    def prepare(self, task: Task, budget: Budget) -> BothStrandsPreparedTask:
         """Prepare the inner engine for both strands. Raises the same `RunError` as the inner engine."""
         ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
         one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
@@ -56,7 +56,7 @@ class BothStrandsEngine:
             bytes_per_letter=2 * limits.bytes_per_letter,
             diagonal_group_size=0,  # all pairs of the rectangles that the engine gets are selected
         )
-        return BothStrandsPrepared(task, outer, inner)
+        return BothStrandsPreparedTask(task, outer, inner)
 
 
 def with_both_strands(engine: Engine) -> BothStrandsEngine:
@@ -65,12 +65,12 @@ def with_both_strands(engine: Engine) -> BothStrandsEngine:
 
 
 @dataclass(frozen=True)
-class BothStrandsPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`."""
+class BothStrandsPreparedTask:
+    """Implements `gpualign.core.execution.engine.PreparedTask`."""
 
     task: Task
     limits: TileLimits
-    inner: Prepared = field(repr=False)
+    inner: PreparedTask = field(repr=False)
 
     @property
     def kernel(self) -> str:
@@ -83,21 +83,23 @@ class BothStrandsPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         return retile(self.task, self.inner, tiles, self._split)
 
-    def _split(self, tile: Tile, first: int, index: int) -> SplitTile:
+    def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
         """Return a tile in rectangles whose pairs are all selected, with both strands of each query; see `retile`."""
-        rectangles = [_whole(tile)] if self.task.edit_bound is not None else list(_rectangles(self.task, self.limits, tile))
+        rectangles = (
+            [_whole_rectangle(tile)] if self.task.edit_bound is not None else list(_selected_rectangles(self.task, self.limits, tile))
+        )
         left = max(0, tile.remaining_cells - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.remaining_cells else 0
-        pieces: list[Piece] = []
-        for number, rectangle in enumerate(rectangles, first):
+        pieces: list[TilePiece] = []
+        for number, rectangle in enumerate(rectangles, first_number):
             rows = slice(rectangle.start - tile.query_start, rectangle.stop - tile.query_start)
             columns = slice(0, tile.target_count) if rectangle.columns is None else rectangle.columns
-            pieces.append(Piece(rectangle.stranded(tile, number, index, left), rows, columns))
+            pieces.append(TilePiece(rectangle.inner_tile(tile, number, band_index, left), rows, columns))
             left = max(0, left - rectangle.cells)
-        return SplitTile(tile, pieces, partial(_better, self.task, tile))
+        return SplitTile(tile, pieces, partial(_select_better_strands, self.task, tile))
 
 
 @dataclass(frozen=True)
-class _Rectangle:
+class _TileRectangle:
     """Queries [start, stop) of a tile against some of its targets.
 
     columns: indices into the tile's targets; None: all targets
@@ -109,52 +111,52 @@ class _Rectangle:
     columns: Integers | None
     cells: int
 
-    def stranded(self, tile: Tile, number: int, index: int, left: int) -> Tile:
+    def inner_tile(self, tile: Tile, number: int, band_index: int, remaining_cells: int) -> Tile:
         """Return the tile of the inner task that covers this rectangle of `tile`, with both strands of each query.
 
-        number, left: as in `Tile`, for the inner plan
-        index: position of the inner tile's band
+        number, remaining_cells: as in `Tile`, for the inner plan
+        band_index: position of the inner tile's band
         """
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
-            band = Band(*rows, tile.band.first_target, tile.band.target_stop, index, 1)
-            return Tile(number, band, *rows, tile.target_count, lambda: tile.targets, Pairing.ALL, self.cells, left)
+            band = Band(*rows, tile.band.first_target, tile.band.target_stop, band_index, 1)
+            return Tile(number, band, *rows, tile.target_count, lambda: tile.targets, Pairing.ALL, self.cells, remaining_cells)
         targets = tile.targets[self.columns]
-        band = Band(*rows, int(targets.min()), int(targets.max()) + 1, index, 1)
-        return Tile.from_targets(targets, number, band, rows, Pairing.ALL, self.cells, left)
+        band = Band(*rows, int(targets.min()), int(targets.max()) + 1, band_index, 1)
+        return Tile.from_targets(targets, number, band, rows, Pairing.ALL, self.cells, remaining_cells)
 
 
-def _whole(tile: Tile) -> _Rectangle:
-    return _Rectangle(tile.query_start, tile.query_stop, None, tile.cells)
+def _whole_rectangle(tile: Tile) -> _TileRectangle:
+    return _TileRectangle(tile.query_start, tile.query_stop, None, tile.cells)
 
 
-def _rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_Rectangle]:
+def _selected_rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_TileRectangle]:
     """Rectangles that cover all selected pairs of a tile.
 
     Engines select the pairs of a set with itself from record numbers, and strands have none.
     """
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
-        yield _whole(tile)
+        yield _whole_rectangle(tile)
         return
 
     rows, lengths = np.arange(tile.query_start, tile.query_stop), (task.queries.lengths, task.targets.lengths)
     for start, stop, columns in selected_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lanes):
         cells = task.cost.cells(lengths[0][rows[start:stop]], lengths[1][tile.targets[columns]])
-        yield _Rectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
+        yield _TileRectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
 
 
-def is_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
+def is_minus_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs whose minus strand is better, given the scores on both strands."""
     return minus < plus if scoring.edit else minus > plus
 
 
-def _better(task: Task, tile: Tile, result: TileResult) -> TileResult:
+def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileResult:
     """Return the results on the better strand of each pair, from rows that alternate between plus and minus strands."""
     if isinstance(result, TilePairs):
-        return _better_pairs(tile, result)
+        return _select_better_pairs(tile, result)
     assert isinstance(result, TileScores | TileAlignments)
     plus, minus = result.scores[0::2], result.scores[1::2]
-    is_minus = is_better(task.scoring, minus, plus)
+    is_minus = is_minus_better(task.scoring, minus, plus)
     scores = np.where(is_minus, minus, plus)
     if isinstance(result, TileScores):
         return TileScores(tile, scores, is_minus)
@@ -167,7 +169,7 @@ def _better(task: Task, tile: Tile, result: TileResult) -> TileResult:
     return TileAlignments(tile, scores, statistics, runs, is_minus)
 
 
-def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
+def _select_better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
     """Convert near pairs of strands to near pairs of records: each pair once, on its better strand.
 
     The distances are encoded for `decode_distances`.

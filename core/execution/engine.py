@@ -20,32 +20,32 @@ from gpualign.core.planning.tile_plan import Tile, TileLimits
 class Capabilities:
     """Modes and features that an engine supports.
 
-    paths: paths, statistics and free end gaps of global alignments
-    near: global alignments of pairs within a bound
-    strands: global alignments on the better of the two strands
+    supports_paths: paths, statistics and free end gaps of global alignments
+    supports_near_pairs: global alignments of pairs within a bound
+    supports_both_strands: global alignments on the better of the two strands
     """
 
     modes: frozenset[Mode]
-    paths: bool
-    near: bool = False
-    strands: bool = False
+    supports_paths: bool
+    supports_near_pairs: bool = False
+    supports_both_strands: bool = False
 
-    def refusal(self, task: Task) -> str | None:
+    def unsupported_reason(self, task: Task) -> str | None:
         """Reason why an engine with these capabilities cannot perform the task, or None."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
         if task.needs_more_than_final_cell and task.mode is not Mode.GLOBAL:
             return f"it computes only scores of {task.mode.value} alignments"
-        if task.needs_more_than_final_cell and not self.paths:
+        if task.needs_more_than_final_cell and not self.supports_paths:
             return "it computes neither paths nor free end gaps"
-        if task.edit_bound is not None and not self.near:
+        if task.edit_bound is not None and not self.supports_near_pairs:
             return "it cannot select pairs within a bound"
-        if task.both_strands and not self.strands:
+        if task.both_strands and not self.supports_both_strands:
             return "it aligns only one strand"
         return None
 
 
-class Prepared(Protocol):
+class PreparedTask(Protocol):
     """Task that an engine is ready to perform: all decisions have been made and are final."""
 
     @property
@@ -77,16 +77,16 @@ class Engine(Protocol):
     def capabilities(self) -> Capabilities:
         """Modes and features that the engine supports."""
 
-    def prepare(self, task: Task, budget: Budget) -> Prepared:
+    def prepare(self, task: Task, budget: Budget) -> PreparedTask:
         """Decide how to perform a task. Raises `RunError` if the budget is too small or the engine cannot perform the task."""
 
 
 @runtime_checkable
-class Timed(Prepared, Protocol):
+class TimedPreparedTask(PreparedTask, Protocol):
     """Prepared task with a time estimate."""
 
     @property
-    def seconds(self) -> float:
+    def estimated_seconds(self) -> float:
         """Estimated seconds for the whole task."""
 
 
@@ -96,4 +96,4 @@ class TimedEngine(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
-    def prepare(self, task: Task, budget: Budget) -> Timed: ...
+    def prepare(self, task: Task, budget: Budget) -> TimedPreparedTask: ...

@@ -16,33 +16,33 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.engine import Engine, Prepared
-from gpualign.core.execution.retiling import Piece, SplitTile, retile
+from gpualign.core.execution.engine import Engine, PreparedTask
+from gpualign.core.execution.retiling import SplitTile, TilePiece, retile
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
 
 
-def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
+def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPreparedTask:
     """Prepare a task for the pairs that `groups` selects. Raises the same errors as `Engine.prepare`."""
     order = np.argsort(groups.queries, kind="stable")
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return GroupedPrepared(task, engine.prepare(replace(task, queries=task.queries.select(order)), budget), groups, places)
+    query_indices = np.empty_like(order)
+    query_indices[order] = np.arange(len(order))
+    return GroupedPreparedTask(task, engine.prepare(replace(task, queries=task.queries.select(order)), budget), groups, query_indices)
 
 
 @dataclass(frozen=True)
-class GroupedPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. Result tiles count only the DP cells of selected pairs.
+class GroupedPreparedTask:
+    """Implements `gpualign.core.execution.engine.PreparedTask`. Result tiles count only the DP cells of selected pairs.
 
-    places: index of each query in the inner task
+    query_indices: index of each query in the inner task
     """
 
     task: Task
-    inner: Prepared = field(repr=False)
+    inner: PreparedTask = field(repr=False)
     groups: GroupPairs
-    places: Integers = field(repr=False)
+    query_indices: Integers = field(repr=False)
 
     @property
     def limits(self) -> TileLimits:
@@ -60,30 +60,34 @@ class GroupedPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         return retile(self.task, self.inner, tiles, self._split)
 
-    def _split(self, tile: Tile, first: int, index: int) -> SplitTile:
+    def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
         """Return a tile in rectangles of selected pairs; see `retile`."""
-        task, lanes, numbers = self.task, self.limits.lanes, count(first)
+        task, lanes, numbers = self.task, self.limits.lanes, count(first_number)
         lengths = task.queries.lengths, task.targets.lengths
         query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]
-        pieces: list[Piece] = []
+        pieces: list[TilePiece] = []
         for group in np.unique(query_groups).tolist():
             rows = np.flatnonzero(query_groups == group) + tile.query_start
             selected = np.flatnonzero((target_groups == group) == self.groups.within_groups)
             for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lanes):
                 queries, targets = rows[start:stop], tile.targets[columns]
-                place = int(self.places[queries[0]]), int(self.places[queries[-1]]) + 1
-                band = Band(*place, int(targets.min()), int(targets.max()) + 1, index, 1)
+                query_range = int(self.query_indices[queries[0]]), int(self.query_indices[queries[-1]]) + 1
+                band = Band(*query_range, int(targets.min()), int(targets.max()) + 1, band_index, 1)
                 cells = task.cost.cells(lengths[0][queries], lengths[1][targets])
-                inner = Tile.from_targets(targets, next(numbers), band, place, Pairing.ALL, cells, cells if tile.remaining_cells else 0)
-                pieces.append(Piece(inner, queries - tile.query_start, columns))
+                inner = Tile.from_targets(
+                    targets, next(numbers), band, query_range, Pairing.ALL, cells, cells if tile.remaining_cells else 0
+                )
+                pieces.append(TilePiece(inner, queries - tile.query_start, columns))
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
-        cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within_groups)
+        cells = _count_selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within_groups)
         return SplitTile(replace(tile, cells=cells), pieces)
 
 
-def _selected_cells(task: Task, tile: Tile, query_groups: Integers, target_groups: Integers, firsts: Integers | None, within: bool) -> int:
-    selected = (query_groups[:, None] == target_groups[None, :]) == within
-    if firsts is not None:
-        selected &= tile.targets[None, :] >= firsts[:, None]
+def _count_selected_cells(
+    task: Task, tile: Tile, query_groups: Integers, target_groups: Integers, first_targets: Integers | None, within_groups: bool
+) -> int:
+    selected = (query_groups[:, None] == target_groups[None, :]) == within_groups
+    if first_targets is not None:
+        selected &= tile.targets[None, :] >= first_targets[:, None]
     queries, targets = task.queries.lengths[tile.query_start : tile.query_stop], task.targets.lengths[tile.targets]
     return int(queries @ (selected @ targets)) * (2 if task.both_strands else 1)

@@ -14,15 +14,15 @@ ESTIMATE_SAFETY_FACTOR = 2
 
 
 class _Worker:
-    """Measured state of a worker. held: cells taken but not yet delivered."""
+    """Measured state of a worker. held_cells: cells taken but not yet delivered."""
 
     def __init__(self, estimate: float) -> None:
         self._estimate = estimate
         self._delivered = 0
         self._worked = 0.0  # seconds, up to `_since`
         self._since = 0.0  # time at which it last delivered, or took something while it held nothing
-        self.held = 0
-        self.lost = False
+        self.held_cells = 0
+        self.is_lost = False
 
     @property
     def safety_factor(self) -> int:
@@ -34,27 +34,27 @@ class _Worker:
 
         At most the rate that would result if the worker delivered all cells it holds now.
         """
-        waited = now - self._since if self.held else 0.0
+        waited = now - self._since if self.held_cells else 0.0
         seconds = self._worked + waited
-        max_rate = (self._delivered + self.held) / seconds if seconds > 0 else float("inf")
+        max_rate = (self._delivered + self.held_cells) / seconds if seconds > 0 else float("inf")
         if self._delivered and self._worked > 0:
             return min(self._delivered / self._worked, max_rate)
-        return min(self._estimate, max_rate) if self.held else self._estimate
+        return min(self._estimate, max_rate) if self.held_cells else self._estimate
 
-    def busy(self, now: float) -> float:
+    def busy_seconds(self, now: float) -> float:
         """Seconds until the worker finishes the cells it holds."""
-        return max(0.0, self.held / self.rate(now) - (now - self._since)) if self.held else 0.0
+        return max(0.0, self.held_cells / self.rate(now) - (now - self._since)) if self.held_cells else 0.0
 
     def take(self, cells: int, now: float) -> None:
-        if not self.held:
+        if not self.held_cells:
             self._since = now
-        self.held += cells
+        self.held_cells += cells
 
     def deliver(self, cells: int, now: float) -> None:
         self._worked += now - self._since
         self._since = now
         self._delivered += cells
-        self.held -= cells
+        self.held_cells -= cells
 
 
 class LoadBalancer:
@@ -70,18 +70,18 @@ class LoadBalancer:
             raise ValueError("expected workers with rates above 0")
         self._workers = [_Worker(rate) for rate in rates]
 
-    def may_take(self, worker: int, cells: int, left: int, now: float) -> bool:
+    def may_take(self, worker: int, cells: int, remaining_cells: int, now: float) -> bool:
         """Return whether a worker may take the next piece.
 
-        cells: cells in the piece; left: cells not yet taken, including this piece, that other workers may take before this piece is
-        delivered
+        cells: cells in the piece
+        remaining_cells: cells not yet taken, including this piece, that other workers may take before this piece is delivered
         """
-        others = [(w.busy(now), w.rate(now)) for k, w in enumerate(self._workers) if k != worker and not w.lost]
+        others = [(w.busy_seconds(now), w.rate(now)) for k, w in enumerate(self._workers) if k != worker and not w.is_lost]
         own = self._workers[worker]
         rate = own.rate(now)
         if all(rate >= other for _, other in others):
             return True
-        return own.busy(now) + own.safety_factor * cells / rate <= _seconds_of(others, cells, max(cells, left))
+        return own.busy_seconds(now) + own.safety_factor * cells / rate <= _finish_seconds(others, cells, max(cells, remaining_cells))
 
     def take(self, worker: int, cells: int, now: float) -> None:
         """Record that a worker takes a piece."""
@@ -93,23 +93,23 @@ class LoadBalancer:
 
     def drop_worker(self, worker: int) -> None:
         """Record that a worker has failed. The remaining workers take over its pieces."""
-        self._workers[worker].lost = True
-        self._workers[worker].held = 0
+        self._workers[worker].is_lost = True
+        self._workers[worker].held_cells = 0
 
 
-def _seconds_of(workers: Sequence[tuple[float, float]], cells: int, left: int) -> float:
-    """Seconds until the workers finish their current work plus `left` more cells, of which the next `cells` form a single piece.
+def _finish_seconds(worker_loads: Sequence[tuple[float, float]], cells: int, remaining_cells: int) -> float:
+    """Return the seconds until the workers finish their current work plus `remaining_cells`, of which the next `cells` form a single piece.
 
-    workers: (seconds busy, cells per second) for each worker
+    worker_loads: (seconds busy, cells per second) for each worker
     """
-    with_piece = min(busy + cells / rate for busy, rate in workers)
-    ready, speed, done, at = sorted(workers), 0.0, 0.0, 0.0
+    with_piece = min(busy + cells / rate for busy, rate in worker_loads)
+    ready, speed, done, at = sorted(worker_loads), 0.0, 0.0, 0.0
     for busy, rate in ready:
-        if done + speed * (busy - at) >= left:
+        if done + speed * (busy - at) >= remaining_cells:
             break
         done, at = done + speed * (busy - at), busy
         speed += rate
-    return max(with_piece, ready[-1][0], at + (left - done) / speed)
+    return max(with_piece, ready[-1][0], at + (remaining_cells - done) / speed)
 
 
 class BandWindow:
@@ -124,13 +124,13 @@ class BandWindow:
         self._max_open_bands = max_open_bands
         self._open: dict[int, int] = {}  # undelivered pieces of the bands in progress
 
-    def room(self, band: int) -> int:
+    def startable_band_count(self, band: int) -> int:
         """Number of bands that may be started, counting from this one."""
         return min(self._open, default=band) + self._max_open_bands - band
 
-    def take(self, band: int, pieces: int) -> None:
+    def take(self, band: int, piece_count: int) -> None:
         """Record that a piece of a band has been taken. After a worker fails, its pieces may be taken again."""
-        self._open.setdefault(band, pieces)
+        self._open.setdefault(band, piece_count)
 
     def deliver(self, band: int) -> None:
         """Record that a piece of a band is finished."""

@@ -13,79 +13,81 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
+from gpualign.core.execution.engine import Capabilities, TimedEngine, TimedPreparedTask
 from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.retiling import run_resplit
+from gpualign.core.execution.retiling import run_retiled
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
-_PLANNED = 4
-"""The plan uses 1 / `_PLANNED` of the result memory, so that bands are small. An equal amount is for assembling tiles, and the remainder
-for bands that wait for a slower engine."""
+_PLAN_MEMORY_DIVISOR = 4
+"""The plan uses 1 / `_PLAN_MEMORY_DIVISOR` of the result memory, so that bands are small. An equal amount is for assembling tiles, and the
+remainder for bands that wait for a slower engine."""
 
-_PLANNER = 4
-"""The planning engine gets 1 / `_PLANNER` of the scratch memory. It is a GPU, which needs little host memory; a CPU needs some per
-thread."""
+_PLANNER_SCRATCH_DIVISOR = 4
+"""The planning engine gets 1 / `_PLANNER_SCRATCH_DIVISOR` of the scratch memory. It is a GPU, which needs little host memory; a CPU needs
+some per thread."""
 
-_WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the consumer; hits are small
+_MAX_WAITING_RESULTS, _MAX_WAITING_HIT_RESULTS = 2, 64  # results of each engine that wait for the consumer; hits are small
 
 
 @dataclass(frozen=True)
-class MultiDevicePrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`.
+class MultiDevicePreparedTask:
+    """Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    prepared: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
-    waiting_bytes: memory for bands in progress
+    prepared_tasks: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
+    max_waiting_bytes: memory for bands in progress
     on_engine_failure: called with the number of a failed engine and its error while other engines remain
     """
 
     task: Task
     limits: TileLimits
-    prepared: Sequence[Timed] = field(repr=False)
-    waiting_bytes: int
+    prepared_tasks: Sequence[TimedPreparedTask] = field(repr=False)
+    max_waiting_bytes: int
     on_engine_failure: Callable[[int, RunError], None] = field(repr=False)
 
     @property
     def kernel(self) -> str:
-        first, *others = self.prepared
+        first, *others = self.prepared_tasks
         return "; ".join([first.kernel, *(f"on {other.hardware} {other.kernel}" for other in others)])
 
     @property
     def hardware(self) -> str:
-        return " + ".join(one.hardware for one in self.prepared)
+        return " + ".join(one.hardware for one in self.prepared_tasks)
 
     @property
-    def seconds(self) -> float:
-        return 1 / sum(1 / one.seconds for one in self.prepared)
+    def estimated_seconds(self) -> float:
+        return 1 / sum(1 / one.estimated_seconds for one in self.prepared_tasks)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         if (tile := next(tiles, None)) is None:
             return
-        first, *others = self.prepared
-        workers = [_worker(first.run), *(_worker(partial(run_resplit, other)) for other in others)]
-        waiting = (_WAITING if self.task.top is None else _WAITING_HITS) * len(workers)
-        sharing = LoadBalancing([self.task.approximate_cell_count / one.seconds for one in self.prepared], self._bands(tile))
+        first, *others = self.prepared_tasks
+        workers = [_make_worker_function(first.run), *(_make_worker_function(partial(run_retiled, other)) for other in others)]
+        waiting = (_MAX_WAITING_RESULTS if self.task.top is None else _MAX_WAITING_HIT_RESULTS) * len(workers)
+        sharing = LoadBalancing(
+            [self.task.approximate_cell_count / one.estimated_seconds for one in self.prepared_tasks], self._max_open_bands(tile)
+        )
         results = run_workers(
             chain([tile], tiles), workers, waiting, "gpualign-engine", on_worker_failure=self.on_engine_failure, load_balancing=sharing
         )
         with closing(cast("Closable", results)):
             yield from results
 
-    def _bands(self, tile: Tile) -> int:
+    def _max_open_bands(self, tile: Tile) -> int:
         """Maximum number of bands like this tile's in progress: at least the number that workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.waiting_bytes // max(1, rows * bytes_per_row))
+        return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.max_waiting_bytes // max(1, rows * bytes_per_row))
 
 
-def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
-    def work(port: WorkerPort[TileResult]) -> None:
-        with closing(cast("Closable", results := run(iter(port.next_tile, None)))):
+def _make_worker_function(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
+    def work(handle: WorkerHandle[TileResult]) -> None:
+        with closing(cast("Closable", results := run(iter(handle.next_tile, None)))):
             for result in results:
-                port.deliver(result)
+                handle.deliver(result)
 
     return work
 
@@ -102,55 +104,57 @@ class MultiDeviceEngine:
     too little memory, or fails. Near pairs (`Task.edit_bound`) are computed by a single engine, because joins need whole bands.
     """
 
-    def __init__(self, engines: Sequence[TimedEngine], note: Callable[[str], None], detail: Callable[[str], None]) -> None:
+    def __init__(self, engines: Sequence[TimedEngine], on_note: Callable[[str], None], on_detail: Callable[[str], None]) -> None:
         if not engines:
             raise ValueError("expected at least one engine")
         self._engines = engines
-        self._note = note
-        self._detail = detail
+        self._note = on_note
+        self._detail = on_detail
 
     @property
     def capabilities(self) -> Capabilities:
         """Modes and features supported by at least one of the engines."""
         each = [engine.capabilities for engine in self._engines]
-        return Capabilities(frozenset().union(*(c.modes for c in each)), any(c.paths for c in each), any(c.near for c in each))
+        return Capabilities(
+            frozenset().union(*(c.modes for c in each)), any(c.supports_paths for c in each), any(c.supports_near_pairs for c in each)
+        )
 
-    def prepare(self, task: Task, budget: Budget) -> Timed:
+    def prepare(self, task: Task, budget: Budget) -> TimedPreparedTask:
         """Prepare a task for all engines that are worth using.
 
         Raises `RunError` if no engine can perform the task, or if none has enough memory even as the only engine.
         """
-        able = [engine for engine in self._engines if not engine.capabilities.refusal(task)]
+        able = [engine for engine in self._engines if not engine.capabilities.unsupported_reason(task)]
         if not able:
-            raise RunError(f"no device can do this: {self._engines[0].capabilities.refusal(task)}")
+            raise RunError(f"no device can do this: {self._engines[0].capabilities.unsupported_reason(task)}")
         if task.edit_bound is not None or len(able) == 1:
-            return _first_of(able, task, budget)
-        planner = budget.scratch_bytes // _PLANNER
+            return _prepare_first_fitting(able, task, budget)
+        planner = budget.scratch_bytes // _PLANNER_SCRATCH_DIVISOR
         shares = [planner] + [(budget.scratch_bytes - planner) // (len(able) - 1)] * (len(able) - 1)
-        ready: list[tuple[TimedEngine, Timed]] = []
+        ready: list[tuple[TimedEngine, TimedPreparedTask]] = []
         for engine, scratch in zip(able, shares, strict=True):
             try:
                 ready.append((engine, engine.prepare(task, replace(budget, scratch_bytes=scratch))))
             except RunError as error:
                 failed = error
         if not ready:  # one alone may have enough memory
-            return _first_of(able, task, budget)
+            return _prepare_first_fitting(able, task, budget)
         if len(ready) < len(able):
-            self._note(f"using only {_names(ready)}: {failed.message}")
-        return self._combined(task, budget, ready)
+            self._note(f"using only {_hardware_names(ready)}: {failed.message}")
+        return self._combine(task, budget, ready)
 
-    def _combined(self, task: Task, budget: Budget, ready: Sequence[tuple[TimedEngine, Timed]]) -> Timed:
-        (engine, first), *others = ready
+    def _combine(self, task: Task, budget: Budget, prepared_engines: Sequence[tuple[TimedEngine, TimedPreparedTask]]) -> TimedPreparedTask:
+        (engine, first), *others = prepared_engines
         limits = replace(
             first.limits,
-            result_bytes=budget.result_bytes // _PLANNED,
+            result_bytes=budget.result_bytes // _PLAN_MEMORY_DIVISOR,
             worker_count=first.limits.worker_count + len(others),
             scratch_bytes=budget.scratch_bytes,
         )
         tile = limits.next_tile_cells(int(task.approximate_cell_count)) / max(1.0, task.approximate_cell_count)
-        used: list[Timed] = []
+        used: list[TimedPreparedTask] = []
         for _, other in others:
-            if ESTIMATE_SAFETY_FACTOR * tile * other.seconds <= first.seconds:
+            if ESTIMATE_SAFETY_FACTOR * tile * other.estimated_seconds <= first.estimated_seconds:
                 used.append(other)
             else:
                 self._detail(f"{other.hardware} is left out: it may take longer for one tile than {first.hardware} for everything")
@@ -161,10 +165,10 @@ class MultiDeviceEngine:
         def on_engine_failure(number: int, error: RunError) -> None:
             self._note(f"{prepared[number].hardware} is left out, the others do its work: {error.message}")
 
-        return MultiDevicePrepared(task, limits, prepared, budget.result_bytes - 2 * limits.result_bytes, on_engine_failure)
+        return MultiDevicePreparedTask(task, limits, prepared, budget.result_bytes - 2 * limits.result_bytes, on_engine_failure)
 
 
-def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:
+def _prepare_first_fitting(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> TimedPreparedTask:
     """Prepare the task with the first engine that has enough memory. Raises `RunError` if no engine does."""
     *others, last = engines
     for engine in others:
@@ -175,5 +179,5 @@ def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Tim
     return last.prepare(task, budget)
 
 
-def _names(ready: Sequence[tuple[TimedEngine, Timed]]) -> str:
+def _hardware_names(ready: Sequence[tuple[TimedEngine, TimedPreparedTask]]) -> str:
     return " + ".join(prepared.hardware for _, prepared in ready)

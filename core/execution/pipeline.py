@@ -8,17 +8,17 @@ from typing import Any, Protocol, TypeVar, cast
 
 from gpualign.core.common.dataclass import dataclass
 
-Plan = TypeVar("Plan", contravariant=True)
-Band = TypeVar("Band", contravariant=True)
+PlanT = TypeVar("PlanT", contravariant=True)
+BandT = TypeVar("BandT", contravariant=True)
 
 
-class Sink(Protocol[Plan, Band]):
+class Sink(Protocol[PlanT, BandT]):
     """Receives all bands of a plan, one at a time in plan order."""
 
-    def begin(self, plan: Plan, /) -> None:
+    def begin(self, plan: PlanT, /) -> None:
         """Called once, before the first band."""
 
-    def write(self, band: Band, /) -> None: ...
+    def write(self, band: BandT, /) -> None: ...
 
     def finish(self) -> None:
         """Called once, after every band has been written."""
@@ -43,7 +43,7 @@ class CheckpointListener(Protocol):
         """
 
 
-class _Unmarked:
+class _NullCheckpointListener:
     def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         return {}
 
@@ -54,7 +54,7 @@ class _Unmarked:
         pass
 
 
-NO_CHECKPOINTS: CheckpointListener = _Unmarked()
+NO_CHECKPOINTS: CheckpointListener = _NullCheckpointListener()
 """Listener for outputs that cannot be resumed."""
 
 
@@ -86,18 +86,18 @@ class Totals:
         return []
 
     @property
-    def speed(self) -> str:
+    def speed_text(self) -> str:
         """Human-readable work, time and speed."""
         return f"{self.work:.3g} cells in {self.seconds:.2f} s, {self.rate / 1e9:.1f} GCUPS"
 
     @property
-    def figures(self) -> dict[str, object]:
+    def summary_values(self) -> dict[str, object]:
         """Machine-readable totals, keyed by the names in docs/formats/summary.md."""
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
 
-    def with_earlier(self, pairs: int, work: int) -> dict[str, object]:
+    def summary_with_earlier(self, pairs: int, work: int) -> dict[str, object]:
         """Return `figures` plus the pairs and work of the earlier runs that this run resumes."""
-        figures = dict(self.figures)
+        figures = dict(self.summary_values)
         if pairs:
             figures |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
             figures |= {name: self.work + work for name in ("cells", "comparisons") if name in figures}
@@ -110,21 +110,21 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
-P = TypeVar("P")
-B = TypeVar("B")
+RunPlanT = TypeVar("RunPlanT")
+RunBandT = TypeVar("RunBandT")
 
 
 def run_pipeline(
-    plan: P,
-    bands: Iterator[B],
-    sink: Sink[P, B],
-    rows: Callable[[B], int] = lambda band: 0,
+    plan: RunPlanT,
+    bands: Iterator[RunBandT],
+    sink: Sink[RunPlanT, RunBandT],
+    completed_rows: Callable[[RunBandT], int] = lambda band: 0,
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> None:
     """Write every band to the sink.
 
-    rows: returns, for a written band, the query before which all pairs, and no others, have been written; 0 if there is none.
-    checkpoints: receives the numbers that `rows` returns.
+    completed_rows: returns, for a written band, the query before which all pairs, and no others, have been written; 0 if there is none.
+    checkpoints: receives the numbers that `completed_rows` returns.
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """
@@ -133,5 +133,5 @@ def run_pipeline(
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
-            checkpoints.rows_written(rows(band))
+            checkpoints.rows_written(completed_rows(band))
     sink.finish()

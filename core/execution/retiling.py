@@ -15,14 +15,14 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import AxisIndices
-from gpualign.core.execution.engine import Prepared
+from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_gather import empty_gather
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
 @dataclass(frozen=True)
-class Piece:
+class TilePiece:
     """Some pairs of a tile, as a tile of the inner engine.
 
     tile: the inner engine's tile
@@ -44,7 +44,7 @@ class SplitTile:
     """
 
     tile: Tile
-    pieces: Sequence[Piece]
+    pieces: Sequence[TilePiece]
     convert: Callable[[TileResult], TileResult] | None = None
 
 
@@ -56,7 +56,7 @@ class _OpenTile:
         self._gather = empty_gather(task, split.tile)
         self.missing = len(split.pieces)
 
-    def add(self, piece: Piece, result: TileResult) -> None:
+    def add(self, piece: TilePiece, result: TileResult) -> None:
         convert = self._split.convert
         self._gather.add(piece.rows, piece.columns, result if convert is None else convert(result))
         self.missing -= 1
@@ -65,14 +65,15 @@ class _OpenTile:
         return self._gather.tile_result(self._split.tile)
 
 
-def retile(task: Task, inner: Prepared, tiles: Iterator[Tile], split: Callable[[Tile, int, int], SplitTile]) -> Iterator[TileResult]:
+def retile(task: Task, inner: PreparedTask, tiles: Iterator[Tile], split: Callable[[Tile, int, int], SplitTile]) -> Iterator[TileResult]:
     """Compute the tiles of a task with an inner engine. Yields their results in any order; closing the iterator stops all work.
 
-    split: (tile, first, index) -> the tile in pieces, numbered from `first`; index: number of the inner band that the pieces form
+    split: (tile, first_number, band_index) -> the tile in pieces, numbered from `first_number`
+    band_index: number of the inner band that the pieces form
 
     The next tile is pulled after all pieces of the previous tile have been taken.
     """
-    pieces: dict[int, tuple[_OpenTile, Piece]] = {}
+    pieces: dict[int, tuple[_OpenTile, TilePiece]] = {}
     empty: deque[_OpenTile] = deque()
 
     def inner_tiles() -> Iterator[Tile]:
@@ -99,8 +100,8 @@ def retile(task: Task, inner: Prepared, tiles: Iterator[Tile], split: Callable[[
         yield empty.popleft().result()
 
 
-def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> list[Piece]:
-    """Split a tile into pieces of approximately the size that `limits` asks for. first, index: see `retile`
+def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first_number: int = 0, band_index: int = 0) -> list[TilePiece]:
+    """Split a tile into pieces of approximately the size that `limits` asks for. first_number, band_index: see `retile`
 
     If workers share the pieces, they shrink near the end of the tile or of the work that follows it (`Tile.remaining_cells`).
     """
@@ -114,17 +115,17 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, 
         for cut in plan.tile_rectangles(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
     ]
     selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cost(*cut[:2], tile.targets[slice(*cut[2:])]))]
-    band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))
-    pieces: list[Piece] = []
+    band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, band_index, len(selected))
+    pieces: list[TilePiece] = []
     left = later + sum(cells for *_, cells in selected)
-    for number, (start, stop, at, to, cells) in enumerate(selected, first):
+    for number, (start, stop, at, to, cells) in enumerate(selected, first_number):
         inner = Tile.from_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left)
-        pieces.append(Piece(inner, slice(start - tile.query_start, stop - tile.query_start), slice(at, to)))
+        pieces.append(TilePiece(inner, slice(start - tile.query_start, stop - tile.query_start), slice(at, to)))
         left -= cells
     return pieces
 
 
-def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+def run_retiled(prepared: PreparedTask, tiles: Iterator[Tile]) -> Iterator[TileResult]:
     """Compute tiles of any plan, each with at least one selected pair, with an engine that needs tiles of a different size.
 
     Yields their results in any order. Closing the iterator stops all work.

@@ -12,14 +12,14 @@ import numpy as np
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
-from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 
-class Discard:
+class NullSink:
     """Sink and progress that discard everything, for timing."""
 
     def begin(self, plan: object) -> None:
@@ -35,13 +35,13 @@ class Discard:
         pass
 
 
-def plan_task(prepared: Prepared, pairing: Pairing, group_size: int = 1) -> Plan:
+def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
     """Plan a prepared task. group_size: see `make_plan`."""
     task = prepared.task
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, group_size)
 
 
-def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
+def pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
     """Compute every tile of the plan and yield whole bands in order. Closing the iterator stops all work.
 
     threads: number of threads for copying results into a band
@@ -51,7 +51,7 @@ def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int 
 
 def run_plan(
     plan: Plan,
-    prepared: Prepared,
+    prepared: PreparedTask,
     sink: Sink[Plan, BandResults],
     progress: Progress,
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
@@ -68,11 +68,11 @@ def run_plan(
     return Totals(plan.pair_count, plan.cells, time.perf_counter() - start)
 
 
-def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
-    """Measure DP cells per second on a small sample of the task: its first records, truncated to `longest` letters."""
+def measure_cell_rate(task: Task, engine: Engine, budget: Budget, max_length: int = 2000) -> float:
+    """Measure DP cells per second on a small sample of the task: its first records, truncated to `max_length` letters."""
 
     def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
-        lengths = np.minimum(sequences.lengths, longest)
+        lengths = np.minimum(sequences.lengths, max_length)
         count = max(1, int(np.searchsorted(np.cumsum(lengths), letters)))
         codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[:count], lengths[:count], strict=False)])
         offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
@@ -80,5 +80,5 @@ def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 200
 
     subset = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000), top=None)
     prepared = engine.prepare(subset, budget)
-    discard = Discard()
+    discard = NullSink()
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, discard, discard).rate

@@ -25,17 +25,19 @@ class LoadBalancing:
     max_open_bands: int
 
 
-class _Rules:
+class _TileAssigner:
     """Decides which worker may take which tile."""
 
     def __init__(self, load_balancing: LoadBalancing) -> None:
         self._balancer, self._window = LoadBalancer(load_balancing.rates), BandWindow(load_balancing.max_open_bands)
 
-    def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
-        """Return whether a worker may take a tile. left: cells not yet taken."""
-        room = self._window.room(tile.band.index)
-        left = min(left, tile.cells * tile.band.tile_count * room)  # approximate cells of the bands that others may take meanwhile
-        return room > 0 and self._balancer.may_take(worker, tile.cells, left, now)
+    def may_take(self, worker: int, tile: Tile, remaining_cells: int, now: float) -> bool:
+        """Return whether a worker may take a tile. remaining_cells: cells not yet taken."""
+        room = self._window.startable_band_count(tile.band.index)
+        remaining_cells = min(
+            remaining_cells, tile.cells * tile.band.tile_count * room
+        )  # approximate cells of the bands that others may take meanwhile
+        return room > 0 and self._balancer.may_take(worker, tile.cells, remaining_cells, now)
 
     def take(self, worker: int, tile: Tile, now: float) -> None:
         self._window.take(tile.band.index, tile.band.tile_count)
@@ -50,7 +52,7 @@ class _Rules:
 
 
 class TileQueue:
-    """Queue of tiles not yet taken, for `workers` workers.
+    """Queue of tiles not yet taken, for `worker_count` workers.
 
     load_balancing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
     (core/execution/load_balancing.py). None: every worker that asks gets a tile.
@@ -58,55 +60,55 @@ class TileQueue:
     Times are in seconds, from any monotonic clock.
     """
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, load_balancing: LoadBalancing | None) -> None:
+    def __init__(self, tiles: Iterator[Tile], worker_count: int, load_balancing: LoadBalancing | None) -> None:
         self._tiles = tiles
         self._returned: deque[Tile] = deque()
         self._next: Tile | None = None  # pulled to decide which worker may take it
-        self._rules = None if load_balancing is None else _Rules(load_balancing)
+        self._assigner = None if load_balancing is None else _TileAssigner(load_balancing)
         self._open = 0  # tiles that are taken and not delivered
-        self._workers_left = workers
+        self._workers_left = worker_count
 
     def take(self, worker: int, now: float) -> Tile | None:
         """Return a tile, or None if there is none for this worker at the moment."""
-        if self._rules is not None and not self._allowed(self._rules, worker, now):
+        if self._assigner is not None and not self._may_take(self._assigner, worker, now):
             return None
-        tile = self._returned.popleft() if self._returned else self._pulled()
+        tile = self._returned.popleft() if self._returned else self._pull_tile()
         if tile is not None:
             self._open += 1
-            if self._rules is not None:
-                self._rules.take(worker, tile, now)
+            if self._assigner is not None:
+                self._assigner.take(worker, tile, now)
         return tile
 
     def deliver(self, worker: int, tile: Tile, now: float) -> None:
         """Record that a tile has been finished."""
         self._open -= 1
-        if self._rules is not None:
-            self._rules.deliver(worker, tile, now)
+        if self._assigner is not None:
+            self._assigner.deliver(worker, tile, now)
 
     def return_tiles(self, worker: int, tiles: Sequence[Tile]) -> bool:
         """Put a failed worker's tiles back in the queue. Returns whether any workers are left."""
         self._workers_left -= 1
         self._returned += tiles
         self._open -= len(tiles)
-        if self._rules is not None:
-            self._rules.drop_worker(worker)
+        if self._assigner is not None:
+            self._assigner.drop_worker(worker)
         return self._workers_left > 0
 
-    def more(self, worker: int, now: float) -> bool | None:
+    def has_more(self, worker: int, now: float) -> bool | None:
         """Return whether there are tiles for a worker that got none; None if there are none now but other workers may return some."""
-        if self._rules is not None and self._allowed(self._rules, worker, now):
+        if self._assigner is not None and self._may_take(self._assigner, worker, now):
             return True
-        if self._rules is None and self._returned:
+        if self._assigner is None and self._returned:
             return True
         return None if self._open or self._returned or self._next else False
 
-    def _pulled(self) -> Tile | None:
+    def _pull_tile(self) -> Tile | None:
         tile, self._next = self._next, None
         return next(self._tiles, None) if tile is None else tile
 
-    def _allowed(self, rules: _Rules, worker: int, now: float) -> bool:
+    def _may_take(self, assigner: _TileAssigner, worker: int, now: float) -> bool:
         """Return whether this worker may take a tile."""
-        following = self._next = self._pulled()
+        following = self._next = self._pull_tile()
         tile = self._returned[0] if self._returned else following
         left = sum(tile.cells for tile in self._returned) + (following.remaining_cells if following is not None else 0)
-        return tile is not None and rules.allow(worker, tile, left, now)
+        return tile is not None and assigner.may_take(worker, tile, left, now)

@@ -16,18 +16,18 @@ from gpualign.core.planning.tile_plan import Tile
 _POLL_SECONDS = 0.05  # how often a waiting worker checks whether it has to stop
 
 
-class OfTile(Protocol):
+class HasTile(Protocol):
     """Result that knows its tile."""
 
     @property
     def tile(self) -> Tile: ...
 
 
-Result = TypeVar("Result", bound=OfTile)
+Result = TypeVar("Result", bound=HasTile)
 
 
 @dataclass(frozen=True)
-class _WorkerFailed:
+class _WorkerFailure:
     """Failure of a worker while the rest continue."""
 
     worker: int
@@ -47,30 +47,32 @@ class _BoundedBuffer:
         self._held = 0
         self._changed = threading.Condition()
 
-    def take(self, cells: int, seconds: float) -> bool:
-        """Reserve room for a result. Returns False if no room becomes free within `seconds`. A single result always fits."""
+    def reserve(self, cells: int, max_seconds: float) -> bool:
+        """Reserve room for a result. Returns False if no room becomes free within `max_seconds`. A single result always fits."""
         with self._changed:
             self._largest = max(self._largest, cells)
-            has_room = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._max_waiting * self._largest, seconds)
+            has_room = self._changed.wait_for(
+                lambda: not self._held or self._held + cells <= self._max_waiting * self._largest, max_seconds
+            )
             self._held += cells * has_room
             return has_room
 
-    def give(self, cells: int) -> None:
+    def release(self, cells: int) -> None:
         """Free the room reserved for a result that the consumer has received."""
         with self._changed:
             self._held -= cells
             self._changed.notify_all()
 
 
-class _Work(Generic[Result]):
+class _RunState(Generic[Result]):
     """State shared by all workers of a run: tiles not yet taken and results not yet consumed."""
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, max_waiting: int, load_balancing: LoadBalancing | None) -> None:
-        self._tile_queue = TileQueue(tiles, workers, load_balancing)
+    def __init__(self, tiles: Iterator[Tile], worker_count: int, max_waiting: int, load_balancing: LoadBalancing | None) -> None:
+        self._tile_queue = TileQueue(tiles, worker_count, load_balancing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self.buffer = _BoundedBuffer(max_waiting)
-        self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailure | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
         """Return a tile, or None if there is none for this worker at the moment or the run is stopping."""
@@ -79,7 +81,7 @@ class _Work(Generic[Result]):
         with self._changed:
             return self._tile_queue.take(worker, time.monotonic())
 
-    def close_one(self, worker: int, tile: Tile) -> None:
+    def record_delivery(self, worker: int, tile: Tile) -> None:
         """Record that a tile has been delivered."""
         with self._changed:
             self._tile_queue.deliver(worker, tile, time.monotonic())
@@ -92,14 +94,14 @@ class _Work(Generic[Result]):
             self._changed.notify_all()
             return others
 
-    def more(self, worker: int) -> bool:
+    def has_more(self, worker: int) -> bool:
         """Return whether there are more tiles for this worker. Waits as long as other workers may return tiles.
 
         Returns False if the run is stopped first.
         """
         with self._changed:
             while not self.stopped():
-                if (has_more := self._tile_queue.more(worker, time.monotonic())) is not None:
+                if (has_more := self._tile_queue.has_more(worker, time.monotonic())) is not None:
                     return has_more
                 self._changed.wait(_POLL_SECONDS)
             return False
@@ -112,37 +114,37 @@ class _Work(Generic[Result]):
         self._stop.set()
 
 
-class WorkerPort(Generic[Result]):
+class WorkerHandle(Generic[Result]):
     """A worker's interface to the shared queue: takes the next tile and delivers its result.
 
     A slow sink slows workers down instead of filling memory.
     """
 
-    def __init__(self, work: _Work[Result], worker: int) -> None:
+    def __init__(self, work: _RunState[Result], worker: int) -> None:
         self._work = work
         self._worker = worker
-        self.taken: dict[int, Tile] = {}
+        self.undelivered_tiles: dict[int, Tile] = {}
         """Tiles taken but not yet delivered, by number."""
 
     def next_tile(self) -> Tile | None:
         """Return the next tile, or None if there is none or the run is stopping."""
         if (tile := self._work.take(self._worker)) is not None:
-            self.taken[tile.number] = tile
+            self.undelivered_tiles[tile.number] = tile
         return tile
 
     def deliver(self, result: Result) -> None:
         """Pass a result to the consumer. Waits for room unless the run is stopping."""
         self.deliver_partial(result)
-        self._work.close_one(self._worker, self.taken.pop(result.tile.number))
+        self._work.record_delivery(self._worker, self.undelivered_tiles.pop(result.tile.number))
 
     def deliver_partial(self, result: Result) -> None:
         """Pass part of a result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
         while not self.stopped():
-            if self._work.buffer.take(result.tile.cells, _POLL_SECONDS):
+            if self._work.buffer.reserve(result.tile.cells, _POLL_SECONDS):
                 self._work.events.put(result)
                 return
 
-    def report(self, event: BaseException | _WorkerFailed | None) -> None:
+    def report(self, event: BaseException | _WorkerFailure | None) -> None:
         """Report an error or, if None, the end of this worker."""
         self._work.events.put(event)
 
@@ -151,16 +153,16 @@ class WorkerPort(Generic[Result]):
         return self._work.stopped()
 
 
-WorkerFunction = Callable[[WorkerPort[Result]], None]
+WorkerFunction = Callable[[WorkerHandle[Result]], None]
 
 
-class _Thread(threading.local):
-    """Thread-local state. port: the worker's port, None outside worker threads."""
+class _ThreadState(threading.local):
+    """Thread-local state. handle: the worker's handle, None outside worker threads."""
 
-    port: WorkerPort[OfTile] | None = None
+    handle: WorkerHandle[HasTile] | None = None
 
 
-_THREAD = _Thread()
+_THREAD_STATE = _ThreadState()
 
 
 def run_workers(
@@ -183,22 +185,22 @@ def run_workers(
 
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
-    outer = _THREAD.port
-    shared = _Work[Result](tiles, len(workers), max_waiting, load_balancing)
+    outer = _THREAD_STATE.handle
+    shared = _RunState[Result](tiles, len(workers), max_waiting, load_balancing)
 
     def work(number: int, worker: WorkerFunction[Result]) -> None:
-        port = WorkerPort(shared, number)
-        _THREAD.port = port  # type: ignore[assignment]  # only its `stopped` is called
+        handle = WorkerHandle(shared, number)
+        _THREAD_STATE.handle = handle  # type: ignore[assignment]  # only its `stopped` is called
         try:
-            worker(port)
-            while (on_worker_failure is not None or load_balancing is not None) and shared.more(number):
-                worker(port)
+            worker(handle)
+            while (on_worker_failure is not None or load_balancing is not None) and shared.has_more(number):
+                worker(handle)
         except RunError as error:
-            others_continue = on_worker_failure is not None and shared.return_tiles(number, list(port.taken.values()))
-            port.report(_WorkerFailed(number, error) if others_continue else error)
+            others_continue = on_worker_failure is not None and shared.return_tiles(number, list(handle.undelivered_tiles.values()))
+            handle.report(_WorkerFailure(number, error) if others_continue else error)
         except BaseException as error:  # handed to the consumer, which raises it
-            port.report(error)
-        port.report(None)
+            handle.report(error)
+        handle.report(None)
 
     threads = [threading.Thread(target=work, args=pair, name=f"{name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
     for thread in threads:
@@ -214,13 +216,13 @@ def run_workers(
                 continue
             if item is None:
                 running -= 1
-            elif isinstance(item, _WorkerFailed):
+            elif isinstance(item, _WorkerFailure):
                 assert on_worker_failure is not None
                 on_worker_failure(item.worker, item.error)
             elif isinstance(item, BaseException):
                 raise item
             else:
-                shared.buffer.give(item.tile.cells)
+                shared.buffer.release(item.tile.cells)
                 yield item
     finally:
         shared.stop()

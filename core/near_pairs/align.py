@@ -12,13 +12,13 @@ import numpy as np
 from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.engine import Prepared
+from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
-def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
+def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
     """Align pairs of the prepared task's records. pairs: sorted by query."""
     gather = ResultGather(prepared.task, (1, len(pairs)))
     indices_by_tile: dict[int, Integers] = {}
@@ -31,7 +31,7 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
     )
 
 
-def _query_tiles(prepared: Prepared, pairs: NearPairs, indices_by_tile: dict[int, Integers]) -> Iterator[Tile]:
+def _query_tiles(prepared: PreparedTask, pairs: NearPairs, indices_by_tile: dict[int, Integers]) -> Iterator[Tile]:
     """Yield tiles of a single query and its targets, sorted by target length.
 
     indices_by_tile: receives each tile's indices into `pairs`, keyed by tile number

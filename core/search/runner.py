@@ -21,7 +21,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.band_assembly import bands_in_order
-from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
@@ -64,7 +64,7 @@ class SearchPlan:
     group_size: number of queries searched before any is searched again
     """
 
-    prepared: Prepared
+    prepared: PreparedTask
     filter: HitFilter
     sides: QueryTargetFrames
     plan: Plan

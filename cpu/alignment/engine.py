@@ -11,7 +11,7 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
-from gpualign.core.execution.worker_pool import WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Tile, TileLimits
 from gpualign.cpu.alignment import _kernels
@@ -77,9 +77,9 @@ def instruction_sets() -> list[InstructionSet]:
 
 @dataclass(frozen=True)
 class CpuPreparedTask:
-    """Implements `gpualign.core.execution.engine.Prepared`.
+    """Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    seconds: estimated time of a run, conservative (too long rather than too short)
+    estimated_seconds: estimated time of a run, conservative (too long rather than too short)
     make_computer: returns the function that computes the tiles in one run
     """
 
@@ -88,16 +88,16 @@ class CpuPreparedTask:
     kernel: str
     hardware: str
     threads: int
-    seconds: float
+    estimated_seconds: float
     make_computer: Callable[[], TileComputer] = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         compute, cancel = self.make_computer(), _kernels.Cancel()
 
-        def work(port: WorkerPort[TileResult]) -> None:
-            while (tile := port.next_tile()) is not None:
+        def work(handle: WorkerHandle[TileResult]) -> None:
+            while (tile := handle.next_tile()) is not None:
                 if (result := compute(tile, cancel)) is not None:
-                    port.deliver(result)
+                    handle.deliver(result)
 
         return run_workers(tiles, [work] * self.threads, 2 * self.threads, "gpualign-cpu", cancel.request)
 
@@ -113,7 +113,7 @@ class CpuEngine:
     Raises `InputError` for a variant that this build or processor lacks.
     """
 
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), supports_paths=True, supports_near_pairs=True)
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare_cpus: int = 0) -> None:
         self.threads = threads or max(1, usable_cpus() - spare_cpus)
@@ -123,7 +123,7 @@ class CpuEngine:
         self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
 
     def prepare(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        if refusal := self.capabilities.refusal(task):
+        if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.edit_bound is not None:
             return self._prepare_near(task, budget)

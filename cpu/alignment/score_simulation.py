@@ -8,7 +8,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Statistics
-from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, plan_task, run_plan
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -38,7 +38,7 @@ class CpuSimulator:
         """Return all scores: int64[queries][targets]."""
         prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
         sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, NullSink())
         return sink.arrays[0].values.astype(np.int64, copy=False)
 
     def statistics(

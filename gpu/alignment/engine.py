@@ -13,7 +13,7 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
-from gpualign.core.execution.worker_pool import WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.alignment.kernel_selection import choose_variant
@@ -38,9 +38,9 @@ _MAX_SAMPLE_SIZE = 4096  # records that represent the lengths of a set
 
 @dataclass(frozen=True)
 class CudaPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`.
+    """Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    seconds: estimated run time after CUDA has started
+    estimated_seconds: estimated run time after CUDA has started
     on_device_failure: called when a device fails
     process_id: id of the process that created the engine
     """
@@ -49,7 +49,7 @@ class CudaPrepared:
     limits: TileLimits
     kernel: str
     hardware: str
-    seconds: float
+    estimated_seconds: float
     recipe: Recipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
@@ -61,8 +61,8 @@ class CudaPrepared:
         if os.getpid() != self.process_id:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device) -> Callable[[WorkerPort[TileResult]], None]:
-            def work(port: WorkerPort[TileResult]) -> None:
+        def worker(device: Device) -> Callable[[WorkerHandle[TileResult]], None]:
+            def work(port: WorkerHandle[TileResult]) -> None:
                 AlignmentWorker(device, self.pool, self.task, self.recipe, port, self.on_finished).run()
 
             return work
@@ -81,7 +81,7 @@ class CudaEngine:
     note: called with a message about a failed device whose work the remaining devices take over
     """
 
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), supports_paths=True, supports_near_pairs=True)
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class CudaEngine:
 
         Raises `RunError` for a task that the engine does not support.
         """
-        if refusal := self.capabilities.refusal(task):
+        if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
         description = f"cuda ({count}{self._devices[0].name})"

@@ -15,7 +15,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.worker_pool import WorkerPort
+from gpualign.core.execution.worker_pool import WorkerHandle
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile_batch
@@ -83,7 +83,7 @@ class AlignmentWorker:
         result_pool: ResultPool,
         task: Task,
         recipe: Recipe,
-        port: WorkerPort[TileResult],
+        port: WorkerHandle[TileResult],
         on_finished: Callable[[FinishedBatch], None] | None = None,
     ) -> None:
         self._device = device

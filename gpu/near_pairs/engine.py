@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.worker_pool import WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, ScreeningKernel, has_tensor_cores, screening_kernels
@@ -34,9 +34,9 @@ _MAX_NEAR_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`.
+    """Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    seconds: estimated run time
+    estimated_seconds: estimated run time
     screening_kernels: one kernel per device
     max_near_pairs: maximum number of near pairs copied back per rectangle
     on_device_failure: called when a device fails
@@ -47,7 +47,7 @@ class CudaNearPrepared:
     limits: TileLimits
     kernel: str
     hardware: str
-    seconds: float
+    estimated_seconds: float
     recipe: NearRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     screening_kernels: Sequence[ScreeningKernel] = field(repr=False)
@@ -60,8 +60,8 @@ class CudaNearPrepared:
         if os.getpid() != self.process_id:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerPort[TileResult]], None]:
-            def work(port: WorkerPort[TileResult]) -> None:
+        def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerHandle[TileResult]], None]:
+            def work(port: WorkerHandle[TileResult]) -> None:
                 NearWorker(device, self.task, self.recipe, screen, port, self.max_near_pairs, self.on_finished).run()
 
             return work

@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
-from gpualign.core.execution.worker_pool import WorkerPort
+from gpualign.core.execution.worker_pool import WorkerHandle
 from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.near_pairs.device_records import make_device_records, record_device_bytes
@@ -75,7 +75,7 @@ class NearWorker:
         task: Task,
         recipe: NearRecipe,
         screening_kernel: ScreeningKernel,
-        port: WorkerPort[TileResult],
+        port: WorkerHandle[TileResult],
         max_near_pairs: int,
         on_finished: Callable[[FinishedRectangle], None] | None = None,
     ) -> None:

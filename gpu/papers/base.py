@@ -30,7 +30,7 @@ def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipe
 
 @dataclass(frozen=True)
 class PreparedPaperTask:
-    """Implements `gpualign.core.execution.engine.Prepared`.
+    """Implements `gpualign.core.execution.engine.PreparedTask`.
 
     compute_tiles: yields the results of tiles, one at a time
     """

@@ -86,7 +86,7 @@ class LiEngine(SingleDeviceEngine):
     log: called with the kernel time in seconds and the number of cells for each batch; batches then do not overlap
     """
 
-    capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL}), supports_paths=True)
 
     def __init__(
         self,

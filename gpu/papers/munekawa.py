@@ -67,7 +67,7 @@ class MunekawaEngine(SingleDeviceEngine):
     log: called with the kernel time in seconds and the number of cells
     """
 
-    capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
+    capabilities = Capabilities(frozenset({Mode.LOCAL}), supports_paths=False)
 
     def __init__(self, device: Device, method: str, strip_rows: int | None = None, log: KernelLog | None = None) -> None:
         super().__init__(device, log)
@@ -81,7 +81,7 @@ class MunekawaEngine(SingleDeviceEngine):
         """
         if task.dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
-        if refusal := self.capabilities.refusal(task):
+        if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
         limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.pair_bytes, 1, _CELLS_PER_TILE, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
+from gpualign.core.execution.engine import Capabilities, TimedEngine, TimedPreparedTask
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
@@ -72,19 +72,19 @@ class AutoDeviceEngine:
     def _cuda(self) -> TimedEngine | None:
         return self._make_gpu()
 
-    def prepare(self, task: Task, budget: Budget) -> Timed:
+    def prepare(self, task: Task, budget: Budget) -> TimedPreparedTask:
         """Prepare a task. Raises `RunError` if neither engine has enough memory."""
         try:
             prepared = self._cpu.prepare(task, budget)
         except RunError:
             gpu = self._cuda
-            if gpu is None or gpu.capabilities.refusal(task):
+            if gpu is None or gpu.capabilities.unsupported_reason(task):
                 raise
             return gpu.prepare(task, budget)
-        if prepared.seconds <= (needed := cuda_seconds(task, _has_started())):
+        if prepared.estimated_seconds <= (needed := cuda_seconds(task, _has_started())):
             self._reporter.detail(
-                f"on the CPU, which takes about {prepared.seconds:.1g} s; CUDA would take {needed:.1g}, most of it to start"
+                f"on the CPU, which takes about {prepared.estimated_seconds:.1g} s; CUDA would take {needed:.1g}, most of it to start"
             )
             return prepared
         gpu = self._cuda
-        return prepared if gpu is None or gpu.capabilities.refusal(task) else gpu.prepare(task, budget)
+        return prepared if gpu is None or gpu.capabilities.unsupported_reason(task) else gpu.prepare(task, budget)

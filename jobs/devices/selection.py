@@ -63,7 +63,7 @@ def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> E
     """
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    if engine.capabilities.near and (one_bound or isinstance(engine, CpuEngine)):
+    if engine.capabilities.supports_near_pairs and (one_bound or isinstance(engine, CpuEngine)):
         return engine
     return cpu_engine(resources)
 

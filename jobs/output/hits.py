@@ -61,5 +61,5 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
             totals = rest.run(messages.stages.timed(report), progress, session.checkpoints)
         messages.run_summary.resolve(scoring=job.task.scoring.name)
         earlier = session.done_before(job, rest)
-        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.with_earlier(*earlier)})
+        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.summary_with_earlier(*earlier)})
     messages.summary(job.sequences, totals, job.hardware, totals.hits, earlier_pairs=earlier[0])

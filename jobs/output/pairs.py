@@ -156,7 +156,9 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
                 write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
         messages.run_summary.resolve(scoring=task.scoring.name)
         earlier = session.done_before(job, rest)
-        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.with_earlier(*earlier)})
+        messages.run_summary.write(
+            files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.summary_with_earlier(*earlier)}
+        )
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     passed_pairs = kept.get("pairs_kept") if by_thresholds else None
     messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])

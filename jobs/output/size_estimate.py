@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.runner import Discard
+from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import blocks_of
@@ -193,7 +193,7 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
     return rows_text(RowBytes(before, each), hits * (stop - start) / count, spec.path, max_rows)
 
 
-class _Unseen(Discard):
+class _Unseen(NullSink):
     """Ignores the progress of the sample search in a dry run."""
 
     def expect(self, work: int) -> None:

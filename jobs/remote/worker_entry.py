@@ -13,10 +13,10 @@ from gpualign.core.common.memory import usable_memory
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.remote import CounterServer, RemoteCountRequest, RemoteDistanceEngine
-from gpualign.core.execution.remote.engine import RemoteEngine, TaskOrder
+from gpualign.core.execution.remote.engine import RemoteEngine, TaskSpec
 from gpualign.core.execution.remote.protocol import Answer, Call
 from gpualign.core.execution.remote.task_server import TaskServer
-from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, serialized
+from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, one_at_a_time
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPreparedTask
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -45,8 +45,8 @@ def serve(call: Call, *payload: bytes) -> Answer:
 def _open(arguments: list[Any]) -> RequestHandler:
     order, *remaining = arguments
     resources = _local_resources(order.settings)
-    if isinstance(order, TaskOrder):
-        return _open_task(order.task(remaining), resources)
+    if isinstance(order, TaskSpec):
+        return _open_task(order.assemble_task(remaining), resources)
     assert isinstance(order, RemoteCountRequest)
     return _open_panels(order, remaining, resources)
 
@@ -68,7 +68,7 @@ def _local_resources(requested: Resources) -> Resources:
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
     prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.from_total(memory_left(task, resources.memory)))
-    rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.seconds, 1e-9)
+    rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.estimated_seconds, 1e-9)
     if isinstance(prepared, CpuPreparedTask):
         compute = prepared.make_computer()  # once for all runs, since it may read all records
         limits = prepared.limits if task.edit_bound is not None else replace(prepared.limits, worker_count=prepared.threads)  # ends of runs
@@ -83,4 +83,4 @@ def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Reso
         engine = CpuDistanceEngine(
             resources.threads, spare_cpus=resources.spare_threads
         )  # the first worker has no GPU, and bit planes are laid out for its engine
-    return serialized(CounterServer(order, panels, engine, memory))
+    return one_at_a_time(CounterServer(order, panels, engine, memory))

@@ -9,7 +9,7 @@ from work import edit, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.execution.runner import Discard, estimate_rate, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, measure_cell_rate, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, MIN_BAND_ROWS, MIN_DIAGONAL_BANDS, Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
@@ -89,7 +89,7 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
 
     prepared = CpuEngine(2).prepare(big_task, Budget(1 << 20, 1 << 28))  # bands of few queries
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), Discard())
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), NullSink())
     assert not workers()
 
 
@@ -131,7 +131,7 @@ def test_bands_take_some_seconds_at_most(rng, detail, pairing):
         prepared = CpuEngine(2).prepare(task, Budget.from_total(4 << 30))
         plan = plan_task(prepared, pairing)
         band = plan.band_rows * count * length * length
-        rate = task.approximate_cell_count / prepared.seconds
+        rate = task.approximate_cell_count / prepared.estimated_seconds
         assert band <= 21 * rate or plan.band_rows <= MIN_BAND_ROWS
 
 
@@ -148,7 +148,7 @@ def test_instruction_sets_are_listed_with_what_runs():
 
 
 def test_rate_estimate_is_positive(big_task):
-    assert estimate_rate(big_task, CpuEngine(2), PLENTY) > 1e8
+    assert measure_cell_rate(big_task, CpuEngine(2), PLENTY) > 1e8
 
 
 @pytest.mark.parametrize("change", ["ids", "empty", "shape"])

@@ -190,7 +190,7 @@ def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
     limits = TileLimits(1 << 20, 0, 4, lanes, 20_000, band_rows=13)
     seen = np.zeros((40, 40), dtype=int)
     for tile in make_plan(sequences.lengths, sequences.lengths, pairing, limits, task.cost).tiles():
-        for part in both_strands._rectangles(task, limits, tile):
+        for part in both_strands._selected_rectangles(task, limits, tile):
             columns = tile.targets if part.columns is None else tile.targets[part.columns]
             seen[np.ix_(np.arange(part.start, part.stop), columns)] += 1
     wanted = np.arange(40)[None, :] >= pairing.first_targets(np.arange(40))[:, None]

@@ -14,7 +14,7 @@ from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.preparation import DistanceTask, prepare
-from gpualign.core.execution.runner import Discard
+from gpualign.core.execution.runner import NullSink
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -200,7 +200,7 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     task = DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(random_codes(rng, 40, 90)), task, Watched(1), DistanceBudget.of(20_000), scratch)
     with pytest.raises(OSError, match="no space left") as caught:
-        measure(prepared, Full(), Discard())
+        measure(prepared, Full(), NullSink())
     assert ended, caught
 
 

@@ -30,7 +30,7 @@ class Cuda:
     """Stands in for the CUDA engine: prepares nothing but its name."""
 
     def __init__(self, refusal=None):
-        self.capabilities = SimpleNamespace(refusal=lambda task: refusal)
+        self.capabilities = SimpleNamespace(unsupported_reason=lambda task: refusal)
 
     def prepare(self, task, budget):
         return "cuda"
@@ -55,7 +55,7 @@ def test_little_work_asks_for_no_gpu(small):
 
     prepared = AutoDeviceEngine(CpuEngine(2), never, SILENT).prepare(small, BUDGET)
     assert prepared.hardware.startswith("cpu")
-    assert 0 < prepared.seconds < CUDA_START_SECONDS
+    assert 0 < prepared.estimated_seconds < CUDA_START_SECONDS
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
@@ -98,7 +98,7 @@ def test_near_pairs_cost_by_pairs(rng):
     near = Task(records, records, edit, alphabet=DNA, edit_bound=distance_bound(1))
     prepared = CpuEngine(1).prepare(near, BUDGET)
     assert prepared.kernel.startswith("joined")
-    assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START_SECONDS < cuda_seconds(near, started=False)
+    assert prepared.estimated_seconds < cuda_seconds(near, started=True) < CUDA_START_SECONDS < cuda_seconds(near, started=False)
     every = Task(records, records, edit, alphabet=DNA)
     assert near.approximate_pair_count == every.approximate_pair_count == 3000 * 3000 / 2
     assert every.approximate_cell_count == 14 * 14 * every.approximate_pair_count

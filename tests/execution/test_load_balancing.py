@@ -118,7 +118,7 @@ def test_a_window_holds_so_many_bands(bands, ahead, random):
     pieces = [(band, count) for band, count in enumerate(bands) for _ in range(count)]
     taken, undelivered = [], dict(enumerate(bands))
     while pieces or taken:
-        may = pieces and window.room(pieces[0][0]) > 0
+        may = pieces and window.startable_band_count(pieces[0][0]) > 0
         oldest = min(undelivered)
         assert bool(may) == bool(pieces and pieces[0][0] < oldest + ahead)
         if may and (not taken or random.random() < 0.7):

@@ -44,7 +44,7 @@ class Small:
             return prepared
         limits = replace(prepared.limits, lanes=3, tile_cells=5000, band_rows=4)
         begin = self._watched(prepared.make_computer)
-        return replace(prepared, limits=limits, seconds=self._seconds, hardware=f"small {len(self.tiles)}", make_computer=begin)
+        return replace(prepared, limits=limits, estimated_seconds=self._seconds, hardware=f"small {len(self.tiles)}", make_computer=begin)
 
     def _watched(self, begin):
         def watched():
@@ -194,7 +194,7 @@ def test_bands_under_way_fit_the_memory(task, told):
     plan = plan_task(prepared, Pairing.ALL)
     assert plan.result_bytes <= 10_000
     tile = next(plan.tiles())
-    bands = prepared._bands(tile)
+    bands = prepared._max_open_bands(tile)
     assert bands * tile.band.shape[0] * tile.band.shape[1] * task.pair_bytes <= 20_000
     assert bands > 6
 
@@ -241,7 +241,7 @@ def test_a_device_that_fails_leaves_all_to_the_cpu(task, expected, told, monkeyp
     def begin(_):
         assert broken.failed.wait(LIMIT)
 
-    cpu = Small(2, seconds=1.5 * CudaEngine([HostDevice()]).prepare(task, BUDGET).seconds, begin=begin)
+    cpu = Small(2, seconds=1.5 * CudaEngine([HostDevice()]).prepare(task, BUDGET).estimated_seconds, begin=begin)
     engine = told.engine(CudaEngine([broken]), cpu)
     assert (scores(engine.prepare(task, BUDGET)) == expected).all()
     assert told.notes == ["cuda (broken) is left out, the others do its work: the CUDA device failed: made up"]

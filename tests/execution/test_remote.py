@@ -30,7 +30,7 @@ from gpualign.core.distance.remote import RemoteCountRequest, RemoteDistanceEngi
 from gpualign.core.execution.remote import worker as node_module
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
-from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
 from gpualign.core.execution.remote.worker import WorkerNode
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
@@ -146,7 +146,7 @@ def test_calls_on_their_way_are_bounded_and_closing_waits_for_none():
     def serve(call, *payload):
         begun.append(call.request)
         go_on.wait(LIMIT)
-        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.argument_names), pickle.dumps(2))
+        return Workers(1, doubling).nodes[0].answer(replace(call, sent_names=call.argument_names), pickle.dumps(2))
 
     with ThreadPoolExecutor(2) as threads:
         fleet = WorkerPoolClient(threads, serve, lambda: 2)
@@ -174,7 +174,7 @@ def test_no_answer_waits_long_for_an_earlier_one():
         seen.append(call.request)
         if len(seen) == 30:
             stuck.set()
-        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.argument_names), pickle.dumps(2))
+        return Workers(1, doubling).nodes[0].answer(replace(call, sent_names=call.argument_names), pickle.dumps(2))
 
     with ThreadPoolExecutor(8) as threads:
         answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(CachedArgument(2)), range(100), lambda k: k)
@@ -184,7 +184,7 @@ def test_no_answer_waits_long_for_an_earlier_one():
 
 
 def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
-    monkeypatch.setattr(node_module, "software", lambda: "gpualign 9.9 (plans of version 7)")
+    monkeypatch.setattr(node_module, "software_version", lambda: "gpualign 9.9 (plans of version 7)")
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with (
         Workers(2).fleet() as fleet,
@@ -195,7 +195,7 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
     dump = pickle.dumps
-    monkeypatch.setattr(CachedArgument, "value", lambda part, share: dump(_first_letter_changed(part._content)))
+    monkeypatch.setattr(CachedArgument, "pickled_or_shared", lambda part, share: dump(_first_letter_changed(part._content)))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
         RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY))
@@ -290,7 +290,7 @@ def test_tiles_fit_the_memory(sets, rng):
             for results in (1 << 20, 1 << 24):
                 facts = WorkerCapabilities(CpuEngine(1).prepare(each, Budget.from_total(MEMORY)).limits, "", "", 1e12)
                 ahead = 4 * workers
-                limits = remote_limits(each, facts, workers, ahead, Budget(results, results))
+                limits = remote_tile_limits(each, facts, workers, ahead, Budget(results, results))
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
                 pair = each.pair_bytes + each.path_bytes_per_letter * 120
                 largest = max(tile.shape[0] * tile.shape[1] for tile in plan.tiles())

@@ -8,7 +8,7 @@ from relatives import related_sets, relatives
 from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
-from gpualign.core.execution.retiling import run_resplit, split_by_limits
+from gpualign.core.execution.retiling import run_retiled, split_by_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
@@ -28,7 +28,7 @@ class Within:
         self._small = replace(whole, limits=replace(whole.limits, lanes=3, tile_cells=5_000))
 
     def run(self, tiles):
-        return run_resplit(self._small, tiles)
+        return run_retiled(self._small, tiles)
 
 
 @pytest.fixture

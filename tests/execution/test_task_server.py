@@ -12,7 +12,7 @@ from work import edit, two_valued
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.multi_device import MultiDevicePrepared
+from gpualign.core.execution.multi_device import MultiDevicePreparedTask
 from gpualign.core.execution.remote.serialization import pack_result, pack_tile, unpack_result
 from gpualign.core.execution.remote.task_server import TaskServer
 from gpualign.core.planning.memory_budget import Budget
@@ -114,7 +114,7 @@ def test_engines_side_by_side_serve_as_one(task):
     """They tell bands apart, which wait for each other."""
     parts = [CpuEngine(threads).prepare(task, BUDGET) for threads in (1, 2)]
     limits = replace(parts[0].limits, tile_cells=5_000, lanes=1)
-    serve = TaskServer(MultiDevicePrepared(task, limits, parts, 0, lambda number, error: None), 1e9)
+    serve = TaskServer(MultiDevicePreparedTask(task, limits, parts, 0, lambda number, error: None), 1e9)
     tiles = tiles_of(task, parts[0])
     with ThreadPoolExecutor(4) as callers:
         answers = callers.map(serve, map(pack_tile, tiles), timeout=LIMIT)

@@ -14,7 +14,7 @@ from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
@@ -302,7 +302,7 @@ def test_the_sink_that_fails_ends_the_run(sequences):
     task = Task(sequences, sequences, LINEAR)
     prepared = CudaEngine([device]).prepare(task, LITTLE)
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), Discard())
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), NullSink())
     assert_clean(device)
 
 

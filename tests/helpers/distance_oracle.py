@@ -15,7 +15,7 @@ from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import DenseSource
 from gpualign.core.distance.runner import measure
-from gpualign.core.execution.runner import Discard
+from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -168,7 +168,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        measure(prepared, sink, Discard())
+        measure(prepared, sink, NullSink())
         return sink.arrays[0].values, sink.arrays[1].values if compared else None
 
 

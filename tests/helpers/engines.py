@@ -21,18 +21,18 @@ def one_thread(monkeypatch):
 
 def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
-    from gpualign.core.execution.worker_pool import WorkerPort
+    from gpualign.core.execution.worker_pool import WorkerHandle
     from gpualign.cpu.alignment import engine
     from gpualign.cpu.distance import tiles as distance_tiles
 
-    next_tile = WorkerPort.next_tile
+    next_tile = WorkerHandle.next_tile
 
     def dawdling(counter):
         if (tile := next_tile(counter)) is not None:
             time.sleep(0.001 * (3 - tile.query_start % 3))
         return tile
 
-    monkeypatch.setattr(WorkerPort, "next_tile", dawdling)
+    monkeypatch.setattr(WorkerHandle, "next_tile", dawdling)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
         monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)

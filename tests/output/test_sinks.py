@@ -15,7 +15,7 @@ from gpualign.core.common._placing import put_columns
 from gpualign.core.common.scatter import as_slice, put
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
 from gpualign.core.execution.pipeline import run_pipeline
-from gpualign.core.execution.runner import Discard
+from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -39,7 +39,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), Discard()), sink)
+    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), NullSink()), sink)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -161,7 +161,7 @@ def test_a_lost_tile_is_noticed(rng):
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 2, 1))
     some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
-        list(bands_in_order(plan, some, partial(PairAssembly, task, 2), Discard()))
+        list(bands_in_order(plan, some, partial(PairAssembly, task, 2), NullSink()))
 
 
 def test_an_error_in_the_sink_closes_the_source(rng):
@@ -176,12 +176,12 @@ def test_an_error_in_the_sink_closes_the_source(rng):
         finally:
             closed.append(True)
 
-    class Full(Discard):
+    class Full(NullSink):
         def write(self, band):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        run_pipeline(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), Discard()), Full())
+        run_pipeline(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), NullSink()), Full())
     assert closed
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from work import edit, sequence_set
 
 from gpualign.core.alignment.task import Task
-from gpualign.core.execution.remote.serialization import TileMaker, pack_tile
+from gpualign.core.execution.remote.serialization import TileUnpacker, pack_tile
 from gpualign.core.planning.target_order import order_by_length, ordered_targets, records_between
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits, make_plan
 
@@ -53,7 +53,7 @@ def test_tiles_that_travel_keep_their_order(rng):
         tiles = list(make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, limits).tiles())
         by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group_size=0))
         assert any((a.targets != b.targets).any() for a, b in zip(tiles, by_lengths.tiles(), strict=False) if a.shape == b.shape)
-        maker = TileMaker(task)
+        maker = TileUnpacker(task)
         for tile in tiles:
             arrived = maker.unpack(pack_tile(tile))
             np.testing.assert_array_equal(arrived.targets, tile.targets)
@@ -65,5 +65,5 @@ def test_tiles_in_an_order_of_their_own_travel_as_they_are(rng):
     sequences = sequence_set([[0] * length for length in rng.permutation(40) + 1])
     band = Band(0, 5, 0, 40, 0, 1)
     tile = Tile.from_targets(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
-    arrived = TileMaker(Task(sequences, sequences, edit(4))).unpack(pack_tile(tile))
+    arrived = TileUnpacker(Task(sequences, sequences, edit(4))).unpack(pack_tile(tile))
     np.testing.assert_array_equal(arrived.targets, tile.targets)

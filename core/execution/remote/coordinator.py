@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software
+from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version
 
 Item = TypeVar("Item")
 
@@ -22,10 +22,10 @@ MAX_LEAD_FACTOR = 2
 """Factor that limits how far the next call may be ahead of the oldest call in flight, as a multiple of the number of calls in flight. Later
 answers have to wait for the oldest."""
 
-_UNKNOWN_WORKERS = 16
+_ASSUMED_WORKER_COUNT = 16
 """Number of workers assumed if an executor does not report it."""
 
-_MAX_LOSSES = 3
+_MAX_LOST_ATTEMPTS = 3
 """Number of times a call may get lost together with a worker before the run fails. A call that fails on a worker is tried twice."""
 
 _POLL_SECONDS = 5.0  # how often workers are counted
@@ -40,7 +40,7 @@ class CachedArgument:
         self._pickled: bytes | None = None
         self._shared: Any = None
 
-    def value(self, share: Callable[[bytes], Any] | None) -> Any:
+    def pickled_or_shared(self, share: Callable[[bytes], Any] | None) -> Any:
         """Value passed in place of the argument in a call: its bytes, or what `share` returned for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
@@ -50,7 +50,7 @@ class CachedArgument:
                 self._shared = share(pickled)
         return self._shared
 
-    def discard_shared(self) -> None:
+    def discard_shared_copy(self) -> None:
         """Forget the shared copy, which may have been lost."""
         self._shared = None
 
@@ -67,22 +67,22 @@ class SharedArguments:
         return cls(uuid.uuid4().hex, arguments)
 
 
-class _Sent(Generic[Item]):
+class _SentCall(Generic[Item]):
     """Call that has no answer yet.
 
-    place: position in the stream
+    position: position in the stream
     argument_names: names of the arguments to send with the call
     """
 
-    def __init__(self, place: int, item: Item, request: Any, argument_names: set[str]) -> None:
-        self.place = place
+    def __init__(self, position: int, item: Item, request: Any, argument_names: set[str]) -> None:
+        self.position = position
         self.item = item
         self.request = request
         self.argument_names = argument_names
-        self.failed = self.lost = 0
+        self.failure_count = self.lost_count = 0
 
 
-def _unchecked() -> None:
+def _no_check() -> None:
     pass
 
 
@@ -91,32 +91,32 @@ class WorkerPoolClient:
     """Client for a pool of workers that serve calls.
 
     serve: function that workers run, with the signature of `WorkerNode.answer`; a worker must be able to import it by name
-    workers: counts the workers; returns None if the number is unknown
+    count_workers: counts the workers; returns None if the number is unknown
     share: stores bytes where workers can find them, and returns the value that replaces them in a call's arguments; None: bytes are sent
         with the call
-    check: raises `RunError` if the executor has lost its workers for good
-    note: receives notes for the user
+    check_executor: raises `RunError` if the executor has lost its workers for good
+    on_note: receives notes for the user
     """
 
     executor: Executor
     serve: Callable[..., Answer]
-    workers: Callable[[], int | None]
+    count_workers: Callable[[], int | None]
     share: Callable[[bytes], Any] | None = None
-    check: Callable[[], None] = _unchecked
-    note: Callable[[str], None] = lambda text: None
+    check_executor: Callable[[], None] = _no_check
+    on_note: Callable[[str], None] = lambda text: None
 
-    def count(self) -> int:
+    def worker_count(self) -> int:
         """Number of workers, at least 1."""
-        workers = self.workers()
-        return _UNKNOWN_WORKERS if workers is None else max(1, workers)
+        workers = self.count_workers()
+        return _ASSUMED_WORKER_COUNT if workers is None else max(1, workers)
 
     def max_held_answers(self) -> int:
         """Maximum number of answers that a caller holds while they wait for the oldest call in flight."""
-        return MAX_LEAD_FACTOR * CALLS_PER_WORKER * self.count()
+        return MAX_LEAD_FACTOR * CALLS_PER_WORKER * self.worker_count()
 
-    def describe(self, hardware: str) -> str:
+    def describe_workers(self, hardware: str) -> str:
         """Return a human-readable number of workers with this hardware each."""
-        workers = self.workers()
+        workers = self.count_workers()
         return ("workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each") + f" {hardware}"
 
     def ask(self, shared: SharedArguments, request: Any) -> Any:
@@ -124,7 +124,7 @@ class WorkerPoolClient:
         return next(self.stream(shared, [request], lambda item: item, send_arguments_first=True))[1]
 
     def stream(
-        self, shared: SharedArguments, items: Iterable[Item], request: Callable[[Item], Any], send_arguments_first: bool = False
+        self, shared: SharedArguments, items: Iterable[Item], make_request: Callable[[Item], Any], send_arguments_first: bool = False
     ) -> Iterator[tuple[Item, Any]]:
         """Yield (item, a worker's answer to its request) in the order of the answers.
 
@@ -136,33 +136,35 @@ class WorkerPoolClient:
         Raises `RunError` if a call fails twice on a worker, a worker has different software, or the executor fails.
         """
         source, following = iter(items), 0
-        waiting: dict[Future[Answer], _Sent[Item]] = {}
-        room, more, notified = CALLS_PER_WORKER * self.count(), True, False
+        waiting: dict[Future[Answer], _SentCall[Item]] = {}
+        room, more, notified = CALLS_PER_WORKER * self.worker_count(), True, False
         try:
             while True:
-                oldest = min((sent.place for sent in waiting.values()), default=following)
+                oldest = min((sent.position for sent in waiting.values()), default=following)
                 while more and len(waiting) < room and following < oldest + MAX_LEAD_FACTOR * room:
                     try:
                         item = next(source)
                     except StopIteration:
                         more = False
                         break
-                    sent = _Sent(following, item, request(item), {one.name for one in shared.arguments} if send_arguments_first else set())
+                    sent = _SentCall(
+                        following, item, make_request(item), {one.name for one in shared.arguments} if send_arguments_first else set()
+                    )
                     waiting[self._submit(shared, sent)] = sent
                     following += 1
                 if not waiting:
                     return
                 done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
                 if not done:
-                    self.check()
-                    room = CALLS_PER_WORKER * self.count()
-                    if self.workers() == 0 and not notified:
-                        self.note("the cluster has no worker at the moment; waiting for one")
+                    self.check_executor()
+                    room = CALLS_PER_WORKER * self.worker_count()
+                    if self.count_workers() == 0 and not notified:
+                        self.on_note("the cluster has no worker at the moment; waiting for one")
                         notified = True
                 for future in done:
                     sent = waiting.pop(future)
-                    answer = self._answer(future, shared, sent)
-                    if isinstance(answer, Done):
+                    answer = self._read_answer(future, shared, sent)
+                    if isinstance(answer, Success):
                         yield sent.item, answer.value
                     else:
                         waiting[self._submit(shared, sent)] = sent
@@ -170,51 +172,51 @@ class WorkerPoolClient:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, shared: SharedArguments, sent: _Sent[Item]) -> Future[Answer]:
+    def _submit(self, shared: SharedArguments, sent: _SentCall[Item]) -> Future[Answer]:
         arguments = [one for one in shared.arguments if one.name in sent.argument_names]
         names = tuple(one.name for one in shared.arguments)
-        call = Call(software(), next(_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
+        call = Call(software_version(), next(_call_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
         try:
-            return self.executor.submit(self.serve, call, *(one.value(self.share) for one in arguments))
+            return self.executor.submit(self.serve, call, *(one.pickled_or_shared(self.share) for one in arguments))
         except RunError:
             raise
         except Exception as error:
-            raise RunError(f"the cluster accepts no more work: {_described(error)}") from error
+            raise RunError(f"the cluster accepts no more work: {_describe_error(error)}") from error
 
-    def _answer(self, future: Future[Answer], shared: SharedArguments, sent: _Sent[Item]) -> Done | None:
+    def _read_answer(self, future: Future[Answer], shared: SharedArguments, sent: _SentCall[Item]) -> Success | None:
         """Return the answer to a call, or None if the call has to be sent again. Raises `RunError`."""
         try:
             answer = future.result()
         except CancelledError as error:  # by the executor: it has lost what the call needs together with a worker, or everything
-            self.check()
-            sent.lost += 1
-            if sent.lost == _MAX_LOSSES:
-                raise RunError(f"the cluster has cancelled the same work {_MAX_LOSSES} times and gives no reason") from error
+            self.check_executor()
+            sent.lost_count += 1
+            if sent.lost_count == _MAX_LOST_ATTEMPTS:
+                raise RunError(f"the cluster has cancelled the same work {_MAX_LOST_ATTEMPTS} times and gives no reason") from error
             for argument in shared.arguments:
-                argument.discard_shared()
+                argument.discard_shared_copy()
             sent.argument_names = {one.name for one in shared.arguments}
             return None
         except BrokenExecutor as error:
             raise RunError(f"a worker process ended during its work, and its pool with it: {error}") from error
         except Exception as error:
-            self.check()
-            raise RunError(f"a worker of the cluster failed: {_described(error)}") from error
-        if isinstance(answer, Done):
+            self.check_executor()
+            raise RunError(f"a worker of the cluster failed: {_describe_error(error)}") from error
+        if isinstance(answer, Success):
             return answer
         if isinstance(answer, MissingArguments):
             sent.argument_names.update(answer.argument_names)
             return None
-        assert isinstance(answer, Failed)
-        sent.failed += 1
-        if not answer.retryable or sent.failed == 2:
-            raise RunError(f"worker {answer.worker}: {answer.text}")
+        assert isinstance(answer, Failure)
+        sent.failure_count += 1
+        if not answer.retryable or sent.failure_count == 2:
+            raise RunError(f"worker {answer.worker_name}: {answer.message}")
         return None
 
 
-_numbers = count()
+_call_numbers = count()
 
 
-def _described(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Human-readable description of an error raised by third-party code."""
     text = str(error).strip()
     if isinstance(error, (ImportError, AttributeError)):

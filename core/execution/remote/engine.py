@@ -16,7 +16,7 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
-from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -24,12 +24,12 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 _MAX_CACHED_SETS = 3
 """Maximum number of sequence sets cached for the next task: a search aligns successive parts of its queries with the same targets."""
 
-_SETS = ("queries", "targets")
-_BLOCK_FIELDS = ("ambiguity",)
+_SEQUENCE_SET_FIELDS = ("queries", "targets")
+_FIELDS_NOT_SENT = ("ambiguity",)
 
 
 @dataclass(frozen=True)
-class TaskOrder:
+class TaskSpec:
     """First of a task's shared arguments; the task's sequence sets are the remaining ones.
 
     settings: settings from which a worker picks its engine
@@ -41,7 +41,7 @@ class TaskOrder:
     other_fields: dict[str, Any]
     digest: str
 
-    def task(self, sets: list[SequenceSet]) -> Task:
+    def assemble_task(self, sets: list[SequenceSet]) -> Task:
         """Assemble the task. Raises `RunError` if the result differs from the task that was sent."""
         task = Task(sets[0], sets[-1], **self.other_fields)
         if fingerprint(task) != self.digest:
@@ -50,18 +50,18 @@ class TaskOrder:
 
 
 @dataclass(frozen=True)
-class RemotePrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`."""
+class RemotePreparedTask:
+    """Implements `gpualign.core.execution.engine.PreparedTask`."""
 
     task: Task
     limits: TileLimits
     kernel: str
     hardware: str
     pool: WorkerPoolClient = field(repr=False)
-    shared: SharedArguments = field(repr=False)
+    shared_arguments: SharedArguments = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        with closing(cast("Closable", answers := self.pool.stream(self.shared, tiles, pack_tile))):
+        with closing(cast("Closable", answers := self.pool.stream(self.shared_arguments, tiles, pack_tile))):
             for tile, packed in answers:
                 yield unpack_result(self.task, tile, packed)
 
@@ -73,24 +73,26 @@ class RemoteEngine:
     """
 
     # A worker whose own hardware cannot do a task has a CPU that can.
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), supports_paths=True, supports_near_pairs=True)
 
     def __init__(self, pool: WorkerPoolClient, settings: object) -> None:
         self._pool = pool
         self._settings = settings
         self._cached_sets: list[tuple[SequenceSet, CachedArgument]] = []
 
-    def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
+    def prepare(self, task: Task, budget: Budget) -> RemotePreparedTask:
         """Let one worker prepare the task. Waits for a worker if there is none. Raises `RunError` if the worker cannot perform the task."""
-        if refusal := self.capabilities.refusal(task):
+        if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
-        other_fields = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_BLOCK_FIELDS)}
+        other_fields = {
+            one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SEQUENCE_SET_FIELDS, *_FIELDS_NOT_SENT)
+        }
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
-        order = CachedArgument(TaskOrder(self._settings, other_fields, fingerprint(task)))
+        order = CachedArgument(TaskSpec(self._settings, other_fields, fingerprint(task)))
         shared = SharedArguments.of(order, *map(self._cached_argument, sets))
         worker: WorkerCapabilities = self._pool.ask(shared, None)
-        limits = remote_limits(task, worker, self._pool.count(), self._pool.max_held_answers(), budget)
-        return RemotePrepared(task, limits, worker.kernel, self._pool.describe(worker.hardware), self._pool, shared)
+        limits = remote_tile_limits(task, worker, self._pool.worker_count(), self._pool.max_held_answers(), budget)
+        return RemotePreparedTask(task, limits, worker.kernel, self._pool.describe_workers(worker.hardware), self._pool, shared)
 
     def _cached_argument(self, sequences: SequenceSet) -> CachedArgument:
         for known, argument in self._cached_sets:

@@ -19,23 +19,23 @@ from gpualign.core.common.dataclass import dataclass
 class Call:
     """Request to any worker.
 
-    software: software of the coordinator, as returned by `software()`
+    software_version: version of the coordinator, as returned by `software_version()`
     number: unique number, because Dask computes equal calls only once
     shared_name: name of the set of shared arguments
     argument_names: name of each shared argument
-    sent: names of the shared arguments sent with the call, pickled
+    sent_names: names of the shared arguments sent with the call, pickled
     """
 
-    software: str
+    software_version: str
     number: int
     shared_name: str
     argument_names: tuple[str, ...]
-    sent: tuple[str, ...]
+    sent_names: tuple[str, ...]
     request: Any
 
 
 @dataclass(frozen=True)
-class Done:
+class Success:
     """Result of a request."""
 
     value: Any
@@ -49,26 +49,26 @@ class MissingArguments:
 
 
 @dataclass(frozen=True)
-class Failed:
+class Failure:
     """Failure of a worker to serve a request.
 
-    text: human-readable reason
+    message: human-readable reason
     retryable: whether a retry may succeed
     """
 
-    worker: str
-    text: str
+    worker_name: str
+    message: str
     retryable: bool
 
 
-Answer: TypeAlias = Done | MissingArguments | Failed
+Answer: TypeAlias = Success | MissingArguments | Failure
 
 
-def software() -> str:
+def software_version() -> str:
     """Software version, which must be the same on the coordinator and all workers of a run."""
     return f"gpualign {__version__} (plans of version {PLAN_VERSION})"
 
 
-def this_worker() -> str:
+def worker_name() -> str:
     """Human-readable name of this process."""
     return f"{socket.gethostname()}, process {os.getpid()}"

@@ -15,9 +15,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.target_order import order_by_length, ordered_targets
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
-Packed: TypeAlias = tuple[Any, ...]
+PackedResult: TypeAlias = tuple[Any, ...]
 
-_WIDTHS = (np.int8, np.int16, np.int32)
+_INTEGER_DTYPES = (np.int8, np.int16, np.int32)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PackedTile:
 
 
 def pack_tile(tile: Tile) -> PackedTile:
-    """Pack a tile for `TileMaker.unpack` with the same task."""
+    """Pack a tile for `TileUnpacker.unpack` with the same task."""
     band = tile.band
     queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
     if band.group_size is None or tile.target_count < band.target_stop - band.first_target:
@@ -43,11 +43,11 @@ def pack_tile(tile: Tile) -> PackedTile:
     return PackedTile(queries, (band.first_target, band.target_stop, band.stop, band.group_size), pairing, tile.cells)
 
 
-class TileMaker:
+class TileUnpacker:
     """Unpacks the tiles of one task."""
 
     def __init__(self, task: Task) -> None:
-        self._by_length = order_by_length(task.targets.lengths)
+        self._targets_by_length = order_by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
         """Return the tile, numbered 0 and in its own band."""
@@ -55,7 +55,7 @@ class TileMaker:
         if isinstance(packed.targets, tuple):
             first, stop, *_ = packed.targets
             band = Band(*packed.queries, first, stop, 0, 1)
-            make = partial(ordered_targets, self._by_length, *packed.targets)
+            make = partial(ordered_targets, self._targets_by_length, *packed.targets)
             return Tile(0, band, *packed.queries, stop - first, make, pairing, packed.cells)
         targets = packed.targets.astype(np.int64)
         band = Band(*packed.queries, int(targets.min()), int(targets.max()) + 1, 0, 1)
@@ -65,14 +65,14 @@ class TileMaker:
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the integers in the narrowest of int8, int16 and int32 that can hold them, or the array itself if none can."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
-    for width in _WIDTHS:
+    for width in _INTEGER_DTYPES:
         limits = np.iinfo(width)
         if limits.min <= low and high <= limits.max:
             return array.astype(width)
     return array
 
 
-def pack_result(result: TileResult) -> Packed:
+def pack_result(result: TileResult) -> PackedResult:
     """Pack a result for `unpack_result` with the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
@@ -87,7 +87,7 @@ def pack_result(result: TileResult) -> Packed:
     return narrow(result.scores), statistics, (runs.data, narrow(runs.starts), narrow(runs.sizes))
 
 
-def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
+def unpack_result(task: Task, tile: Tile, packed: PackedResult) -> TileResult:
     """Unpack the result for a tile. task: a task of the same kind."""
     if task.edit_bound is not None:
         queries, targets, distances, survivors = packed

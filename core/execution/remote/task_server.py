@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gpualign.core.alignment.tile_results import TileResult
-from gpualign.core.execution.engine import Prepared
+from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.serialization import PackedTile, TileMaker, pack_result
+from gpualign.core.execution.remote.serialization import PackedTile, TileUnpacker, pack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities
-from gpualign.core.execution.retiling import run_resplit
+from gpualign.core.execution.retiling import run_retiled
 from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
     """Answers a tile request with the tile's result, and the request None with `WorkerCapabilities`. rate: as in `WorkerCapabilities`."""
 
-    def __init__(self, prepared: Prepared, rate: float) -> None:
+    def __init__(self, prepared: PreparedTask, rate: float) -> None:
         self._capabilities = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
-        self._tiles = TileMaker(prepared.task)
-        self._run = _Run(prepared)
+        self._tiles = TileUnpacker(prepared.task)
+        self._run = _EngineRun(prepared)
 
     def __call__(self, request: PackedTile | None) -> Any:
         if request is None:
@@ -33,14 +33,14 @@ class TaskServer:
         return pack_result(self._run.result_of(self._tiles.unpack(request)))
 
 
-class _Run:
+class _EngineRun:
     """Engine run that continues from one caller's tile to the next caller's.
 
     This saves the engine from draining, ending its threads and copying sequences to a GPU for each tile. The run ends when no tile is
     waiting, because an engine may ask for the next tile before it yields a result.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedTask) -> None:
         self._prepared = prepared
         self._lock = threading.Lock()
         self._asked: deque[tuple[Tile, Future[TileResult]]] = deque()
@@ -57,29 +57,29 @@ class _Run:
         return answer.result()
 
     def _serve(self) -> None:
-        while self._has_more():
+        while self._has_pending_calls():
             started: dict[int, Future[TileResult]] = {}
             try:
-                with closing(cast("Closable", results := run_resplit(self._prepared, self._tiles(started)))):
+                with closing(cast("Closable", results := run_retiled(self._prepared, self._take_tiles(started)))):
                     for result in results:
                         started.pop(id(result.tile)).set_result(result)
             except BaseException as error:  # each caller raises it
-                for answer in started.values() or self._take_all():
+                for answer in started.values() or self._take_pending_calls():
                     answer.set_exception(error)
 
-    def _take_all(self) -> list[Future[TileResult]]:
+    def _take_pending_calls(self) -> list[Future[TileResult]]:
         """Remove all calls whose tiles have not been taken: a run that fails before taking a tile would fail again and again."""
         with self._lock:
             answers = [answer for _, answer in self._asked]
             self._asked.clear()
         return answers
 
-    def _has_more(self) -> bool:
+    def _has_pending_calls(self) -> bool:
         with self._lock:
             self._is_running = bool(self._asked)
             return self._is_running
 
-    def _tiles(self, started: dict[int, Future[TileResult]]) -> Iterator[Tile]:
+    def _take_tiles(self, started: dict[int, Future[TileResult]]) -> Iterator[Tile]:
         while True:
             with self._lock:
                 if not self._asked:

@@ -23,7 +23,7 @@ _BANDS_PER_WORKER = 4
 class WorkerCapabilities:
     """How a worker has prepared a task.
 
-    limits, kernel, hardware: as in `Prepared`
+    limits, kernel, hardware: as in `PreparedTask`
     rate: approximate cells per second (pairs per second if the cost counts pairs)
     """
 
@@ -33,21 +33,23 @@ class WorkerCapabilities:
     rate: float
 
 
-def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, max_held_results: int, budget: Budget) -> TileLimits:
-    """Return limits for `workers` workers of this kind.
+def remote_tile_limits(
+    task: Task, capabilities: WorkerCapabilities, worker_count: int, max_held_results: int, budget: Budget
+) -> TileLimits:
+    """Return limits for `worker_count` workers of this kind.
 
     max_held_results: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside
     the bands being filled.
     """
     tile_bytes = max(1, min(_TILE_BYTES, budget.result_bytes // (3 * max_held_results)))
-    cells_per_tile = max(1, int(TILE_SECONDS * worker.rate))
+    cells_per_tile = max(1, int(TILE_SECONDS * capabilities.rate))
     queries, targets = len(task.queries), len(task.targets)
-    share = -(-queries // (_BANDS_PER_WORKER * workers))
+    share = -(-queries // (_BANDS_PER_WORKER * worker_count))
     limits = replace(
-        worker.limits,
+        capabilities.limits,
         result_bytes=budget.result_bytes,
         scratch_bytes=max_held_results * tile_bytes,
-        worker_count=workers,
+        worker_count=worker_count,
         first_band_rows=0,
     )
     if task.edit_bound is not None:

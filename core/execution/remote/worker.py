@@ -9,9 +9,9 @@ from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import GpualignError
-from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software, this_worker
+from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version, worker_name
 
-_MAX_CACHED = 2
+_MAX_CACHED_ARGUMENT_SETS = 2
 """Maximum number of shared-argument sets that a worker caches: a search alternates between two."""
 
 RequestHandler = Callable[[Any], Any]
@@ -19,7 +19,7 @@ RequestHandler = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class _Cached:
+class _CachedHandler:
     argument_names: tuple[str, ...]
     serve: RequestHandler
 
@@ -30,44 +30,46 @@ class WorkerNode:
     open: builds, from the shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
     """
 
-    def __init__(self, open: Callable[[list[Any]], RequestHandler]) -> None:
-        self._open = open
+    def __init__(self, make_handler: Callable[[list[Any]], RequestHandler]) -> None:
+        self._make_handler = make_handler
         self._lock = threading.Lock()
         self._arguments: dict[str, Any] = {}
-        self._cached: dict[str, _Cached] = {}  # by name, least recently used first
+        self._cached: dict[str, _CachedHandler] = {}  # by name, least recently used first
 
     def answer(self, call: Call, *payload: bytes) -> Answer:
         """Answer a call. payload: the pickled arguments that the call lists as sent."""
-        if call.software != (own := software()):
-            return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same version there", retryable=False)
+        if call.software_version != (own := software_version()):
+            return Failure(
+                worker_name(), f"has {own}, but this is {call.software_version}; install the same version there", retryable=False
+            )
         try:
             with self._lock:
                 if call.shared_name not in self._cached:
-                    if missing := self._take(call, payload):
+                    if missing := self._store_arguments(call, payload):
                         return MissingArguments(missing)
-                    self._cached[call.shared_name] = _Cached(
-                        call.argument_names, self._open([self._arguments[name] for name in call.argument_names])
+                    self._cached[call.shared_name] = _CachedHandler(
+                        call.argument_names, self._make_handler([self._arguments[name] for name in call.argument_names])
                     )
                 cached = self._cached[call.shared_name] = self._cached.pop(call.shared_name)
-            return Done(cached.serve(call.request))
+            return Success(cached.serve(call.request))
         except GpualignError as error:
-            return Failed(this_worker(), error.message, retryable=True)
+            return Failure(worker_name(), error.message, retryable=True)
         except MemoryError:
-            return Failed(this_worker(), "out of memory", retryable=True)
+            return Failure(worker_name(), "out of memory", retryable=True)
 
-    def _take(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
+    def _store_arguments(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
         """Evict old shared arguments and store those that were sent. Returns the names of those still missing."""
-        for name in list(self._cached)[: 1 - _MAX_CACHED]:
+        for name in list(self._cached)[: 1 - _MAX_CACHED_ARGUMENT_SETS]:
             del self._cached[name]
         used = {*call.argument_names, *(name for cached in self._cached.values() for name in cached.argument_names)}
         self._arguments = {name: argument for name, argument in self._arguments.items() if name in used}
-        for name, pickled in zip(call.sent, payload, strict=True):
+        for name, pickled in zip(call.sent_names, payload, strict=True):
             if name not in self._arguments:
                 self._arguments[name] = pickle.loads(pickled)
         return tuple(name for name in call.argument_names if name not in self._arguments)
 
 
-def serialized(serve: RequestHandler) -> RequestHandler:
+def one_at_a_time(serve: RequestHandler) -> RequestHandler:
     """Wrap a request handler so that it answers one request at a time."""
     lock = threading.Lock()
 
