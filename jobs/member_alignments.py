@@ -15,7 +15,7 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.both_strands import is_minus_better
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
-from gpualign.core.results.blocks import PairBlock
+from gpualign.core.results.blocks import RectangleBlock
 from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.alignment.single_pair import PairAligner
 from gpualign.jobs.devices.memory import default_memory
@@ -78,7 +78,7 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
             query, alignment = reverse_complement, other
     rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target)
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
-    block = PairBlock(pair, definition, alignment)
+    block = RectangleBlock(pair, definition, alignment)
     identity = float(block.identity_fraction[0, 0])
     cigar = _RUN_OF_ONE.sub("", block.path_text((0, 0), "cigar_m"))
     if is_reverse_complement and np.array_equal(query.codes, target.codes):

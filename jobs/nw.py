@@ -118,7 +118,7 @@ def prepare_filtered(
         if advice and pairing.pair_count(len(task.queries), len(task.targets)) >= _MANY:
             reporter.note(f"every pair is aligned: {advice}")
     every = _every_pair(*started, options, reporter, filter.groups)
-    if filter.nearest is not None:
+    if filter.nearest_count is not None:
         _check_whole_rows(every.plan)
     return every
 

@@ -26,7 +26,7 @@ def passing_blocks(
     The job's detail must be STATISTICS if the filter uses statistics.
     """
     for block in job.blocks(definition, progress):
-        passing = block.write_mask(filter.mask(block))
+        passing = block.output_mask(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.lowest_identity is None:
             values = block.scores[passing]

@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.pairwise_text import BlocksSink
-from gpualign.core.results.blocks import PairBlock
+from gpualign.core.results.blocks import RectangleBlock
 from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, checked_alphabet_name, detect_alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
@@ -48,13 +48,13 @@ class Alignment:
         self.score = int(results.scores[0, 0])
 
     @cached_property
-    def _block(self) -> PairBlock:
+    def _block(self) -> RectangleBlock:
         query, target, alphabet, scoring, mode = self._arguments
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
         rule = default_rule(alphabet) if mode is Mode.GLOBAL else AmbiguityRule.UNEQUAL  # as `nw` and `sw` do
         ambiguous = count_ambiguity(rule, alphabet, *sets)
         task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguity=ambiguous)
-        return PairBlock(task, DEFAULT_DEFINITION, self._results)
+        return RectangleBlock(task, DEFAULT_DEFINITION, self._results)
 
     @property
     def cigar(self) -> str:

@@ -32,7 +32,7 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.columns import fields_needing_descriptions, parse_fields
+from gpualign.core.results.columns import description_fields, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.job import PairJob
@@ -239,7 +239,7 @@ def iter_pairs(
     names = ",".join(checked_names("fields", fields, "columns"))
     costs = checked_scoring(scoring).options()
     columns = parse_fields(names, edit_distance=costs.edit)
-    if lacking := sorted(fields_needing_descriptions(names)):
+    if lacking := sorted(description_fields(names)):
         raise InputError(f"fields: {lacking[0]} needs a file; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
         raise InputError("batch None: expected a whole number")
@@ -262,7 +262,7 @@ def iter_pairs(
         with closing(cast("Any", blocks)):
             for block in blocks:
                 mask = filter.mask(block)
-                rows_by_column = {column.name: column.take(block, mask) for column in columns}
+                rows_by_column = {column.name: column.values_to_write(block, mask) for column in columns}
                 start, rows = 0, len(rows_by_column[columns[0].name])
                 while start < rows:
                     stop = min(start + room, rows)

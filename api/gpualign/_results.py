@@ -187,10 +187,10 @@ def join_columns(pieces: Sequence[Columns], columns: Sequence[Field], task: Task
     joined: Columns = {}
     for column in columns:
         values: list[Any] = [piece[column.name] for piece in pieces]
-        if column.dtype is None:
+        if column.dtype_for_task is None:
             joined[column.name] = [text for texts in values for text in texts]
         else:
-            none = np.zeros(0, dtype=column.dtype(task))
+            none = np.zeros(0, dtype=column.dtype_for_task(task))
             joined[column.name] = np.concatenate([none, *values], dtype=none.dtype, casting="unsafe")  # the type that files have
     return joined
 

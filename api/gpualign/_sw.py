@@ -171,9 +171,9 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: Reporter) -> I
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
             for block, mask in report.blocks:
-                selected = block.write_mask(mask)
+                selected = block.output_mask(mask)
                 records = block.query_records[selected]
-                by_column = {one.name: one.take(block, mask) for one in columns}
+                by_column = {one.name: one.values_to_write(block, mask) for one in columns}
                 starts = np.flatnonzero(np.diff(records, prepend=-1))
                 for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(records)], strict=True):
                     while following < int(records[start]):

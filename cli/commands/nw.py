@@ -103,7 +103,7 @@ def nw(
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
-    from gpualign.core.results.columns import fields_needing_descriptions
+    from gpualign.core.results.columns import description_fields
     from gpualign.core.scoring import matrices
     from gpualign.core.sequences.ids import describe_shared_ids
     from gpualign.jobs.nw import NwOptions, prepare_filtered
@@ -115,7 +115,7 @@ def nw(
     messages = ConsoleReporter.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
-    described = bool(fields_needing_descriptions(params["fields"]))
+    described = bool(description_fields(params["fields"]))
     options = from_params(NwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=described)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)

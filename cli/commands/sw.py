@@ -91,7 +91,7 @@ def sw(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index
-    from gpualign.core.results.columns import fields_needing_descriptions
+    from gpualign.core.results.columns import description_fields
     from gpualign.core.scoring import matrices
     from gpualign.jobs import sw as search
     from gpualign.jobs.output.hits import hit_spec, write_hits
@@ -101,7 +101,7 @@ def sw(
     messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files)
-    described = fields_needing_descriptions(params["fields"])
+    described = description_fields(params["fields"])
     options = from_params(
         search.SwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=bool(described)
     )

@@ -264,7 +264,7 @@ class ArrowSink(PairsSink):
         def values(field: Field) -> ColumnValues:
             if field.side is not None:
                 return records[field.side]
-            return np.asarray(field.take(block, mask)) if field.values is not None else field.take_text(block, mask)
+            return np.asarray(field.values_to_write(block, mask)) if field.get_values is not None else field.texts_to_write(block, mask)
 
         self._table.write([values(field) for field in self._fields])
 
@@ -275,4 +275,4 @@ class ArrowSink(PairsSink):
 def _column(field: Field, task: Task) -> TypedColumn:
     if field.side is not None:
         return TypedColumn(field.name, ids=task.queries if field.side == "query" else task.targets)
-    return TypedColumn(field.name, field.dtype(task) if field.dtype else None)
+    return TypedColumn(field.name, field.dtype_for_task(task) if field.dtype_for_task else None)

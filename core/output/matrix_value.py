@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.results.blocks import Block, PairBlock
+from gpualign.core.results.blocks import Block, RectangleBlock
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.band_results import BandResults
@@ -78,4 +78,4 @@ class ValueMatrix:
         return plan.query_count, plan.target_count, plan.pairing
 
     def of_band(self, results: BandResults) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
-        return results.band, (self.value.of(PairBlock(self.task, self.value.identity_definition, results)),)
+        return results.band, (self.value.of(RectangleBlock(self.task, self.value.identity_definition, results)),)

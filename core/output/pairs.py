@@ -15,7 +15,7 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.planning.tile_plan import Pairing, Plan
-from gpualign.core.results.blocks import Block, NearBlock, PairBlock
+from gpualign.core.results.blocks import Block, NearBlock, RectangleBlock
 from gpualign.core.results.filter import Filter
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def blocks_of(
         return
     if isinstance(results, BandResults):
         for piece in limits.cut(results):
-            yield PairBlock(task, identity_definition, piece, pairing)
+            yield RectangleBlock(task, identity_definition, piece, pairing)
     else:
         for near in limits.cut_list(results):
             yield NearBlock(task, identity_definition, near.pairs, near.alignments)
@@ -134,7 +134,7 @@ def _of_better_strands(
             yield block(near.pairs.queries, near.pairs.targets, near.alignments)
         return
     for piece in limits.cut(results):
-        selected = PairBlock(task, identity_definition, piece, pairing).write_mask(None)
+        selected = RectangleBlock(task, identity_definition, piece, pairing).output_mask(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
         statistics = None if piece.statistics is None else piece.statistics[selected]
         is_reverse_complement = None if piece.is_reverse_complement is None else piece.is_reverse_complement[selected]
@@ -199,11 +199,11 @@ class PairsSink:
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
-        whole = self._filter.nearest is not None  # the nearest are chosen among all pairs of a query
+        whole = self._filter.nearest_count is not None  # the nearest are chosen among all pairs of a query
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)
             if self.passed_pairs is not None:
-                self.passed_pairs += int(np.count_nonzero(block.write_mask(mask)))
+                self.passed_pairs += int(np.count_nonzero(block.output_mask(mask)))
             yield block, mask
 
     def finish(self) -> None:

@@ -13,7 +13,7 @@ from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results.blocks import Block, PairIndex
 from gpualign.core.results.filter import Filter
-from gpualign.core.results.hit_blocks import as_hits
+from gpualign.core.results.hit_blocks import as_hit_block
 from gpualign.core.sequences.alphabet import PROTEIN
 
 _MIN_LETTERS = 10
@@ -34,7 +34,7 @@ class BlocksSink(PairsSink):
         self._shows_similar = task.alphabet.name == PROTEIN.name and not task.scoring.edit
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        for pair in np.argwhere(block.write_mask(mask)).tolist():
+        for pair in np.argwhere(block.output_mask(mask)).tolist():
             text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
             self.stream.write(text.encode("utf-8", "surrogateescape"))
 
@@ -42,7 +42,7 @@ class BlocksSink(PairsSink):
         task = block.task
         query, target = block.record_numbers(pair)
         counts = block.statistics[pair]
-        num, den = (int(term[pair]) for term in block.identity)
+        num, den = (int(term[pair]) for term in block.identity_counts)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
@@ -72,7 +72,7 @@ class BlocksSink(PairsSink):
 
     def _frames(self, block: Block, pair: PairIndex) -> Iterator[str]:
         """Return a human-readable description of the reading frames of translated sequences."""
-        for side, codon, frames in zip(("query", "target"), block.input_letters_per_letter, as_hits(block).frames, strict=True):
+        for side, codon, frames in zip(("query", "target"), block.input_letters_per_letter, as_hit_block(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
 

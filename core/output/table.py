@@ -80,4 +80,4 @@ class TableSink(PairsSink):
 
     def _text(self, rows: _Rows) -> list[bytearray]:
         block, columns, mask = rows
-        return block.rows(self._format.columns(block, mask) if columns is None else columns, mask, self.block_threads)
+        return block.format_rows(self._format.columns(block, mask) if columns is None else columns, mask, self.block_threads)

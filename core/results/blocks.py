@@ -59,17 +59,17 @@ class Block(ABC):
     def statistics(self) -> Statistics:
         """Statistics as users see them: ambiguity letters count according to the task's rule, and start and end positions in a reverse
         complement or a translation are converted to positions in the input sequence."""
-        return self._statistics_under_rule
+        return self._ambiguity_rule_statistics
 
     @property
-    def _statistics_under_rule(self) -> Statistics:
+    def _ambiguity_rule_statistics(self) -> Statistics:
         """Statistics under the task's rule for ambiguity letters; `engine_statistics` if the task has no such rule."""
         ambiguous = self.task.ambiguity
         return self.engine_statistics if ambiguous is None else self._recount_statistics(ambiguous)
 
     @abstractmethod
-    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
-        """Recount the statistics under the rule `ambiguity`."""
+    def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
+        """Recount the statistics under the rule `ambiguity_counts`."""
 
     @property
     @abstractmethod
@@ -77,7 +77,7 @@ class Block(ABC):
         """Lengths of the queries and of the targets as aligned: int64 with shapes that broadcast to the shape of `scores`."""
 
     @property
-    def pair_lengths(self) -> tuple[Integers, Integers]:
+    def input_lengths(self) -> tuple[Integers, Integers]:
         """Lengths of the input records, with the same shapes as `lengths`; in nucleotides if translations were aligned."""
         return self.lengths
 
@@ -121,12 +121,12 @@ class Block(ABC):
         return None
 
     @abstractmethod
-    def write_mask(self, mask: Booleans | None) -> Booleans:
+    def output_mask(self, mask: Booleans | None) -> Booleans:
         """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
 
     def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the numbers of the query and target input records for the pairs to write, in order: int64[pairs] each."""
-        selected = self.write_mask(mask)
+        selected = self.output_mask(mask)
         queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
         return queries, targets
 
@@ -147,27 +147,27 @@ class Block(ABC):
         """Return a column with a number for each target. values: one number per record in `task.targets`."""
 
     @abstractmethod
-    def query_letter_column(self) -> Column:
+    def query_sequence_column(self) -> Column:
         """Return a column with the whole query sequences, as aligned."""
 
     def strand_column(self) -> Column:
         """Return a column with "-" for pairs in which either the query or the target, but not both, is a reverse complement, else "+"."""
         return Column.constant("+")
 
-    def bit_score_column(self, form: Callable[[float], str], unknown: str) -> Column:
-        """Return a column of bit scores, formatted with `form`; the text `unknown` if there are none."""
-        return Column.constant(unknown)
+    def bit_score_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
+        """Return a column of bit scores, formatted with `format_value`; the text `unknown_text` if there are none."""
+        return Column.constant(unknown_text)
 
-    def evalue_column(self, form: Callable[[float], str], unknown: str) -> Column:
-        """Return a column of E-values, formatted with `form`; the text `unknown` if there are none."""
-        return Column.constant(unknown)
+    def evalue_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
+        """Return a column of E-values, formatted with `format_value`; the text `unknown_text` if there are none."""
+        return Column.constant(unknown_text)
 
     @abstractmethod
     def path_text(self, pair: PairIndex, kind: str) -> str:
         """Return the text for one pair in the column `path(kind)`."""
 
     @abstractmethod
-    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
+    def format_rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
         """Return the rows for the pairs to write, as consecutive pieces of text.
 
         columns: columns of this block
@@ -179,45 +179,45 @@ class Block(ABC):
     def _alignments(self) -> Alignments: ...
 
     @abstractmethod
-    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+    def _contiguous_grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         """Return per-pair values in the form that the compiled columns expect: [rows][targets], contiguous."""
 
     @cached_property
-    def identity(self) -> tuple[Integers, Integers]:
+    def identity_counts(self) -> tuple[Integers, Integers]:
         """Numerators and denominators of the identities, under `identity_definition`."""
         return identity_ratio(self.statistics, *self.lengths, self.identity_definition)
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
-        return fraction(*self.identity)
+        return fraction(*self.identity_counts)
 
     @cached_property
     def distance_fraction(self) -> npt.NDArray[np.float64]:
         """1 - identity for each pair."""
-        return identity_distance(*self.identity)
+        return identity_distance(*self.identity_counts)
 
     def coverage_counts(self, side: str) -> tuple[Integers, Integers]:
         """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
-        return spans, np.broadcast_to(self.pair_lengths[0 if side == "query" else 1], spans.shape)
+        return spans, np.broadcast_to(self.input_lengths[0 if side == "query" else 1], spans.shape)
 
     @property
-    def paired_counts(self) -> tuple[Integers, Integers]:
+    def paired_letter_counts(self) -> tuple[Integers, Integers]:
         """Number of letters aligned with a letter, equal or not, and length of the longer sequence, as aligned."""
         pairs = self.engine_statistics["matches"].astype(np.int64) + self.engine_statistics["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def integer_column(self, values: npt.NDArray[np.signedinteger]) -> Column:
         """Return a column of integers. values: one value per pair, int32 or int64."""
-        return Column.pair_numbers(self._grid(values))
+        return Column.pair_numbers(self._contiguous_grid(values))
 
     def fraction_column(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
         """Return a column of real numbers, rounded to `decimals` decimals. values: one value per pair."""
-        return Column.pair_fixed(self._grid(values), decimals)
+        return Column.pair_fixed(self._contiguous_grid(values), decimals)
 
     def ratio_column(self, terms: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
         """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0."""
-        num, den = map(self._grid, terms)
+        num, den = map(self._contiguous_grid, terms)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
     def path_column(self, kind: str) -> Column:
@@ -226,7 +226,7 @@ class Block(ABC):
 
 
 @dataclass(frozen=True)
-class PairBlock(Block):
+class RectangleBlock(Block):
     """A rectangle of pairs: arrays are [band queries][band targets].
 
     pairing: selects pairs in the rectangle; values for the remaining pairs are arbitrary
@@ -244,13 +244,15 @@ class PairBlock(Block):
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
-    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
+    def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         assert self.results.runs is not None  # likewise
-        unclear = (ambiguity.query_counts[self._queries, None] > 0) | (ambiguity.target_counts[None, self._targets] > 0)
-        which = np.nonzero(self.write_mask(unclear))
+        unclear = (ambiguity_counts.query_counts[self._queries, None] > 0) | (ambiguity_counts.target_counts[None, self._targets] > 0)
+        which = np.nonzero(self.output_mask(unclear))
         recounted: Statistics = self.engine_statistics.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        recounted[which] = _recount_pairs(ambiguity, self.task, records, self.engine_statistics[which], self.results.runs.select(which))
+        recounted[which] = _recount_listed_pairs(
+            ambiguity_counts, self.task, records, self.engine_statistics[which], self.results.runs.select(which)
+        )
         return recounted
 
     @property
@@ -269,7 +271,7 @@ class PairBlock(Block):
         row, column = pair
         return self._queries.start + row, self._targets.start + column
 
-    def write_mask(self, mask: Booleans | None) -> Booleans:
+    def output_mask(self, mask: Booleans | None) -> Booleans:
         selected: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._first_targets)[:, None]
         return selected if mask is None else selected & mask
 
@@ -285,7 +287,7 @@ class PairBlock(Block):
     def target_integer_column(self, values: Integers) -> Column:
         return Column.target_numbers(values[self._targets])
 
-    def query_letter_column(self) -> Column:
+    def query_sequence_column(self) -> Column:
         queries = self.task.queries
         offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
         return Column.query_text(self.task.alphabet.decoding[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
@@ -294,7 +296,7 @@ class PairBlock(Block):
         row, column = pair
         return self._alignments.text(row, column, kind).decode()
 
-    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
+    def format_rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
         return format_block(columns, 0, *self._shape, self._first_targets, mask, threads)
 
     @cached_property
@@ -305,7 +307,7 @@ class PairBlock(Block):
             self.task, (self._queries.start, self._targets.start), self.results.runs, self.engine_statistics, (none, none)
         )
 
-    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+    def _contiguous_grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)
 
     @property
@@ -343,12 +345,14 @@ class ListBlock(Block):
     def _paths(self) -> tuple[Statistics, Runs]:
         """Statistics and paths for the sequences as aligned."""
 
-    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
+    def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         queries, targets = self.listed_records
         counted, runs = self._paths
-        which = np.flatnonzero((ambiguity.query_counts[queries] > 0) | (ambiguity.target_counts[targets] > 0))
+        which = np.flatnonzero((ambiguity_counts.query_counts[queries] > 0) | (ambiguity_counts.target_counts[targets] > 0))
         recounted: Statistics = counted.copy()
-        recounted[which] = _recount_pairs(ambiguity, self.task, (queries[which], targets[which]), counted[which], runs.select(which))
+        recounted[which] = _recount_listed_pairs(
+            ambiguity_counts, self.task, (queries[which], targets[which]), counted[which], runs.select(which)
+        )
         return recounted
 
     @property
@@ -360,7 +364,7 @@ class ListBlock(Block):
         queries, targets = self.listed_records
         return int(queries[pair]), int(targets[pair])
 
-    def write_mask(self, mask: Booleans | None) -> Booleans:
+    def output_mask(self, mask: Booleans | None) -> Booleans:
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     @property
@@ -379,7 +383,7 @@ class ListBlock(Block):
     def target_integer_column(self, values: Integers) -> Column:
         return Column.target_numbers(values[self.listed_records[1]])
 
-    def query_letter_column(self) -> Column:
+    def query_sequence_column(self) -> Column:
         codes = self.task.queries.gather(self.listed_records[0])
         return text_column(StringColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
 
@@ -387,16 +391,16 @@ class ListBlock(Block):
         (place,) = pair
         return self._alignments.text(0, place, kind).decode()
 
-    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
-        return format_block(columns, 0, 1, len(self.scores), [0], None if mask is None else self._grid(mask), threads)
+    def format_rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, 1, len(self.scores), [0], None if mask is None else self._contiguous_grid(mask), threads)
 
     @cached_property
     def _alignments(self) -> Alignments:
         counted, runs = self._paths
-        grid = Runs(runs.pieces, self._grid(runs.starts), self._grid(runs.sizes))
-        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed_records)
+        grid = Runs(runs.pieces, self._contiguous_grid(runs.starts), self._contiguous_grid(runs.sizes))
+        return _make_alignments(self.task, (0, 0), grid, self._contiguous_grid(counted), self.listed_records)
 
-    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+    def _contiguous_grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)[None, :]
 
 
@@ -433,17 +437,17 @@ class NearBlock(ListBlock):
         return self.engine_statistics, self.results.runs
 
 
-def _recount_pairs(
-    ambiguity: AmbiguityCounts, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs
+def _recount_listed_pairs(
+    ambiguity_counts: AmbiguityCounts, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs
 ) -> Statistics:
-    """Recount the statistics of listed pairs under the rule `ambiguity`.
+    """Recount the statistics of listed pairs under the rule `ambiguity_counts`.
 
     records: record numbers in `task.queries` and in `task.targets`, int64[pairs] each
     runs: runs with shape [pairs]
     """
     from gpualign.core.alignment.recount import recount
 
-    return recount(task.queries, task.targets, records, statistics, runs, ambiguity.column_kinds(task.alphabet))
+    return recount(task.queries, task.targets, records, statistics, runs, ambiguity_counts.column_kinds(task.alphabet))
 
 
 def text_column(texts: StringColumn) -> Column:

@@ -16,7 +16,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
-from gpualign.core.results.hit_blocks import HitBlock, as_hits
+from gpualign.core.results.hit_blocks import HitBlock, as_hit_block
 from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
@@ -51,23 +51,23 @@ def target_length_column(block: Block) -> Column:
     return block.target_integer_column(block.record_lengths[1])
 
 
-PairValues = Callable[[Block], npt.NDArray[Any]]
+PairValueGetter = Callable[[Block], npt.NDArray[Any]]
 """Returns a number for each pair: an array that broadcasts to the shape of `block.scores`."""
 
 
-def integer_column(values: PairValues) -> Callable[[Block], Column]:
+def integer_column_maker(get_values: PairValueGetter) -> Callable[[Block], Column]:
     """Return a function that builds the column of these integers."""
-    return lambda block: block.integer_column(values(block))
+    return lambda block: block.integer_column(get_values(block))
 
 
-def statistic_values(name: str, offset: int = 0) -> PairValues:
+def statistic_getter(name: str, offset: int = 0) -> PairValueGetter:
     """Return a function that reads a field of `STATISTICS` and adds a constant."""
     return lambda block: block.statistics[name] + np.int32(offset)
 
 
-def statistic_column(name: str, offset: int = 0) -> Callable[[Block], Column]:
+def statistic_column_maker(name: str, offset: int = 0) -> Callable[[Block], Column]:
     """Return a function that builds the column for a field of `STATISTICS`, plus a constant."""
-    return integer_column(statistic_values(name, offset))
+    return integer_column_maker(statistic_getter(name, offset))
 
 
 def alignment_length_column(block: Block) -> Column:
@@ -75,17 +75,17 @@ def alignment_length_column(block: Block) -> Column:
     return block.integer_column(column_counts(block.statistics))
 
 
-def identity_column(factor: int, decimals: int) -> Callable[[Block], Column]:
+def identity_column_maker(factor: int, decimals: int) -> Callable[[Block], Column]:
     """Return a function that builds the column of identities times `factor`."""
-    return lambda block: block.ratio_column(block.identity, factor, decimals)
+    return lambda block: block.ratio_column(block.identity_counts, factor, decimals)
 
 
-def coverage_column(side: str) -> Callable[[Block], Column]:
+def coverage_column_maker(side: str) -> Callable[[Block], Column]:
     """Return a function that builds the column of fractions of aligned letters. side: "query" or "target"."""
     return lambda block: block.ratio_column(block.coverage_counts(side), 1, DECIMALS)
 
 
-def path_column(kind: str) -> Callable[[Block], Column]:
+def path_column_maker(kind: str) -> Callable[[Block], Column]:
     """Return a function that builds the column of path text. kind: a kind defined in core/results/src/alignments.hpp."""
     return lambda block: block.path_column(kind)
 
@@ -96,39 +96,39 @@ class Field:
 
     name: name with which users select the column
     meaning: description of the contents
-    column: builds the column for a block
+    make_column: builds the column for a block
     detail: how much of each alignment the column needs
     hits_only: the column exists only in searches
-    values: the column's numbers, NaN if missing; None for text
-    dtype: dtype of the numbers; None for text
+    get_values: the column's numbers, NaN if missing; None for text
+    dtype_for_task: dtype of the numbers; None for text
     side: "query" or "target" if the text is that record's id
-    quoted: builds the column for CSV; None if the column is the same
+    make_quoted_column: builds the column for CSV; None if the column is the same
     has_letters: the text consists of sequence letters
     """
 
     name: str
     meaning: str
-    column: Callable[[Block], Column]
+    make_column: Callable[[Block], Column]
     detail: Detail = Detail.SCORE
     hits_only: bool = False
-    values: PairValues | None = None
-    dtype: Callable[[Task], np.dtype[Any]] | None = None
+    get_values: PairValueGetter | None = None
+    dtype_for_task: Callable[[Task], np.dtype[Any]] | None = None
     side: str | None = None
-    quoted: Callable[[Block], Column] | None = None
+    make_quoted_column: Callable[[Block], Column] | None = None
     has_letters: bool = False
 
-    def take(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
+    def values_to_write(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
         """Return the values for the pairs to write, in order: an array of numbers, or texts.
 
         mask: pairs that pass a filter (None: all)
         """
-        if self.values is not None:
-            return np.broadcast_to(self.values(block), block.scores.shape)[block.write_mask(mask)]
-        return b"".join(block.rows([self.column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+        if self.get_values is not None:
+            return np.broadcast_to(self.get_values(block), block.scores.shape)[block.output_mask(mask)]
+        return b"".join(block.format_rows([self.make_column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def take_text(self, block: Block, mask: Booleans | None) -> StringColumn:
-        """Return the texts for the pairs to write, as in `take`, but not decoded."""
-        rows = b"".join(block.rows([self.column(block)], mask))
+    def texts_to_write(self, block: Block, mask: Booleans | None) -> StringColumn:
+        """Return the texts for the pairs to write, as in `values_to_write`, but not decoded."""
+        rows = b"".join(block.format_rows([self.make_column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # no text contains line ends
         return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
@@ -147,35 +147,53 @@ def _fixed_dtype(name: str) -> Callable[[Task], np.dtype[Any]]:
 _INT32, _INT64, _REAL = map(_fixed_dtype, ("int32", "int64", "float64"))
 
 
-def _integer_field(name: str, meaning: str, values: PairValues, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
+def _integer_field(name: str, meaning: str, get_values: PairValueGetter, dtype_for_task: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
     """Return an integer field."""
-    return Field(name, meaning, integer_column(values), _STATISTICS, values=values, dtype=dtype)
+    return Field(name, meaning, integer_column_maker(get_values), _STATISTICS, get_values=get_values, dtype_for_task=dtype_for_task)
 
 
 def _result_field(name: str, meaning: str) -> Field:
     """Return a field for the score or distance, which engines compute for every pair."""
-    return Field(name, meaning, integer_column(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
+    return Field(
+        name, meaning, integer_column_maker(lambda b: b.scores), get_values=lambda b: b.scores, dtype_for_task=lambda task: task.dtype
+    )
 
 
 def _text_field(
-    name: str, meaning: str, column_maker: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
+    name: str,
+    meaning: str,
+    text_column_maker: Callable[[Block], Callable[[StringColumn], Column]],
+    get_texts: Callable[[Block], StringColumn],
 ) -> Field:
     """Return a field for texts that belong to records."""
     return Field(
-        name, meaning, lambda block: column_maker(block)(texts(block)), quoted=lambda block: column_maker(block)(texts(block).csv_quoted)
+        name,
+        meaning,
+        lambda block: text_column_maker(block)(get_texts(block)),
+        make_quoted_column=lambda block: text_column_maker(block)(get_texts(block).csv_quoted),
     )
 
 
 def _coverage_field(name: str, meaning: str, side: str) -> Field:
     return Field(
-        name, meaning, coverage_column(side), _STATISTICS, values=lambda block: fraction(*block.coverage_counts(side)), dtype=_REAL
+        name,
+        meaning,
+        coverage_column_maker(side),
+        _STATISTICS,
+        get_values=lambda block: fraction(*block.coverage_counts(side)),
+        dtype_for_task=_REAL,
     )
 
 
-def _hit_field(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
+def _hit_field(name: str, meaning: str, make_column: Callable[[HitBlock], Column], get_values: Callable[[HitBlock], Reals]) -> Field:
     """Return a field that exists only in searches."""
     return Field(
-        name, meaning, lambda block: column(as_hits(block)), hits_only=True, values=lambda block: values(as_hits(block)), dtype=_REAL
+        name,
+        meaning,
+        lambda block: make_column(as_hit_block(block)),
+        hits_only=True,
+        get_values=lambda block: get_values(as_hit_block(block)),
+        dtype_for_task=_REAL,
     )
 
 
@@ -183,9 +201,9 @@ def _frame_field(name: str, meaning: str, side: int) -> Field:
     """Return a field for reading frames."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
-        return as_hits(block).frames[side].astype(np.int32)
+        return as_hit_block(block).frames[side].astype(np.int32)
 
-    return Field(name, meaning, integer_column(frames), hits_only=True, values=frames, dtype=_INT32)
+    return Field(name, meaning, integer_column_maker(frames), hits_only=True, get_values=frames, dtype_for_task=_INT32)
 
 
 FIELDS: dict[str, Field] = {
@@ -196,14 +214,14 @@ FIELDS: dict[str, Field] = {
             "id of the query",
             query_id_column,
             side="query",
-            quoted=lambda b: b.query_text_column(b.task.queries.id_column.csv_quoted),
+            make_quoted_column=lambda b: b.query_text_column(b.task.queries.id_column.csv_quoted),
         ),
         Field(
             "target",
             "id of the target",
             target_id_column,
             side="target",
-            quoted=lambda b: b.target_text_column(b.task.targets.id_column.csv_quoted),
+            make_quoted_column=lambda b: b.target_text_column(b.task.targets.id_column.csv_quoted),
         ),
         _result_field("score", "alignment score, or edit distance"),
         Field(
@@ -211,8 +229,8 @@ FIELDS: dict[str, Field] = {
             "1 - identity, or edit distance",
             lambda b: b.fraction_column(b.distance_fraction, DECIMALS),
             _STATISTICS,
-            values=lambda b: b.distance_fraction,
-            dtype=_REAL,
+            get_values=lambda b: b.distance_fraction,
+            dtype_for_task=_REAL,
         ),
         _text_field(
             "qtitle", "what follows the query's id in its file", lambda b: b.query_text_column, lambda b: descriptions_of(b.task.queries)
@@ -220,38 +238,38 @@ FIELDS: dict[str, Field] = {
         _text_field(
             "ttitle", "what follows the target's id in its file", lambda b: b.target_text_column, lambda b: descriptions_of(b.task.targets)
         ),
-        Field("qlen", "letters of the query", query_length_column, values=lambda b: b.pair_lengths[0], dtype=_INT64),
-        Field("tlen", "letters of the target", target_length_column, values=lambda b: b.pair_lengths[1], dtype=_INT64),
+        Field("qlen", "letters of the query", query_length_column, get_values=lambda b: b.input_lengths[0], dtype_for_task=_INT64),
+        Field("tlen", "letters of the target", target_length_column, get_values=lambda b: b.input_lengths[1], dtype_for_task=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by the definition of identity",
-            identity_column(1, DECIMALS),
+            identity_column_maker(1, DECIMALS),
             _STATISTICS,
-            values=lambda b: b.identity_fraction,
-            dtype=_REAL,
+            get_values=lambda b: b.identity_fraction,
+            dtype_for_task=_REAL,
         ),
-        _integer_field("matches", "columns with equal letters", statistic_values("matches")),
-        _integer_field("mismatches", "columns with unequal letters", statistic_values("mismatches")),
+        _integer_field("matches", "columns with equal letters", statistic_getter("matches")),
+        _integer_field("mismatches", "columns with unequal letters", statistic_getter("mismatches")),
         _integer_field("length", "columns of the alignment", lambda b: column_counts(b.statistics), _INT64),
-        _integer_field("gap_opens", "gaps", statistic_values("gap_opens")),
-        _integer_field("gaps", "letters in gaps", statistic_values("gaps")),
-        Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path_column("cigar"), _PATH),
-        Field("cigar_m", "the same with M for = and X", path_column("cigar_m"), _PATH),
-        _integer_field("qstart", "first aligned letter of the query, from 1", statistic_values("query_start", 1)),
-        _integer_field("qend", "last aligned letter of the query", statistic_values("query_end")),
-        _integer_field("tstart", "first aligned letter of the target, from 1", statistic_values("target_start", 1)),
-        _integer_field("tend", "last aligned letter of the target", statistic_values("target_end")),
-        Field("qaln", "aligned part of the query, with gaps", path_column("query"), _PATH, has_letters=True),
-        Field("taln", "aligned part of the target, with gaps", path_column("target"), _PATH, has_letters=True),
+        _integer_field("gap_opens", "gaps", statistic_getter("gap_opens")),
+        _integer_field("gaps", "letters in gaps", statistic_getter("gaps")),
+        Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path_column_maker("cigar"), _PATH),
+        Field("cigar_m", "the same with M for = and X", path_column_maker("cigar_m"), _PATH),
+        _integer_field("qstart", "first aligned letter of the query, from 1", statistic_getter("query_start", 1)),
+        _integer_field("qend", "last aligned letter of the query", statistic_getter("query_end")),
+        _integer_field("tstart", "first aligned letter of the target, from 1", statistic_getter("target_start", 1)),
+        _integer_field("tend", "last aligned letter of the target", statistic_getter("target_end")),
+        Field("qaln", "aligned part of the query, with gaps", path_column_maker("query"), _PATH, has_letters=True),
+        Field("taln", "aligned part of the target, with gaps", path_column_maker("target"), _PATH, has_letters=True),
         _coverage_field("qcov", "fraction of the query that is aligned", "query"),
         _coverage_field("tcov", "fraction of the target that is aligned", "target"),
         Field(
             "coverage",
             "fraction of the longer sequence that is aligned with letters of the other",
-            lambda b: b.ratio_column(b.paired_counts, 1, DECIMALS),
+            lambda b: b.ratio_column(b.paired_letter_counts, 1, DECIMALS),
             _STATISTICS,
-            values=lambda b: fraction(*b.paired_counts),
-            dtype=_REAL,
+            get_values=lambda b: fraction(*b.paired_letter_counts),
+            dtype_for_task=_REAL,
         ),
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strand_column()),
         _frame_field("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
@@ -277,18 +295,22 @@ def hit_fields(traced: bool, translated: bool) -> str:
 
 
 def default_fields(
-    edit_distance: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
+    edit_distance: bool,
+    has_min_identity: bool = False,
+    has_max_distance: bool = False,
+    has_strands: bool = False,
+    has_min_coverage: bool = False,
 ) -> str:
     """Return the default columns of a pair table: score or distance, strand if there are two, and the values that thresholds apply to."""
     shown = ["query", "target", "distance" if edit_distance else "score"]
-    if max_distance and not edit_distance:
+    if has_max_distance and not edit_distance:
         shown.append("distance")
-    if strand:
+    if has_strands:
         shown.insert(3, "strand")
-    return ",".join([*shown, *(["identity"] if min_identity else []), *(["coverage"] if min_coverage else [])])
+    return ",".join([*shown, *(["identity"] if has_min_identity else []), *(["coverage"] if has_min_coverage else [])])
 
 
-def fields_needing_descriptions(text: str | None) -> set[str]:
+def description_fields(text: str | None) -> set[str]:
     """Return the names in `text`, a comma-separated list of fields, whose columns need record descriptions."""
     return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 

@@ -25,9 +25,9 @@ class Filter:
     min_identity: minimum identity
     max_distance: maximum 1 - identity
     min_coverage: minimum fraction of letters in pairs, equal or unequal, in each of the two sequences
-    nearest: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score; ties
-        are broken by file order. Blocks must then hold all pairs of their queries
-    same_records: query i and target i are the same record, which is not its own neighbour
+    nearest_count: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score;
+        ties are broken by file order. Blocks must then hold all pairs of their queries
+    one_set: query i and target i are the same record, which is not its own neighbour
     groups: record groups that select pairs
     """
 
@@ -36,8 +36,8 @@ class Filter:
     min_identity: float | None = None
     max_distance: float | None = None
     min_coverage: float | None = None
-    nearest: int | None = None
-    same_records: bool = False
+    nearest_count: int | None = None
+    one_set: bool = False
     groups: GroupPairs | None = None
 
     @property
@@ -73,13 +73,13 @@ class Filter:
         if self.max_distance is not None:
             mask &= block.distance_fraction <= self.max_distance
         if self.min_coverage is not None:
-            mask &= fraction(*block.paired_counts) >= self.min_coverage
-        return mask if self.nearest is None else self._nearest_mask(block, block.write_mask(mask), self.nearest)
+            mask &= fraction(*block.paired_letter_counts) >= self.min_coverage
+        return mask if self.nearest_count is None else self._nearest_mask(block, block.output_mask(mask), self.nearest_count)
 
     def _nearest_mask(self, block: Block, mask: Booleans, limit: int) -> Booleans:
         """Return a mask of the pairs in `mask` that are among the `limit` nearest pairs of their query."""
         queries, targets = block.written_records(mask)
-        if self.same_records:
+        if self.one_set:
             mask[mask] = queries != targets
             queries, targets = block.written_records(mask)
         if self.lowest_identity is not None:

@@ -27,55 +27,57 @@ if TYPE_CHECKING:
 class FrameBlock(ListBlock):
     """Listed pairs of strands or translations of input records.
 
-    sides: strands or frames of the queries and of the targets
+    frame_sets: strands or frames of the queries and of the targets
     """
 
-    sides: QueryTargetFrames
+    frame_sets: QueryTargetFrames
 
     @cached_property
     def statistics(self) -> Statistics:
-        counted = self._statistics_under_rule
+        counted = self._ambiguity_rule_statistics
         if self.input_letters_per_letter == (1, 1) and not self.is_reverse_complement.any():
             return counted
         placed: Statistics = counted.copy()
-        for side, frames, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed_records, strict=True):
+        for side, frames, numbers in zip(
+            ("query", "target"), (self.frame_sets.queries, self.frame_sets.targets), self.listed_records, strict=True
+        ):
             starts, ends = frames.record_intervals(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
             placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
         return placed
 
     @property
     def query_records(self) -> Integers:
-        return self.sides.queries.record_numbers(self.listed_records[0])
+        return self.frame_sets.queries.record_numbers(self.listed_records[0])
 
     @property
     def target_records(self) -> Integers:
-        return self.sides.targets.record_numbers(self.listed_records[1])
+        return self.frame_sets.targets.record_numbers(self.listed_records[1])
 
     @property
-    def pair_lengths(self) -> tuple[Integers, Integers]:
+    def input_lengths(self) -> tuple[Integers, Integers]:
         queries, targets = self.record_lengths
         return queries[self.listed_records[0]], targets[self.listed_records[1]]
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
-        return self.sides.queries.lengths, self.sides.targets.lengths
+        return self.frame_sets.queries.lengths, self.frame_sets.targets.lengths
 
     @cached_property
     def is_reverse_complement(self) -> Booleans:
-        return self.sides.queries.is_reverse_complement(self.listed_records[0])
+        return self.frame_sets.queries.is_reverse_complement(self.listed_records[0])
 
     @cached_property
     def target_is_reverse_complement(self) -> Booleans:
-        return self.sides.targets.is_reverse_complement(self.listed_records[1])
+        return self.frame_sets.targets.is_reverse_complement(self.listed_records[1])
 
     @property
     def input_letters_per_letter(self) -> tuple[int, int]:
-        return self.sides.queries.input_letters_per_letter, self.sides.targets.input_letters_per_letter
+        return self.frame_sets.queries.input_letters_per_letter, self.frame_sets.targets.input_letters_per_letter
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
         """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if not translated."""
-        of_queries, of_targets = self.sides.queries, self.sides.targets
+        of_queries, of_targets = self.frame_sets.queries, self.frame_sets.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
         queries, targets = self.listed_records
         return (
@@ -124,12 +126,12 @@ class BetterStrandBlock(FrameBlock):
 class HitBlock(FrameBlock):
     """Search hits.
 
-    space: search space for E-values, or None
+    search_space: search space for E-values, or None
     traced_paths: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
     """
 
     hits: Hits
-    space: SearchSpace | None
+    search_space: SearchSpace | None
     traced_paths: tuple[Statistics, Runs] | None
 
     @property
@@ -148,20 +150,20 @@ class HitBlock(FrameBlock):
         known = self._significance
         return None if known is None else (float(known[0][pair]), float(known[1][pair]))
 
-    def bit_score_column(self, form: Callable[[float], str], unknown: str) -> Column:
+    def bit_score_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
         known = self._significance
         return (
-            Column.constant(unknown)
+            Column.constant(unknown_text)
             if known is None
-            else text_column(StringColumn.from_strings([form(value) for value in known[0].tolist()]))
+            else text_column(StringColumn.from_strings([format_value(value) for value in known[0].tolist()]))
         )
 
-    def evalue_column(self, form: Callable[[float], str], unknown: str) -> Column:
+    def evalue_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
         known = self._significance
         return (
-            Column.constant(unknown)
+            Column.constant(unknown_text)
             if known is None
-            else text_column(StringColumn.from_strings([form(value) for value in known[1].tolist()]))
+            else text_column(StringColumn.from_strings([format_value(value) for value in known[1].tolist()]))
         )
 
     def bit_scores(self) -> Reals:
@@ -180,17 +182,19 @@ class HitBlock(FrameBlock):
     @cached_property
     def _significance(self) -> tuple[Reals, Reals] | None:
         """Bit scores and E-values of the hits, or None without a search space."""
-        if self.space is None:
+        if self.search_space is None:
             return None
-        return self.space.parameters.bit_scores(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
+        return self.search_space.parameters.bit_scores(self.hits.scores), hit_evalues(self.search_space, self.frame_sets, self.hits)
 
 
-def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:
+def hit_evalues(search_space: SearchSpace, frame_sets: QueryTargetFrames, hits: Hits) -> Reals:
     """Return the hits' E-values: float64[hits]."""
-    return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.evalue_lengths[hits.targets])
+    return search_space.evalues(
+        hits.scores, frame_sets.queries.sequences.lengths[hits.queries], frame_sets.targets.evalue_lengths[hits.targets]
+    )
 
 
-def as_hits(block: Block) -> HitBlock:
+def as_hit_block(block: Block) -> HitBlock:
     """Narrow a block to `HitBlock`, for columns that exist only for hits. Raises `TypeError` for other blocks, which is a caller error."""
     if not isinstance(block, HitBlock):
         raise TypeError("only hits of a search have this column")

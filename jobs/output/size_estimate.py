@@ -90,7 +90,7 @@ def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callab
         if width is None:
             return _UNMEASURED
         return _about(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
-    thresholds = replace(spec.filter, groups=None, nearest=None, same_records=False)
+    thresholds = replace(spec.filter, groups=None, nearest_count=None, one_set=False)
     passing = _count_passing(spec, job, thresholds, sampled.results)
     if spec.is_sparse:
         from gpualign.core.output.sparse import stored_dtype
@@ -104,7 +104,7 @@ def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callab
             return written(sink, job.plan, _first(sampled.results, count), stream)
 
         row_bytes = RowBytes.measured(size, len(sampled.results.pairs))
-    max_rows = job.pairs if spec.filter.nearest is None else min(job.pairs, spec.filter.nearest * rows)
+    max_rows = job.pairs if spec.filter.nearest_count is None else min(job.pairs, spec.filter.nearest_count * rows)
     if row_bytes is None:
         return _UNMEASURED if max_rows else _about(0, spec.path)
     if thresholds == Filter():
@@ -258,7 +258,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
     if not len(results.pairs):
         return 0
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return sum(int(np.count_nonzero(block.write_mask(filter.mask(block)))) for block in blocks)
+    return sum(int(np.count_nonzero(block.output_mask(filter.mask(block)))) for block in blocks)
 
 
 def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
@@ -268,7 +268,7 @@ def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float 
     if not len(results.pairs):
         return None
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return text_width([spec.value.of(block)[block.write_mask(None)] for block in blocks], DECIMALS)
+    return text_width([spec.value.of(block)[block.output_mask(None)] for block in blocks], DECIMALS)
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

@@ -22,7 +22,7 @@ from places import DATA
 from work import at_once
 
 import gpualign
-from gpualign.core.results.columns import FIELDS, fields_needing_descriptions
+from gpualign.core.results.columns import FIELDS, description_fields
 
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
@@ -129,7 +129,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
 @pytest.mark.slow
 def test_every_column_as_the_command_has_it(genes, tmp_path):
     (tmp_path / "some.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:12], genes, strict=False)))
-    names = [name for name, field in FIELDS.items() if not field.hits_only and not fields_needing_descriptions(name)]
+    names = [name for name, field in FIELDS.items() if not field.hits_only and not description_fields(name)]
     tables = list(gpualign.iter_pairs(genes[:12], fields=names, batch=25))
     assert [len(table) for table in tables] == [25, 25, 16]
     found = [row for table in tables for row in table]

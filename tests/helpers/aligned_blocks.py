@@ -11,12 +11,12 @@ from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.planning.tile_plan import Band, Pairing
-from gpualign.core.results.blocks import PairBlock
-from gpualign.core.results.columns import FIELDS, fields_needing_descriptions
+from gpualign.core.results.blocks import RectangleBlock
+from gpualign.core.results.columns import FIELDS, description_fields
 from gpualign.core.results.hit_blocks import HitBlock
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 
-OF_PAIRS = [field for field in FIELDS.values() if not field.hits_only and not fields_needing_descriptions(field.name)]
+OF_PAIRS = [field for field in FIELDS.values() if not field.hits_only and not description_fields(field.name)]
 SCHEME = two_valued(4, 5, -4, 10, 1)
 
 
@@ -49,7 +49,7 @@ class Aligned:
         statistics, runs = self.results([(i, j) for i in rows for j in columns])
         runs = Runs(runs.pieces, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
         scores = self.found.scores[rows.start : rows.stop, columns.start : columns.stop].astype(np.int32)
-        return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), pairing)
+        return RectangleBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), pairing)
 
     def hits(self, pairs, definition=2, space=None):
         queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()

@@ -50,10 +50,10 @@ def test_the_nearest_of_each_query(rng, by):
     task = Task(records, records, scheme, detail=Detail.STATISTICS)
     block = NearBlock(task, 2, NearPairs(queries, targets, scores), PairAlignments(scores, found, None))
     thresholds = {
-        "distance": Filter(max_score=2, nearest=3, same_records=True),
-        "identity": Filter(min_identity=0.9, nearest=3, same_records=True),
+        "distance": Filter(max_score=2, nearest_count=3, one_set=True),
+        "identity": Filter(min_identity=0.9, nearest_count=3, one_set=True),
     }
-    filter = thresholds.get(by, Filter(min_score=1, nearest=3, same_records=True))
+    filter = thresholds.get(by, Filter(min_score=1, nearest_count=3, one_set=True))
     kept = filter.mask(block)
     for query in range(12):
         mine = [(targets[at], int(scores[at])) for at in range(144) if queries[at] == query and targets[at] != query]

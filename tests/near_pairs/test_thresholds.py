@@ -35,8 +35,8 @@ def test_thresholds_in_range_become_a_filter(score, identity, coverage, distance
         min_identity=identity,
         max_distance=None if edit else distance,
         min_coverage=coverage,
-        nearest=nearest,
-        same_records=same and nearest is not None,
+        nearest_count=nearest,
+        one_set=same and nearest is not None,
     )
 
 

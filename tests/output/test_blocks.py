@@ -20,7 +20,7 @@ from gpualign.core.output.pairwise_text import BlocksSink
 from gpualign.core.output.table import TableSink
 from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results._rows import Column, format_block
-from gpualign.core.results.blocks import PairBlock
+from gpualign.core.results.blocks import RectangleBlock
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.evalues import SearchSpace, published_parameters
@@ -38,11 +38,11 @@ def aligned(rng):
 
 
 def text(block, columns, mask=None):
-    return b"".join(block.rows(columns, mask)).decode()
+    return b"".join(block.format_rows(columns, mask)).decode()
 
 
 def kept_pairs(block, mask):
-    return [block.record_numbers(tuple(pair)) for pair in np.argwhere(block.write_mask(mask)).tolist()]
+    return [block.record_numbers(tuple(pair)) for pair in np.argwhere(block.output_mask(mask)).tolist()]
 
 
 @pytest.mark.parametrize("definition", range(5))
@@ -58,12 +58,12 @@ def test_every_column(aligned, rng, definition, pairing):
     for block, kept in ((rectangle, mask), (hits, None)):
         assert list(zip(*(records.tolist() for records in block.written_records(kept)), strict=True)) == pairs
     for field in OF_PAIRS:
-        assert text(rectangle, [field.column(rectangle)], mask) == text(hits, [field.column(hits)])
-        if field.values is None:
-            found = field.take_text(rectangle, mask)
+        assert text(rectangle, [field.make_column(rectangle)], mask) == text(hits, [field.make_column(hits)])
+        if field.get_values is None:
+            found = field.texts_to_write(rectangle, mask)
             ends = pairwise(found.offsets.tolist())
-            assert [found.text[start:end].tobytes().decode() for start, end in ends] == field.take(hits, None)
-    told = [FIELDS[name].column(hits) for name in ("query", "target", "score", "qlen", "tlen")]
+            assert [found.text[start:end].tobytes().decode() for start, end in ends] == field.values_to_write(hits, None)
+    told = [FIELDS[name].make_column(hits) for name in ("query", "target", "score", "qlen", "tlen")]
     assert text(hits, told).splitlines() == [
         f"s{i}\ts{j}\t{aligned.found.scores[i, j]}\t{aligned.queries.lengths[i]}\t{aligned.targets.lengths[j]}" for i, j in pairs
     ]
@@ -73,11 +73,11 @@ def test_values_have_the_types_that_are_told(aligned):
     """Scores of hits are always int64, and fit what is told."""
     rectangle, hits = aligned.rectangle(range(3), range(4)), aligned.hits([(0, 1), (2, 3)])
     for field in FIELDS.values():
-        assert (field.values is None) == (field.dtype is None)
-        if field.dtype is not None:
-            told = field.dtype(aligned.task)
-            assert field.take(hits, None).dtype == (np.int64 if field.name == "score" else told)
-            assert field.hits_only or field.take(rectangle, None).dtype == told
+        assert (field.get_values is None) == (field.dtype_for_task is None)
+        if field.dtype_for_task is not None:
+            told = field.dtype_for_task(aligned.task)
+            assert field.values_to_write(hits, None).dtype == (np.int64 if field.name == "score" else told)
+            assert field.hits_only or field.values_to_write(rectangle, None).dtype == told
 
 
 def test_filters(aligned):
@@ -132,7 +132,7 @@ def test_strands(rng):
     aligned = Aligned(rng, stranded=lambda queries: make_strands(queries, DNA, "both"))
     pairs = [(i, j) for i in range(24) for j in range(0, 12, 5)]
     block = aligned.hits(pairs)
-    columns = [FIELDS[name].column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
+    columns = [FIELDS[name].make_column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
     m8 = [line.split("\t") for line in text(block, Blast6().columns(block, None)).splitlines()]
     sam = [line.split("\t") for line in text(block, Sam().columns(block, None)).splitlines()]
     aligned_strands = aligned.task.queries
@@ -154,7 +154,7 @@ def test_significance(aligned):
     space = SearchSpace(published_parameters(make_scoring(DNA, ScoringOptions(), local=True)), 10**6, 1000)
     known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
     names = "bits", "evalue"
-    rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
+    rows = text(known, [FIELDS[name].make_column(known) for name in names]).splitlines()
     m8 = text(known, Blast6().columns(known, None)).splitlines()
     for k, (i, j) in enumerate(pairs):
         score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
@@ -163,7 +163,7 @@ def test_significance(aligned):
         assert rows[k] == f"{bits:.1f}\t{evalue:.3g}"
         assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)
         assert unknown.significance((k,)) is None
-    assert set(text(unknown, [FIELDS[name].column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
+    assert set(text(unknown, [FIELDS[name].make_column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
     assert {line.split("\t", 10)[10] for line in text(unknown, Blast6().columns(unknown, None)).splitlines()} == {"-1\t0"}
 
 
@@ -183,7 +183,7 @@ def test_cigars_of_any_runs(rng, cuts):
     statistics = np.zeros(band.shape, STATISTICS)
     statistics["query_end"] = sequences.lengths[0]
     results = BandResults(band, np.zeros(band.shape, np.int32), statistics, runs)
-    block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results)
+    block = RectangleBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results)
     for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
         told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
         expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]
@@ -200,7 +200,7 @@ def test_cigars_of_any_runs(rng, cuts):
 def test_pairs_have_no_columns_of_hits(aligned, field):
     block = aligned.rectangle(range(2), range(2))
     with pytest.raises(TypeError, match="only hits of a search"):
-        field.column(block)
+        field.make_column(block)
     assert block.significance((0, 0)) is None
 
 

@@ -91,8 +91,8 @@ def test_types(tmp_path):
         number = pa.float64() if name in DECIMALS else whole.get(name, pa.int32())
         is_id = name in ("query", "target")
         text = pa.dictionary(pa.int32(), pa.string()) if is_id else pa.large_string()
-        assert flat.schema.field(name).type == (number if field.values else pa.string())
-        assert mapped.schema.field(name).type == (number if field.values else text)
+        assert flat.schema.field(name).type == (number if field.get_values else pa.string())
+        assert mapped.schema.field(name).type == (number if field.get_values else text)
     assert flat["bits"].null_count == flat["evalue"].null_count == len(flat) > 0
     assert str(mapped.to_pandas()["query"].dtype) == "category"
     frame = flat.to_pandas()

@@ -36,14 +36,14 @@ class Blast6:
         return [
             fields.query_id_column(block),
             fields.target_id_column(block),
-            fields.identity_column(100, 3)(block),
+            fields.identity_column_maker(100, 3)(block),
             fields.alignment_length_column(block),
-            fields.statistic_column("mismatches")(block),
-            fields.statistic_column("gap_opens")(block),
+            fields.statistic_column_maker("mismatches")(block),
+            fields.statistic_column_maker("gap_opens")(block),
             *_ends(block, "query", flipped[0]),
             *_ends(block, "target", flipped[1]),
-            block.evalue_column(blast_evalue, unknown="-1"),
-            block.bit_score_column(blast_bits, unknown="0"),
+            block.evalue_column(blast_evalue, unknown_text="-1"),
+            block.bit_score_column(blast_bits, unknown_text="0"),
         ]
 
 

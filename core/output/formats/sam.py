@@ -102,13 +102,13 @@ class Sam:
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
             fields.query_id_column(block),
-            block.integer_column(self._flags(block, block.write_mask(mask))),
+            block.integer_column(self._flags(block, block.output_mask(mask))),
             fields.target_id_column(block),
             block.path_column("sam_position"),
             Column.constant("255"),
             block.path_column("sam_cigar"),
             Column.constant("*\t0\t0"),
-            block.query_letter_column(),
+            block.query_sequence_column(),
             Column.constant("*"),
             block.path_column("sam_distance").between("NM:i:"),
             alignment_score(block).between("AS:i:"),

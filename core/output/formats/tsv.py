@@ -29,7 +29,7 @@ class Tsv:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
-        return [f.column(block) for f in self.fields]
+        return [f.make_column(block) for f in self.fields]
 
 
 class Csv(Tsv):
@@ -39,4 +39,4 @@ class Csv(Tsv):
         return super().header(task).replace(b"\t", b",")
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
-        return [(f.quoted or f.column)(block).between("", ",") for f in self.fields]
+        return [(f.make_quoted_column or f.make_column)(block).between("", ",") for f in self.fields]
