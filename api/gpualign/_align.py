@@ -15,7 +15,7 @@ from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
-from gpualign.core.output.pairwise_text import BlocksSink
+from gpualign.core.output.pairwise_text import PairwiseTextSink
 from gpualign.core.results.blocks import RectangleBlock
 from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, checked_alphabet_name, detect_alphabet
@@ -106,7 +106,7 @@ class Alignment:
 
     def __str__(self) -> str:
         drawn = io.BytesIO()
-        BlocksSink(drawn, self._block.task, _WIDTH).write_block(self._block, None)
+        PairwiseTextSink(drawn, self._block.task, _WIDTH).write_block(self._block, None)
         return drawn.getvalue().decode()
 
     def __repr__(self) -> str:

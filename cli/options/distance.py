@@ -9,7 +9,7 @@ from gpualign.cli.options.execution import kernel_option
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.output import condensed_option, file_options, plot_option
 from gpualign.cli.options.param_types import FiniteType, IntegerType
-from gpualign.core.output.formats.registry import Results
+from gpualign.core.output.formats.registry import ResultKind
 
 
 def table_options(function: F) -> F:
@@ -96,7 +96,7 @@ def site_options(function: F) -> F:
 def distance_output_options(function: F) -> F:
     """Add the options for distance output."""
     return stack(
-        *file_options(Results.DISTANCES),
+        *file_options(ResultKind.DISTANCES),
         Heading.PAIRS.option(
             "--max-distance",
             type=FiniteType(),

@@ -9,12 +9,12 @@ from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import ListType, PathType
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.thresholds import ambiguous_option, hit_thresholds, identity_option, pair_thresholds
-from gpualign.core.output.formats.registry import Results, formats_of
+from gpualign.core.output.formats.registry import ResultKind, format_names
 
 
-def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
+def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
     """Return the options --output and --format, with the formats of `results`."""
-    formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
+    formats = list(dict.fromkeys(name for kind in results for name in format_names(kind)))
     return (
         Heading.OUTPUT.option(
             "-o",
@@ -48,7 +48,7 @@ def condensed_option() -> Callable[[F], F]:
 def output_options(function: F) -> F:
     """Add the options for pair output: file, columns, thresholds, values and a heat map."""
     return stack(
-        *file_options(Results.PAIRS),
+        *file_options(ResultKind.PAIRS),
         Heading.OUTPUT.option(
             "--fields",
             type=ListType(_FIELD_NAMES),
@@ -73,7 +73,7 @@ def output_options(function: F) -> F:
 def hit_options(function: F) -> F:
     """Add the options for hit output: file, columns and thresholds."""
     return stack(
-        *file_options(Results.HITS, Results.SCORES),
+        *file_options(ResultKind.HITS, ResultKind.SCORES),
         Heading.OUTPUT.option(
             "--fields",
             type=ListType(f"bits,evalue,qframe,tframe,{_FIELD_NAMES}"),
@@ -90,7 +90,7 @@ def hit_options(function: F) -> F:
 def cluster_output_options(function: F) -> F:
     """Add the options for cluster output."""
     return stack(
-        *file_options(Results.CLUSTERS),
+        *file_options(ResultKind.CLUSTERS),
         Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         Heading.OUTPUT.option(
             "--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."

@@ -28,11 +28,11 @@ from gpualign.core.sequences.string_column import StringColumn
 BATCH_ROWS = 1 << 18
 """Rows in an Arrow batch or a Parquet row group."""
 
-BATCH_TEXT = 16 << 20
+BATCH_TEXT_BYTES = 16 << 20
 """Bytes of text at which a batch ends even if it has fewer rows. Ids count towards this limit only in Parquet, where every row holds its
 ids in full."""
 
-_MAX_PENDING = 256
+_MAX_PENDING_BATCHES = 256
 """Number of pieces of a batch held before they are merged: each piece has a memory overhead, however few rows it has."""
 
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
@@ -87,7 +87,7 @@ class _Buffer:
     def close(self) -> None:
         pass
 
-    def move(self, stream: ByteWriter) -> None:
+    def move_to(self, stream: ByteWriter) -> None:
         """Write all bytes received since the last call to a stream."""
         pieces, self._pieces = self._pieces, []
         for piece in pieces:
@@ -107,7 +107,7 @@ class TableWriter:
         self._stream = stream
         self._container = container
         self._columns = columns
-        self._ids = {column.name: _checked_ids(column.name, column.ids) for column in columns if column.ids is not None}
+        self._ids = {column.name: _check_ids(column.name, column.ids) for column in columns if column.ids is not None}
         self._id_sizes = {column.name: column.ids.id_column.lengths for column in columns if column.ids is not None}
         id_type = pa.string() if container == PARQUET else pa.dictionary(pa.int32(), pa.string())
         types = [id_type if c.ids is not None else pa.large_string() if c.dtype is None else pa.from_numpy_dtype(c.dtype) for c in columns]
@@ -119,7 +119,7 @@ class TableWriter:
         """Write the bytes before the first row."""
         self._held = _Buffer()
         self._writer = _open_writer(self._held, self._container, self._schema)
-        self._held.move(self._stream)
+        self._held.move_to(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
         """Add rows. values: for each column, numbers (NaN: missing), indices of the records whose ids are shown, or strings."""
@@ -128,30 +128,30 @@ class TableWriter:
         arrays, text = [], np.zeros((), dtype=np.int64)
         for column, of_rows in zip(self._columns, values, strict=True):
             if isinstance(of_rows, StringColumn):
-                arrays.append(_texts(of_rows))
+                arrays.append(_string_array(of_rows))
                 text = text + np.diff(of_rows.offsets)
             elif column.ids is not None:
                 arrays.append(pa.array(of_rows.astype(np.int32)))
                 if self._container == PARQUET:
                     text = text + self._id_sizes[column.name][of_rows]
             else:
-                arrays.append(_numbers(of_rows, column.dtype))
-        self._add(pa.record_batch(arrays, names=self._schema.names), text)
+                arrays.append(_number_array(of_rows, column.dtype))
+        self._add_batch(pa.record_batch(arrays, names=self._schema.names), text)
 
-    def _add(self, rows: Any, text: Integers) -> None:
-        """Add rows and split them at batch boundaries. text: bytes of text in each row, or one number for every row."""
-        ends, start = np.cumsum(np.broadcast_to(text, rows.num_rows), dtype=np.int64), 0
+    def _add_batch(self, rows: Any, text_bytes: Integers) -> None:
+        """Add rows and split them at batch boundaries. text_bytes: bytes of text in each row, or one number for every row."""
+        ends, start = np.cumsum(np.broadcast_to(text_bytes, rows.num_rows), dtype=np.int64), 0
         while start < rows.num_rows:
             before = int(ends[start - 1]) if start else 0
-            full = int(np.searchsorted(ends, before + BATCH_TEXT - self._text)) + 1  # the row that fills the batch belongs to it
+            full = int(np.searchsorted(ends, before + BATCH_TEXT_BYTES - self._text)) + 1  # the row that fills the batch belongs to it
             stop = min(start + BATCH_ROWS - self._rows, full, rows.num_rows)
             self._waiting.append(rows.slice(start, stop - start))
             self._rows += stop - start
             self._text += int(ends[stop - 1]) - before
-            if self._rows == BATCH_ROWS or self._text >= BATCH_TEXT:
+            if self._rows == BATCH_ROWS or self._text >= BATCH_TEXT_BYTES:
                 self._write_batch()
             start = stop
-        if len(self._waiting) >= _MAX_PENDING:
+        if len(self._waiting) >= _MAX_PENDING_BATCHES:
             import pyarrow as pa
 
             self._waiting = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
@@ -161,16 +161,16 @@ class TableWriter:
 
         joined = pa.Table.from_batches(self._waiting)
         arrays = [
-            self._named(name, column.combine_chunks()) if name in self._ids else column.combine_chunks()
+            self._encode_ids(name, column.combine_chunks()) if name in self._ids else column.combine_chunks()
             for name, column in zip(joined.column_names, joined.columns, strict=True)
         ]
         self._waiting.clear()
         self._rows = self._text = 0
         del joined
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
-        self._held.move(self._stream)
+        self._held.move_to(self._stream)
 
-    def _named(self, column: str, records: Any) -> Any:
+    def _encode_ids(self, column: str, records: Any) -> Any:
         """Return the ids of records, as encoded in the container."""
         import pyarrow as pa
 
@@ -182,10 +182,10 @@ class TableWriter:
         if self._rows:
             self._write_batch()
         self._writer.close()
-        self._held.move(self._stream)
+        self._held.move_to(self._stream)
 
 
-def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
+def _open_writer(buffer: _Buffer, container: str, schema: Any) -> Any:
     """Open pyarrow's writer. Every option that affects the bytes is set here, so that the bytes do not depend on the defaults of a
     release."""
     import pyarrow as pa
@@ -194,27 +194,27 @@ def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
         from pyarrow import parquet
 
         return parquet.ParquetWriter(
-            held, schema, version="2.6", data_page_version="1.0", compression="zstd", compression_level=1, store_schema=False
+            buffer, schema, version="2.6", data_page_version="1.0", compression="zstd", compression_level=1, store_schema=False
         )
     options = pa.ipc.IpcWriteOptions(compression=None)
-    return pa.ipc.new_file(held, schema, options=options) if container == FILE else pa.ipc.new_stream(held, schema, options=options)
+    return pa.ipc.new_file(buffer, schema, options=options) if container == FILE else pa.ipc.new_stream(buffer, schema, options=options)
 
 
-def _checked_ids(column: str, records: IdentifiedRecords) -> Any:
+def _check_ids(column: str, records: IdentifiedRecords) -> Any:
     """Return the records' ids, which are unique, after checking that they are UTF-8; otherwise raise `InputError`.
 
     column: column name, for the message
     """
-    texts = _texts(records.id_column)
+    texts = _string_array(records.id_column)
     try:
         texts.validate(full=True)
     except ValueError:
-        _refuse_id(column, records)
+        _raise_id_error(column, records)
         raise
     return texts.cast("string")
 
 
-def _refuse_id(column: str, records: IdentifiedRecords) -> None:
+def _raise_id_error(column: str, records: IdentifiedRecords) -> None:
     for number, name in enumerate(records.ids, 1):
         try:
             name.encode("utf-8")
@@ -224,13 +224,13 @@ def _refuse_id(column: str, records: IdentifiedRecords) -> None:
             ) from None
 
 
-def _texts(column: StringColumn) -> Any:
+def _string_array(column: StringColumn) -> Any:
     import pyarrow as pa
 
     return pa.LargeStringArray.from_buffers(len(column.offsets) - 1, pa.py_buffer(column.offsets), pa.py_buffer(column.text))
 
 
-def _numbers(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
+def _number_array(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
     import pyarrow as pa
 
     if values.dtype.kind != "f":
@@ -253,7 +253,7 @@ class ArrowSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._fields = fields
-        self._table = TableWriter(stream, container, [_column(field, task) for field in fields])
+        self._table = TableWriter(stream, container, [_typed_column(field, task) for field in fields])
 
     def open(self) -> None:
         self._table.begin()
@@ -272,7 +272,7 @@ class ArrowSink(PairsSink):
         self._table.finish()
 
 
-def _column(field: Field, task: Task) -> TypedColumn:
+def _typed_column(field: Field, task: Task) -> TypedColumn:
     if field.side is not None:
         return TypedColumn(field.name, ids=task.queries if field.side == "query" else task.targets)
     return TypedColumn(field.name, field.dtype_for_task(task) if field.dtype_for_task else None)

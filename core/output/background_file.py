@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.core.common.threads import SerialExecutor
-from gpualign.core.output.writer import Text
+from gpualign.core.output.writer import TextBytes
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -31,7 +31,7 @@ class BackgroundFile:
         self._held = 0
         self._error: BaseException | None = None
 
-    def write(self, data: Text) -> None:
+    def write(self, data: TextBytes) -> None:
         if self._thread is None:
             if len(data) < _BACKGROUND_BYTES:
                 self._file.write(data)
@@ -39,15 +39,15 @@ class BackgroundFile:
             self._thread = SerialExecutor("gpualign-write")
             weakref.finalize(self, self._thread.stop)
         while self._waiting and (self._held + len(data) > _MAX_WAITING_BYTES or self._waiting[0][0].done()):
-            self._take_one()
+            self._await_oldest_write()
         self._waiting.append((self._thread.submit(partial(self._write, data)), len(data)))
         self._held += len(data)
 
     def flush(self) -> None:
         """Pass all bytes to the operating system."""
         while self._waiting:
-            self._take_one()
-        self._check()
+            self._await_oldest_write()
+        self._raise_if_failed()
         self._file.flush()
 
     def tell(self) -> int:
@@ -63,20 +63,20 @@ class BackgroundFile:
                 self._thread.close()
                 self._thread = None
 
-    def _take_one(self) -> None:
+    def _await_oldest_write(self) -> None:
         written, size = self._waiting.popleft()
         self._held -= size
         written.result()
 
-    def _write(self, data: Text) -> int:
+    def _write(self, data: TextBytes) -> int:
         """Write data; runs in the background thread."""
-        self._check()
+        self._raise_if_failed()
         try:
             return self._file.write(data)
         except BaseException as error:
             self._error = error
             raise
 
-    def _check(self) -> None:
+    def _raise_if_failed(self) -> None:
         if self._error is not None:
             raise self._error

@@ -1,6 +1,6 @@
 """BGZF, the blocked gzip of htslib's `bgzip`: text is compressed in small members, so that a run can resume after any of them.
 
-Member boundaries depend only on the text (one every `MEMBER_TEXT` bytes), never on the size of individual writes, so identical text gives
+Member boundaries depend only on the text (one every `MEMBER_TEXT_BYTES`), never on the size of individual writes, so identical text gives
 identical files however often the run was interrupted. Format: SAM/BAM specification, section 4.1.
 """
 
@@ -10,29 +10,29 @@ import struct
 import zlib
 
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.output.writer import ByteWriter, Text
+from gpualign.core.output.writer import ByteWriter, TextBytes
 
-MEMBER_TEXT = 0xFF00
+MEMBER_TEXT_BYTES = 0xFF00
 """Bytes of text in a member. Even if the text cannot be compressed, the member is smaller than 64 KB."""
 
-_LEVEL = 1
+_COMPRESSION_LEVEL = 1
 """Compression level: three to five times as fast as gzip's 6; columns of numbers take a tenth more space, paths a third more. isal is
 faster still, but does not always produce equal bytes from equal text."""
 
-_HEADER = struct.Struct("<4BIBBHBBHH")
-_TRAILER = struct.Struct("<II")
+_MEMBER_HEADER = struct.Struct("<4BIBBHBBHH")
+_MEMBER_TRAILER = struct.Struct("<II")
 
-_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+_EOF_MARKER = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 """The empty member at the end, which marks a complete file."""
 
 
-def _member(text: bytes) -> bytes:
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
+def _compress_member(text: bytes) -> bytes:
+    packer = zlib.compressobj(_COMPRESSION_LEVEL, zlib.DEFLATED, -15)
     packed = packer.compress(text) + packer.flush()
-    size = _HEADER.size + len(packed) + _TRAILER.size
+    size = _MEMBER_HEADER.size + len(packed) + _MEMBER_TRAILER.size
     # No name and no time, so that equal texts give equal bytes; the extra field holds the size of the member, less one.
-    header = _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
-    return header + packed + _TRAILER.pack(zlib.crc32(text), len(text))
+    header = _MEMBER_HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
+    return header + packed + _MEMBER_TRAILER.pack(zlib.crc32(text), len(text))
 
 
 class BgzfWriter:
@@ -46,25 +46,25 @@ class BgzfWriter:
         self._file = file
         self._threads = ThreadPool(threads)
         self._held = bytearray()
-        self.packed_text, self.packed_bytes = position
+        self.written_text_bytes, self.written_bytes = position
 
-    def write(self, data: Text) -> None:
+    def write(self, data: TextBytes) -> None:
         self._held += data
-        whole = len(self._held) // MEMBER_TEXT * MEMBER_TEXT
-        texts = (bytes(self._held[start : start + MEMBER_TEXT]) for start in range(0, whole, MEMBER_TEXT))
-        for member in self._threads.stream(_member, texts):
-            self._put(member, MEMBER_TEXT)
+        whole = len(self._held) // MEMBER_TEXT_BYTES * MEMBER_TEXT_BYTES
+        texts = (bytes(self._held[start : start + MEMBER_TEXT_BYTES]) for start in range(0, whole, MEMBER_TEXT_BYTES))
+        for member in self._threads.stream(_compress_member, texts):
+            self._write_member(member, MEMBER_TEXT_BYTES)
         del self._held[:whole]
 
-    def _put(self, member: bytes, text: int) -> None:
+    def _write_member(self, member: bytes, text_bytes: int) -> None:
         self._file.write(member)
-        self.packed_text += text
-        self.packed_bytes += len(member)
+        self.written_text_bytes += text_bytes
+        self.written_bytes += len(member)
 
     def finish(self) -> None:
         """Write the last member and the end of the file."""
         self._threads.close()
         if self._held:
-            self._put(_member(bytes(self._held)), len(self._held))
+            self._write_member(_compress_member(bytes(self._held)), len(self._held))
             self._held.clear()
-        self._file.write(_END)
+        self._file.write(_EOF_MARKER)

@@ -7,30 +7,30 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy.typing as npt
 
-from gpualign.core.output.matrix_files import ArrayMaker, NumberType, Places, condensed_places, condensed_start, matrix_places
+from gpualign.core.output.matrix_files import ArrayMaker, NumberType, PieceLocator, condensed_locator, condensed_start, matrix_locator
 from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.planning.rectangle import Rect
 from gpualign.core.planning.tile_plan import Pairing
 
-P = TypeVar("P", contravariant=True)
-B = TypeVar("B", contravariant=True)
+PlanT = TypeVar("PlanT", contravariant=True)
+BandT = TypeVar("BandT", contravariant=True)
 
 
-class MatrixContents(Protocol[P, B]):
+class MatrixContents(Protocol[PlanT, BandT]):
     """Contents of one or more matrices of the same pairs, such as scores, or distances and compared sites."""
 
     @property
     def dtypes(self) -> Sequence[NumberType]:
         """Type of each matrix."""
 
-    def shape(self, plan: P, /) -> tuple[int, int, Pairing]:
+    def shape(self, plan: PlanT, /) -> tuple[int, int, Pairing]:
         """Return (number of queries, number of targets, pairs that the bands have)."""
 
-    def of_band(self, band: B, /) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
+    def band_values(self, band: BandT, /) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
         """Return (a band's rectangle of the matrices, its values for each matrix: [queries][targets])."""
 
 
-class MatrixSink(Generic[P, B]):
+class MatrixSink(Generic[PlanT, BandT]):
     """Fills matrices whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
 
     The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. An array of some rows of a one-set
@@ -45,33 +45,37 @@ class MatrixSink(Generic[P, B]):
     """Number of pairs that passed a filter; a matrix has none."""
 
     def __init__(
-        self, contents: MatrixContents[P, B], makes: Sequence[ArrayMaker], rows: tuple[int, int] | None = None, threads: int = 1
+        self,
+        contents: MatrixContents[PlanT, BandT],
+        array_makers: Sequence[ArrayMaker],
+        rows: tuple[int, int] | None = None,
+        threads: int = 1,
     ) -> None:
         self._contents = contents
-        self._makes = makes
+        self._array_makers = array_makers
         self._rows = rows
         self._threads = threads
         self._fillers: list[MatrixFiller] = []
 
-    def begin(self, plan: P) -> None:
+    def begin(self, plan: PlanT) -> None:
         query_count, target_count, pairing = self._contents.shape(plan)
         if pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
         start, stop = self._rows or (0, query_count)
         origin = start, pairing.first_target(start)
         mirror, columns = self._rows is None and pairing is not Pairing.ALL, target_count - origin[1]
-        self._open((stop - start, columns), matrix_places(start, columns, mirror))
+        self._open_arrays((stop - start, columns), matrix_locator(start, columns, mirror))
         self._fillers = [MatrixFiller(array, mirror, self._threads, origin) for array in self.arrays]
 
-    def _open(self, shape: tuple[int, ...], places: Places) -> None:
-        self.arrays = [make(shape, dtype) for make, dtype in zip(self._makes, self._contents.dtypes, strict=True)]
+    def _open_arrays(self, shape: tuple[int, ...], locator: PieceLocator) -> None:
+        self.arrays = [make(shape, dtype) for make, dtype in zip(self._array_makers, self._contents.dtypes, strict=True)]
         for array in self.arrays:
-            array.places = places
+            array.locator = locator
 
-    def write(self, band: B) -> None:
-        place, values = self._contents.of_band(band)
+    def write(self, band: BandT) -> None:
+        place, values = self._contents.band_values(band)
         for filler, some in zip(self._fillers, values, strict=True):
-            filler.place(some, (place.start, place.stop), (place.first_target, place.target_stop))
+            filler.copy_values(some, (place.start, place.stop), (place.first_target, place.target_stop))
 
     def finish(self) -> None:
         for filler in self._fillers:
@@ -80,19 +84,19 @@ class MatrixSink(Generic[P, B]):
             array.flush()
 
 
-class CondensedSink(MatrixSink[P, B]):
+class CondensedSink(MatrixSink[PlanT, BandT]):
     """Fills vectors with the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form."""
 
-    def begin(self, plan: P) -> None:
+    def begin(self, plan: PlanT) -> None:
         self._count, _, pairing = self._contents.shape(plan)
         if pairing is Pairing.ALL:
             raise ValueError("a condensed matrix holds the pairs above the diagonal")
         start, stop = self._rows or (0, self._count)
         self._first = condensed_start(start, self._count)
-        self._open((condensed_start(stop, self._count) - self._first,), condensed_places(start, self._count))
+        self._open_arrays((condensed_start(stop, self._count) - self._first,), condensed_locator(start, self._count))
 
-    def write(self, band: B) -> None:
-        place, values = self._contents.of_band(band)
+    def write(self, band: BandT) -> None:
+        place, values = self._contents.band_values(band)
         for query in range(place.start, place.stop):
             first = max(query + 1, place.first_target)
             start = condensed_start(query, self._count) + first - query - 1 - self._first

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 NumberType: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
-_BLOCK_CELLS = 1 << 20
-_IN_MEMORY = 4 << 20
+_MIN_BLOCK_CELLS = 1 << 20
+_MAX_IN_MEMORY_BYTES = 4 << 20
 DECIMALS = 6
 """Decimal places for identities and other fractions."""
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """Timestamp written to every .npz, so that equal results give equal bytes."""
 
 
-Places = Callable[[int, int], Piece]
+PieceLocator = Callable[[int, int], Piece]
 """Maps queries [start, stop) to the position of their values in an array, in units of values. Values that change after being written are
 left out."""
 
@@ -54,7 +54,7 @@ class NpyArray:
     The file is empty or was partly filled by an earlier run. Raises `InputError` if it holds anything else.
     """
 
-    places: Places | None = None
+    locator: PieceLocator | None = None
 
     def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: NumberType) -> None:
         head = io.BytesIO()
@@ -72,7 +72,7 @@ class NpyArray:
             raise InputError(f"the existing part of the matrix belongs to another run; start without {parameter('resume')}")
         if not filled:
             file.write(header)
-        if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
+        if nbytes <= _MAX_IN_MEMORY_BYTES:  # an empty file could not be mapped anyway
             self.values = np.zeros(shape, dtype=dtype) if not filled else np.frombuffer(bytearray(file.read()), dtype=dtype).reshape(shape)
         else:
             self._reservation = DiskPreallocation(file, self._offset + nbytes)
@@ -81,7 +81,7 @@ class NpyArray:
     def reserve(self, stop: int) -> None:
         """Reserve disk space for values[:stop]. Raises `OSError` if the disk is full."""
         if self._reservation is not None:
-            self._reservation.up_to(self._offset + stop * self._row_bytes)
+            self._reservation.reserve_up_to(self._offset + stop * self._row_bytes)
 
     def flush(self) -> None:
         """Write all values so far to the file. A mapped array needs no write: every reader of the file already sees the values, and the
@@ -91,11 +91,11 @@ class NpyArray:
             self._file.write(self.values.data)
             self._file.flush()
 
-    def piece(self, queries: tuple[int, int] | None) -> Piece:
+    def locate_bytes(self, queries: tuple[int, int] | None) -> Piece:
         """Return the position of the bytes with the values of queries [start, stop), or, for None, of the bytes before the first value."""
-        if queries is None or self.places is None:
+        if queries is None or self.locator is None:
             return Piece(0, self._offset if queries is None else 0)
-        return self.places(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
+        return self.locator(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
 
 
 class ArrayMaker(Protocol):
@@ -107,11 +107,11 @@ class ArrayMaker(Protocol):
 class FilledArray(Protocol):
     """An array backed by a file or held in memory.
 
-    places: maps queries to the positions of their values; set by the sink when it starts
+    locator: maps queries to the positions of their values; set by the sink when it starts
     """
 
     values: npt.NDArray[Any]
-    places: Places | None
+    locator: PieceLocator | None
 
     def reserve(self, stop: int) -> None:
         """Prepare for writes to values[:stop]. No other values may be written."""
@@ -125,8 +125,8 @@ def condensed_start(row: int, count: int) -> int:
     return row * count - row * (row + 1) // 2
 
 
-def condensed_places(start: int, count: int) -> Places:
-    """Return the `Places` for a condensed matrix of `count` records that begins with row `start`."""
+def condensed_locator(start: int, count: int) -> PieceLocator:
+    """Return the `PieceLocator` for a condensed matrix of `count` records that begins with row `start`."""
 
     def places(first: int, stop: int) -> Piece:
         at = condensed_start(first, count)
@@ -135,8 +135,8 @@ def condensed_places(start: int, count: int) -> Places:
     return places
 
 
-def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
-    """Return the `Places` for a matrix of whole rows that begins with row `start`. mirrored: the matrix has all rows, and its lower
+def matrix_locator(start: int, columns: int, mirrored: bool) -> PieceLocator:
+    """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: the matrix has all rows, and its lower
     triangle is written later."""
 
     def places(first: int, stop: int) -> Piece:
@@ -176,12 +176,12 @@ def write_matrix_text(
     separator: cell separator; with a comma, ids are quoted
     threads: formatting threads
     """
-    header = "".join(f"{separator}{name}" for name in _cells(targets, separator))
+    header = "".join(f"{separator}{name}" for name in _id_cells(targets, separator))
     stream.write((header + "\n").encode("utf-8", "surrogateescape"))
-    write_matrix_rows(stream, matrix, _cells(queries, separator), separator, decimals, threads)
+    write_matrix_rows(stream, matrix, _id_cells(queries, separator), separator, decimals, threads)
 
 
-def _cells(records: IdentifiedRecords, separator: str) -> StringColumn:
+def _id_cells(records: IdentifiedRecords, separator: str) -> StringColumn:
     return records.id_column.csv_quoted if separator == "," else records.id_column
 
 
@@ -200,27 +200,27 @@ def write_matrix_rows(
     separator: str,
     decimals: int,
     threads: int,
-    undefined: str = "nan",
-    below: bool = False,
+    undefined_text: str = "nan",
+    lower_triangle: bool = False,
 ) -> None:
     """Write one line per row: id and values.
 
     threads: formatting threads
-    undefined: text for NaN
-    below: whether only the lower triangle is written
+    undefined_text: text for NaN
+    lower_triangle: whether only the lower triangle is written
     """
     keep_freed_memory()
-    for start, stop in row_blocks(matrix.shape, _BLOCK_CELLS, threads):
+    for start, stop in row_blocks(matrix.shape, _MIN_BLOCK_CELLS, threads):
         rows, names = np.ascontiguousarray(matrix[start:stop]), ids.offsets[start : stop + 1]
-        triangle = start if below else None
-        write_pieces(stream, format_matrix_rows(ids.text, names, rows, separator, decimals, undefined, triangle, threads))
+        triangle = start if lower_triangle else None
+        write_pieces(stream, format_matrix_rows(ids.text, names, rows, separator, decimals, undefined_text, triangle, threads))
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     """Open a new array in an .npz; the caller writes and closes it."""
     import zipfile
 
-    return archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True)
+    return archive.open(zipfile.ZipInfo(f"{name}.npy", _ZIP_TIMESTAMP), "w", force_zip64=True)
 
 
 def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:

@@ -25,22 +25,22 @@ class MatrixValue:
     """The value that a matrix holds for each pair.
 
     name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
-    edit: whether scores, and therefore distances, are edit distances
+    is_edit_distance: whether scores, and therefore distances, are edit distances
     """
 
     name: str
     identity_definition: int
-    edit: bool = False
+    is_edit_distance: bool = False
 
     @property
     def kind(self) -> str:
         """score, identity or distance: a name for messages and programs."""
-        return "distance" if self.edit and self.name == "score" else self.name
+        return "distance" if self.is_edit_distance and self.name == "score" else self.name
 
     @property
     def _is_engine_result(self) -> bool:
         """True if engines compute this value directly for every pair."""
-        return self.name == "score" or (self.edit and self.name == "distance")
+        return self.name == "score" or (self.is_edit_distance and self.name == "distance")
 
     @property
     def detail(self) -> Detail:
@@ -53,7 +53,7 @@ class MatrixValue:
     def dtype(self, task: Task) -> NumberType:
         return task.dtype if self._is_engine_result else np.dtype(np.float64)
 
-    def of(self, block: Block) -> npt.NDArray[Any]:
+    def block_values(self, block: Block) -> npt.NDArray[Any]:
         """Return the values for a block's pairs, in the shape of the block's scores."""
         if self._is_engine_result:
             return block.scores
@@ -77,5 +77,5 @@ class ValueMatrix:
     def shape(self, plan: Plan) -> tuple[int, int, Pairing]:
         return plan.query_count, plan.target_count, plan.pairing
 
-    def of_band(self, results: BandResults) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
-        return results.band, (self.value.of(RectangleBlock(self.task, self.value.identity_definition, results)),)
+    def band_values(self, results: BandResults) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
+        return results.band, (self.value.block_values(RectangleBlock(self.task, self.value.identity_definition, results)),)

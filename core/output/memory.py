@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.output.matrix_files import NumberType, Places
+from gpualign.core.output.matrix_files import NumberType, PieceLocator
 
 
 class MemoryArray:
     """In-memory array for sinks that fill an array (implements `gpualign.core.output.matrix_files.FilledArray`)."""
 
-    places: Places | None = None
+    locator: PieceLocator | None = None
 
     def __init__(self, shape: tuple[int, ...], dtype: NumberType) -> None:
         self.values: npt.NDArray[Any] = np.zeros(shape, dtype=dtype)

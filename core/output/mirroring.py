@@ -13,9 +13,9 @@ from gpualign.core.output.matrix_files import FilledArray
 _MIRROR_ROWS = 4096
 """Rows mirrored at a time. The values are read from all rows above, in runs of 16 KB or more where the rows are not in memory."""
 
-_END_STEPS = 8
-"""If fewer than `_END_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
-`_END_STEPS`."""
+_FINAL_MIRROR_STEPS = 8
+"""If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
+`_FINAL_MIRROR_STEPS`."""
 
 _ROWS_PER_CALL = 256
 """Rows per call to the compiled function: few, so that interrupts are handled quickly."""
@@ -42,7 +42,7 @@ class MatrixFiller:
         self._filled = 0  # rows, right of the diagonal
         self._mirrored = 0  # rows, left of it
 
-    def place(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
+    def copy_values(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
         """Copy in the values of rows x columns, each (start, stop). Pieces of the same rows must come from left to right."""
         if values.size:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
@@ -51,7 +51,7 @@ class MatrixFiller:
         if columns[1] == self._out.shape[1]:
             self._filled = rows[1]
         # Steps become smaller near the end: bands come faster there, devices soon wait for them, and little should remain after the last.
-        if self._filled - self._mirrored >= min(_MIRROR_ROWS, max(_ROWS_PER_CALL, (len(self._out) - self._filled) // _END_STEPS)):
+        if self._filled - self._mirrored >= min(_MIRROR_ROWS, max(_ROWS_PER_CALL, (len(self._out) - self._filled) // _FINAL_MIRROR_STEPS)):
             self._mirror_all()
 
     def finish(self) -> None:

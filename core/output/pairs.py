@@ -25,58 +25,66 @@ _BLOCK_PAIRS = 1 << 15
 """Pairs that a thread formats at a time: without paths, a megabyte or two of text, which fits in a processor's cache. A band has several
 such blocks, so that its threads finish at the same time."""
 
-_BLOCK_RUNS = 1 << 19
+_BLOCK_RUN_BYTES = 1 << 19
 """Bytes of CIGAR runs that a thread formats at a time; aligned letters take ten times as many bytes of text. With 5,000 genes, a row has
 four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
-BLOCK_RUNS_OF_CIGARS = 1 << 20
-"""Same as `_BLOCK_RUNS`, for rows without letters: CIGARs take twice as many bytes of text, and are formatted faster than Python hands out
-several blocks."""
+CIGAR_BLOCK_RUN_BYTES = 1 << 20
+"""Same as `_BLOCK_RUN_BYTES`, for rows without letters: CIGARs take twice as many bytes of text, and are formatted faster than Python hands
+out several blocks."""
 
 
 @dataclass(frozen=True)
 class _BlockLimits:
     """Approximate block size limits.
 
-    pairs: number of pairs
-    runs: bytes of CIGAR runs and titles
-    titles: bytes of the title of each query and each target, which rows repeat
+    max_pairs: number of pairs
+    max_run_bytes: bytes of CIGAR runs and titles
+    title_bytes: bytes of the title of each query and each target, which rows repeat
     whole_rows: whether to keep all pairs of a query in one block, however large
     """
 
-    pairs: int
-    runs: int
-    titles: tuple[Integers, Integers] | None
+    max_pairs: int
+    max_run_bytes: int
+    title_bytes: tuple[Integers, Integers] | None
     whole_rows: bool
 
-    def cut(self, results: BandResults) -> Iterator[BandResults]:
+    def split_band(self, results: BandResults) -> Iterator[BandResults]:
         """Split a band into pieces: several rows, one row, or part of a row."""
         rows, targets = results.scores.shape
         sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
-        if self.titles is not None:
+        if self.title_bytes is not None:
             first, band = results.band.first_target, results.band
-            sizes = sizes + targets * self.titles[0][band.start : band.start + rows] + self.titles[1][first : first + targets].sum()
+            sizes = (
+                sizes + targets * self.title_bytes[0][band.start : band.start + rows] + self.title_bytes[1][first : first + targets].sum()
+            )
         start, held = 0, 0
         for row, size in enumerate(sizes.tolist()):
-            if row > start and ((row + 1 - start) * targets > self.pairs or held + size > self.runs):
-                yield from self._cut_rows(results, start, row, held)
+            if row > start and ((row + 1 - start) * targets > self.max_pairs or held + size > self.max_run_bytes):
+                yield from self._split_rows(results, start, row, held)
                 start, held = row, 0
             held += size
-        yield from self._cut_rows(results, start, rows, held)
+        yield from self._split_rows(results, start, rows, held)
 
-    def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-        """Slice out some rows; a row that is too long is split further unless rows must stay whole. held: bytes of CIGAR runs and titles in
-        these rows."""
+    def _split_rows(self, results: BandResults, start: int, stop: int, held_bytes: int) -> Iterator[BandResults]:
+        """Slice out some rows; a row that is too long is split further unless rows must stay whole.
+
+        held_bytes: bytes of CIGAR runs and titles in these rows
+        """
         targets = results.scores.shape[1]
-        pieces = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
+        pieces = (
+            max(1, -(-targets // self.max_pairs), -(-held_bytes // self.max_run_bytes)) if stop - start == 1 and not self.whole_rows else 1
+        )
         step = max(1, -(-targets // pieces))
         for first in range(0, max(1, targets), step):
             yield results.select(slice(start, stop), slice(first, min(targets, first + step)))
 
-    def cut_list(self, results: NearResults) -> Iterator[NearResults]:
+    def split_list(self, results: NearResults) -> Iterator[NearResults]:
         """Split a list of pairs into pieces."""
-        titles = None if self.titles is None else self.titles[0][results.pairs.queries] + self.titles[1][results.pairs.targets]
-        return results.split(self.pairs, self.runs, titles)
+        titles = (
+            None if self.title_bytes is None else self.title_bytes[0][results.pairs.queries] + self.title_bytes[1][results.pairs.targets]
+        )
+        return results.split(self.max_pairs, self.max_run_bytes, titles)
 
 
 def blocks_of(
@@ -85,34 +93,34 @@ def blocks_of(
     results: BandResults | NearResults,
     pairing: Pairing,
     threads: int = 1,
-    runs: int = _BLOCK_RUNS,
+    run_bytes: int = _BLOCK_RUN_BYTES,
     whole_rows: bool = False,
 ) -> Iterator[Block]:
     """Split a band into blocks of bounded size, in input order.
 
     threads: number of threads that format a block together
-    runs: bytes of CIGAR runs per thread
+    run_bytes: bytes of CIGAR runs per thread
     whole_rows: keep all of a query's pairs in the band in one block
     """
-    limits = _BlockLimits(threads * _BLOCK_PAIRS, threads * runs, titles_of(task), whole_rows)
+    limits = _BlockLimits(threads * _BLOCK_PAIRS, threads * run_bytes, title_byte_counts(task), whole_rows)
     if task.both_strands:
-        yield from _of_better_strands(task, identity_definition, results, pairing, limits)
+        yield from _better_strand_blocks(task, identity_definition, results, pairing, limits)
         return
     if isinstance(results, BandResults):
-        for piece in limits.cut(results):
+        for piece in limits.split_band(results):
             yield RectangleBlock(task, identity_definition, piece, pairing)
     else:
-        for near in limits.cut_list(results):
+        for near in limits.split_list(results):
             yield NearBlock(task, identity_definition, near.pairs, near.alignments)
 
 
-def titles_of(task: Task) -> tuple[Integers, Integers] | None:
+def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
     """Return the title sizes of queries and targets in bytes; None if titles were not read because rows do not show them."""
     queries, targets = task.queries.descriptions, task.targets.descriptions
     return None if queries is None or targets is None else (queries.lengths, targets.lengths)
 
 
-def _of_better_strands(
+def _better_strand_blocks(
     task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
     """Split a band in which each pair has its own strand into blocks. The blocks are lists, because each row of a rectangle is one
@@ -130,10 +138,10 @@ def _of_better_strands(
         return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.is_reverse_complement, targets, aligned)
 
     if not isinstance(results, BandResults):
-        for near in limits.cut_list(results):
+        for near in limits.split_list(results):
             yield block(near.pairs.queries, near.pairs.targets, near.alignments)
         return
-    for piece in limits.cut(results):
+    for piece in limits.split_band(results):
         selected = RectangleBlock(task, identity_definition, piece, pairing).output_mask(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
         statistics = None if piece.statistics is None else piece.statistics[selected]
@@ -166,7 +174,7 @@ class PairsSink:
 
     block_threads = 1
     """Number of threads that format a block together."""
-    block_runs = _BLOCK_RUNS
+    block_run_bytes = _BLOCK_RUN_BYTES
     """Bytes of CIGAR runs that each of these threads formats."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT_DEFINITION) -> None:
@@ -193,12 +201,12 @@ class PairsSink:
         self.open()
 
     def write(self, results: BandResults | NearResults) -> None:
-        for block, mask in self.filtered(results):
+        for block, mask in self.filtered_blocks(results):
             self.write_block(block, mask)
 
-    def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
+    def filtered_blocks(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
-        pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
+        pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_run_bytes
         whole = self._filter.nearest_count is not None  # the nearest are chosen among all pairs of a query
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)

@@ -16,10 +16,10 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import as_hit_block
 from gpualign.core.sequences.alphabet import PROTEIN
 
-_MIN_LETTERS = 10
+_MIN_LINE_LETTERS = 10
 
 
-class BlocksSink(PairsSink):
+class PairwiseTextSink(PairsSink):
     """Writes each pair as a summary and an alignment, in lines of at most `width` characters (but at least ten letters).
 
     Between the sequences, | marks matches, . mismatches, and in proteins + mismatches with a positive score. Numbers at the ends are
@@ -35,10 +35,10 @@ class BlocksSink(PairsSink):
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
         for pair in np.argwhere(block.output_mask(mask)).tolist():
-            text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
+            text = "".join(f"{line}\n" for line in self._pair_lines(block, tuple(pair)))
             self.stream.write(text.encode("utf-8", "surrogateescape"))
 
-    def _pair(self, block: Block, pair: PairIndex) -> Iterator[str]:
+    def _pair_lines(self, block: Block, pair: PairIndex) -> Iterator[str]:
         task = block.task
         query, target = block.record_numbers(pair)
         counts = block.statistics[pair]
@@ -47,18 +47,18 @@ class BlocksSink(PairsSink):
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
         units = ["letter" if codon == 1 else "nucleotide" for codon in block.input_letters_per_letter]
-        yield f"query    {task.queries.ids[query]} ({_count(lengths[0], units[0])})"
-        yield f"target   {task.targets.ids[target]} ({_count(lengths[1], units[1])})"
+        yield f"query    {task.queries.ids[query]} ({_format_count(lengths[0], units[0])})"
+        yield f"target   {task.targets.ids[target]} ({_format_count(lengths[1], units[1])})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
         significance = block.significance(pair)
         if significance is not None:
             yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
         if block.input_letters_per_letter != (1, 1):
-            yield f"frame    {', '.join(self._frames(block, pair))}"
+            yield f"frame    {', '.join(self._frame_descriptions(block, pair))}"
         elif block.is_reverse_complement[pair]:
             yield "strand   reverse complement of the query"
         yield f"identity {percent:.2f} % ({num} of {den})"
-        yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
+        yield f"gaps     {opens} with {_format_count(gaps, 'letter')}" if gaps else "gaps     0"
         yield ""
         # Numbers of the first letters, and the step from each letter to the next.
         ends = [
@@ -68,23 +68,25 @@ class BlocksSink(PairsSink):
         firsts = [int(counts[f"{side}_end"] if flipped else counts[f"{side}_start"] + 1) for side, flipped in ends]
         steps = [-codon if flipped else codon for codon, (_, flipped) in zip(block.input_letters_per_letter, ends, strict=True)]
         names = task.queries.ids[query], task.targets.ids[target]
-        yield from self._lines(block, pair, names, firsts, steps)
+        yield from self._alignment_lines(block, pair, names, firsts, steps)
 
-    def _frames(self, block: Block, pair: PairIndex) -> Iterator[str]:
+    def _frame_descriptions(self, block: Block, pair: PairIndex) -> Iterator[str]:
         """Return a human-readable description of the reading frames of translated sequences."""
         for side, codon, frames in zip(("query", "target"), block.input_letters_per_letter, as_hit_block(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
 
-    def _lines(self, block: Block, pair: PairIndex, names: tuple[str, str], firsts: list[int], steps: list[int]) -> Iterator[str]:
+    def _alignment_lines(
+        self, block: Block, pair: PairIndex, names: tuple[str, str], first_positions: list[int], position_steps: list[int]
+    ) -> Iterator[str]:
         query, target = block.record_numbers(pair)
         upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
         if self._shows_similar:
-            middle = self._with_similar(upper, middle, lower)
+            middle = self._match_line(upper, middle, lower)
         label = min(max(map(len, names)), 20)
         digits = len(str(int(max(block.record_lengths[0][query], block.record_lengths[1][target]))))
-        letters = max(_MIN_LETTERS, self._width - label - 2 * digits - 3)
-        positions, step = np.array(firsts), np.array(steps)
+        letters = max(_MIN_LINE_LETTERS, self._width - label - 2 * digits - 3)
+        positions, step = np.array(first_positions), np.array(position_steps)
         within = step - np.sign(step)  # from the first to the last nucleotide of a codon
         for at in range(0, len(middle), letters):
             pieces = upper[at : at + letters], lower[at : at + letters]
@@ -99,7 +101,7 @@ class BlocksSink(PairsSink):
             yield "no letters are aligned"
             yield ""
 
-    def _with_similar(self, upper: str, middle: str, lower: str) -> str:
+    def _match_line(self, upper: str, middle: str, lower: str) -> str:
         """Return the match line between two sequences, with + for mismatches with a positive score."""
         signs = np.frombuffer(middle.encode(), dtype=np.uint8)
         unequal = np.flatnonzero(signs == ord("."))
@@ -110,5 +112,5 @@ class BlocksSink(PairsSink):
         return str(changed.tobytes(), "ascii")
 
 
-def _count(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+def _format_count(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

@@ -7,10 +7,10 @@ import os
 import time
 from typing import BinaryIO
 
-_EXTRA_SECONDS = 0.1
+_MAX_EXTRA_SECONDS = 0.1
 """Seconds that each call may spend on reserving more than is about to be written. On a disk, a whole file is reserved in less time."""
 
-_PIECE = 64 << 20
+_PIECE_BYTES = 64 << 20
 
 
 class DiskPreallocation:
@@ -32,12 +32,12 @@ class DiskPreallocation:
         self._check_free_space()
         os.truncate(file.fileno(), size)
 
-    def up_to(self, stop: int) -> None:
+    def reserve_up_to(self, stop: int) -> None:
         """Reserve bytes [0, stop), which are about to be written, and more if that is quick."""
         if self._done == self._size:
             return
-        self._reserve(max(stop, self._done + _PIECE))
-        until, piece = time.monotonic() + _EXTRA_SECONDS, _PIECE
+        self._reserve(max(stop, self._done + _PIECE_BYTES))
+        until, piece = time.monotonic() + _MAX_EXTRA_SECONDS, _PIECE_BYTES
         while self._done < self._size and time.monotonic() < until:
             self._reserve(self._done + piece)
             piece *= 2

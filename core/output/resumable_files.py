@@ -6,13 +6,13 @@ from typing import BinaryIO, Protocol
 
 from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.bgzf import BgzfWriter
-from gpualign.core.output.writer import ByteWriter, Text
+from gpualign.core.output.writer import ByteWriter, TextBytes
 
 ResumePosition = tuple[int, int, int]
 """Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
 
 
-class Growing(Protocol):
+class GrowingOutput(Protocol):
     """Writer for a file that grows row by row."""
 
     def header_written(self) -> None:
@@ -46,20 +46,20 @@ class GrowingText:
     resume_position: where this run resumes the file; None for a new file
 
     Attributes:
-    header: bytes of text before the first row, once `header_written` was called
+    header_bytes: bytes of text before the first row, once `header_written` was called
     """
 
     def __init__(self, file: BinaryIO, writer: ByteWriter, resume_position: ResumePosition | None) -> None:
         self.file = file
-        self.header = 0
+        self.header_bytes = 0
         self._writer = writer
         self._in_header, self._is_resumed = True, resume_position is not None
         _, text, self._known = resume_position or (0, 0, 0)
         self._end = text - self._known
 
-    def write(self, data: Text) -> None:
+    def write(self, data: TextBytes) -> None:
         if self._in_header:
-            self.header += len(data)
+            self.header_bytes += len(data)
             if self._is_resumed:
                 return
         self._end += len(data)
@@ -89,7 +89,7 @@ class TextFile(GrowingText):
         self._background.close()
 
 
-class PackedFile(GrowingText):
+class GzipTextFile(GrowingText):
     """Text compressed with gzip. resume_position: as in `GrowingText`; threads: compression threads"""
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, threads: int) -> None:
@@ -100,7 +100,7 @@ class PackedFile(GrowingText):
     def position(self) -> tuple[int, int, int]:
         """Return (bytes of complete members, bytes of text in these members, end of the rows)."""
         self.file.flush()
-        return self._packed.packed_bytes, self._packed.packed_text, self._end
+        return self._packed.written_bytes, self._packed.written_text_bytes, self._end
 
     def finish(self) -> None:
         """Write the remaining text and the end of the file."""

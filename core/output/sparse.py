@@ -16,27 +16,27 @@ from gpualign.core.output.writer import NullWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 
-_CHUNK = 1 << 18
+_CHUNK_VALUES = 1 << 18
 """Number of values copied at a time."""
 
-_LARGEST = np.iinfo(np.int32).max
+_MAX_INT32 = np.iinfo(np.int32).max
 """Largest value of a 32-bit index."""
 
 
-SPOOLS = ("counts", "indices", "data")
+SPOOL_NAMES = ("counts", "indices", "data")
 """Files of a growing sparse matrix: int64 pairs (query, number of targets that follow), int32 target numbers, and values + 1."""
 
-Spools = tuple[BinaryIO, BinaryIO, BinaryIO]
+SpoolFiles = tuple[BinaryIO, BinaryIO, BinaryIO]
 
 
-class CsrRows:
-    """Rows of a sparse matrix, in the files ("w+b") listed in `SPOOLS`. Pairs are added in input order; the files grow until all pairs are
-    known.
+class CsrSpoolWriter:
+    """Writes rows of a sparse matrix to the files ("w+b") listed in `SPOOL_NAMES`. Pairs are added in input order; the files grow until all
+    pairs are known.
 
     The stored number is a pair's value + 1, so that the 0 for two equal sequences differs from the 0 for an absent pair.
     """
 
-    def __init__(self, spools: Spools, dtype: NumberType) -> None:
+    def __init__(self, spools: SpoolFiles, dtype: NumberType) -> None:
         """dtype: type of the stored numbers, value + 1."""
         self._counts, self._indices, self._data = spools
         self.dtype = dtype
@@ -53,7 +53,7 @@ class CsrRows:
         self._data.write(np.add(values, 1, dtype=self.dtype).data)
 
 
-def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
+def write_csr(stream: BinaryIO, spools: SpoolFiles, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
     """Write the matrix [queries][targets] in the format of scipy.sparse.save_npz, with the ids, as in any matrix .npz.
 
     spools: files of all pairs
@@ -64,45 +64,45 @@ def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: Ident
     rows, indices, data = spools
     counts = np.zeros(len(queries.ids), dtype=np.int64)
     rows.seek(0)
-    while chunk := rows.read(_CHUNK * 16):
+    while chunk := rows.read(_CHUNK_VALUES * 16):
         numbers, added = np.frombuffer(chunk, dtype=np.int64).reshape(-1, 2).T
         np.add.at(counts, numbers, added)
     starts = np.concatenate(([0], np.cumsum(counts)))
     count = int(starts[-1])
-    index = np.dtype(np.int32 if count <= _LARGEST else np.int64)
+    index = np.dtype(np.int32 if count <= _MAX_INT32 else np.int64)
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        _copy(archive, "indices", indices, np.dtype(np.int32), index, count)
+        _copy_vector(archive, "indices", indices, np.dtype(np.int32), index, count)
         write_member(archive, "indptr", starts.astype(index))
         write_member(archive, "format", np.array(b"csr"))
         write_member(archive, "shape", np.array((len(queries.ids), len(targets.ids)), dtype=np.int64))
-        _copy(archive, "data", data, dtype, dtype, count)
+        _copy_vector(archive, "data", data, dtype, dtype, count)
         write_id_members(archive, queries, targets)
 
 
-def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], written: np.dtype[Any], count: int) -> None:
-    """Copy a vector of `count` numbers from a file of dtype `stored` to a member of dtype `written`."""
+def _copy_vector(archive: Any, name: str, spool: BinaryIO, stored_dtype: np.dtype[Any], written_dtype: np.dtype[Any], count: int) -> None:
+    """Copy a vector of `count` numbers from a file of dtype `stored_dtype` to a member of dtype `written_dtype`."""
     spool.seek(0)
     with open_member(archive, name) as member:
-        header = {"descr": np.lib.format.dtype_to_descr(written), "fortran_order": False, "shape": (count,)}
+        header = {"descr": np.lib.format.dtype_to_descr(written_dtype), "fortran_order": False, "shape": (count,)}
         np.lib.format.write_array_header_1_0(member, header)
-        while chunk := spool.read(_CHUNK * stored.itemsize):
-            member.write(np.frombuffer(chunk, dtype=stored).astype(written).data)
+        while chunk := spool.read(_CHUNK_VALUES * stored_dtype.itemsize):
+            member.write(np.frombuffer(chunk, dtype=stored_dtype).astype(written_dtype).data)
 
 
 class CsrSink(PairsSink):
-    """Writes a value for each pair to spools, which `pack_csr` packs into a file. dtype: type of the values + 1."""
+    """Writes a value for each pair to spools, which `write_csr` packs into a file. dtype: type of the values + 1."""
 
-    def __init__(self, spools: Spools, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
+    def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)
         self._value = value
-        self._rows = CsrRows(spools, stored_dtype(value.dtype(task), task))
+        self._rows = CsrSpoolWriter(spools, stored_dtype(value.dtype(task), task))
         self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        self._rows.add(*block.written_records(mask), self._value.of(block)[block.output_mask(mask)])
+        self._rows.add(*block.written_records(mask), self._value.block_values(block)[block.output_mask(mask)])
 
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:
     """Return the type that holds values + 1 if the task's values have type `dtype`."""
     longest = task.queries.max_length, task.targets.max_length
-    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.score_bounds(*longest)[1] >= _LARGEST else dtype
+    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.score_bounds(*longest)[1] >= _MAX_INT32 else dtype

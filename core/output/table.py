@@ -13,7 +13,7 @@ from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.output.formats.base import RowFormat
-from gpualign.core.output.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
+from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, write_pieces
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
@@ -22,9 +22,9 @@ from gpualign.core.results.filter import Filter
 if TYPE_CHECKING:
     from gpualign.core.results.near_results import NearResults
 
-_MAKERS = 2
+_MAX_PYTHON_THREADS = 2
 
-_Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
+_BlockRows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
 """A block, its columns and a row mask. Columns are None if the thread that formats the rows builds them, because they depend on no other
 block."""
 
@@ -49,35 +49,35 @@ class TableSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
-        makers = min(threads, _MAKERS)
+        makers = min(threads, _MAX_PYTHON_THREADS)
         self._threads = ThreadPool(makers)
         self.block_threads = -(-threads // makers)
         if not format.has_letters:
-            self.block_runs = BLOCK_RUNS_OF_CIGARS
+            self.block_run_bytes = CIGAR_BLOCK_RUN_BYTES
         self._started = False
-        if threads > _MAKERS:
+        if threads > _MAX_PYTHON_THREADS:
             keep_freed_memory()
 
     def header(self) -> bytes:
         return self._format.header(self.task)
 
     def write(self, results: BandResults | NearResults) -> None:
-        with closing(cast("Closable", texts := self._threads.stream(self._text, self._rows(results)))):
+        with closing(cast("Closable", texts := self._threads.stream(self._format_rows, self._prepare_blocks(results)))):
             for text in texts:
                 write_pieces(self.stream, text)
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        write_pieces(self.stream, self._text((block, None, mask)))
+        write_pieces(self.stream, self._format_rows((block, None, mask)))
 
     def finish(self) -> None:
         self._threads.close()
 
-    def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
-        for block, mask in self.filtered(results):
+    def _prepare_blocks(self, results: BandResults | NearResults) -> Iterator[_BlockRows]:
+        for block, mask in self.filtered_blocks(results):
             in_order = self._format.remembers or not self._started
             self._started = True
             yield block, self._format.columns(block, mask) if in_order else None, mask
 
-    def _text(self, rows: _Rows) -> list[bytearray]:
+    def _format_rows(self, rows: _BlockRows) -> list[bytearray]:
         block, columns, mask = rows
         return block.format_rows(self._format.columns(block, mask) if columns is None else columns, mask, self.block_threads)

@@ -5,50 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias
 
-Text: TypeAlias = bytes | bytearray
+TextBytes: TypeAlias = bytes | bytearray
 
 
-_MORE_THREADS = 4
+_MAX_SMALL_BLOCK_THREADS = 4
 """Maximum number of threads for which blocks of the smallest size suffice to keep threads from waiting for each other."""
 
-_LARGER = 4
+_MAX_BLOCK_GROWTH = 4
 """Maximum factor by which blocks exceed the smallest size; the largest blocks take tens of MB of text."""
 
-_REUSED = (32 << 20) - (1 << 16)
+_FREED_BYTES = (32 << 20) - (1 << 16)
 """Just below the size from which glibc's malloc always requests memory from the system and returns it immediately when freed."""
 
 
 class ByteWriter(Protocol):
     """A binary stream."""
 
-    def write(self, data: Text, /) -> object: ...
+    def write(self, data: TextBytes, /) -> object: ...
 
 
-def write_pieces(stream: ByteWriter, pieces: Iterable[Text]) -> None:
+def write_pieces(stream: ByteWriter, pieces: Iterable[TextBytes]) -> None:
     """Write pieces one after the other."""
     for piece in pieces:
         stream.write(piece)
 
 
-def row_blocks(shape: tuple[int, ...], cells: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Split a matrix into blocks of rows [start, stop) to be formatted by `threads` threads. cells: cells per block if there are few
+def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Split a matrix into blocks of rows [start, stop) to be formatted by `threads` threads. min_cells: cells per block if there are few
     threads."""
     rows, columns = shape
-    step = max(1, cells * min(_LARGER, -(-threads // _MORE_THREADS)) // max(1, columns))
+    step = max(1, min_cells * min(_MAX_BLOCK_GROWTH, -(-threads // _MAX_SMALL_BLOCK_THREADS)) // max(1, columns))
     for start in range(0, rows, step):
         yield start, min(rows, start + step)
 
 
 def keep_freed_memory() -> None:
-    """Make glibc's malloc keep freed memory. Once `_REUSED` bytes have been freed, malloc keeps up to twice as much. Otherwise every block
+    """Make glibc's malloc keep freed memory. Once `_FREED_BYTES` have been freed, malloc keeps up to twice as much. Otherwise every block
     of text is allocated in fresh pages, which takes as long as filling them."""
-    bytes(_REUSED)
+    bytes(_FREED_BYTES)
 
 
 class NullWriter:
     """Stream that discards everything, for sinks that keep their results or write them elsewhere."""
 
-    def write(self, data: Text, /) -> None:
+    def write(self, data: TextBytes, /) -> None:
         pass
 
 
@@ -58,5 +58,5 @@ class CountingStream:
     def __init__(self) -> None:
         self.size = 0
 
-    def write(self, data: Text, /) -> None:
+    def write(self, data: TextBytes, /) -> None:
         self.size += len(data)

@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.output.pairs import BlockSink, titles_of
+from gpualign.core.output.pairs import BlockSink, title_byte_counts
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
@@ -107,7 +107,7 @@ class HitsWriter:
         """Write hits. batch: all hits that may pass for the next records, with all strands or frames, in query order."""
         hits = self._best_frame_hits(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
-        if (titles := titles_of(self._task)) is not None:
+        if (titles := title_byte_counts(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
         letters = np.cumsum(letters)
         start = 0

@@ -317,12 +317,12 @@ class OutputFiles(ScratchFiles):
             with self.text(path) as stream:
                 yield stream
             return
-        from gpualign.core.output.resumable_files import PackedFile, TextFile
+        from gpualign.core.output.resumable_files import GzipTextFile, TextFile
 
         with naming_output(path):
             store, position = self._checkpoints.store("", path)
         packed = path.suffix == ".gz"
-        store.writer = text = PackedFile(store.file, position, _packers()) if packed else TextFile(store.file, position)
+        store.writer = text = GzipTextFile(store.file, position, _packers()) if packed else TextFile(store.file, position)
         yield text
         text.finish()
 

@@ -193,7 +193,7 @@ class CheckpointedOutput:
             elif isinstance(store.writer, NpyArray):
                 size = os.fstat(descriptor).st_size
                 rows = None if self._summed_rows is None else (max(self._span[0], self._summed_rows), checkpoint.rows)
-                piece = store.writer.piece(rows)
+                piece = store.writer.locate_bytes(rows)
             else:
                 continue
             piece = piece.tail(MAX_CHECKSUM_BYTES)

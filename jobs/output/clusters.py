@@ -15,7 +15,7 @@ from gpualign.core.clustering.writers import write_representatives, write_table,
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.core.output.formats.registry import Results
+from gpualign.core.output.formats.registry import ResultKind
 from gpualign.core.output.writer import CountingStream
 from gpualign.jobs.member_alignments import MemberAlignments
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -65,7 +65,7 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
     Raises `InputError` if the name does not determine a cluster format, or if the format needs sequences.
     """
-    format, path = pick_format(name, None, Results.CLUSTERS, parameter("clusters"))
+    format, path = pick_format(name, None, ResultKind.CLUSTERS, parameter("clusters"))
     if format == "fasta":
         raise InputError(f"{parameter('clusters', name)}: fasta needs sequences, and there are none; write tsv, csv, uc, parquet or arrow")
     return ClusterSpec(format, path, None, None, container_of(format, path))
@@ -73,7 +73,7 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
 def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     """Return the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are missing."""
-    chosen, path = pick_output(o.alignment.writing, Results.CLUSTERS)
+    chosen, path = pick_output(o.alignment.writing, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]

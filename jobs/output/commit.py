@@ -21,7 +21,7 @@ from gpualign.jobs.output.stale_files import create_part, remove_stale_part_file
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import NpyArray
-    from gpualign.core.output.resumable_files import Growing
+    from gpualign.core.output.resumable_files import GrowingOutput
 
 
 def journal_path(output: Path) -> Path:
@@ -55,7 +55,7 @@ class PendingFile:
     part: Path
     final: Path | None
     name: str | None = None
-    writer: Growing | NpyArray | None = None
+    writer: GrowingOutput | NpyArray | None = None
 
     def finished(self) -> FinishedFile:
         """Return the journal entry for the file. Call only once everything is written."""

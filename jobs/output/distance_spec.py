@@ -10,7 +10,7 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairTextFormat
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind
 from gpualign.jobs.output.format_selection import separator_of
 from gpualign.jobs.output.specs import FileSpec
 
@@ -46,7 +46,7 @@ class DistanceSpec(FileSpec):
 
     @property
     def layout(self) -> Layout:
-        return FORMATS[self.format].layouts[Results.DISTANCES]
+        return FORMATS[self.format].layouts[ResultKind.DISTANCES]
 
     @property
     def is_pair_list(self) -> bool:

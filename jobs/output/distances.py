@@ -16,7 +16,7 @@ from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.files.paths import STDIO
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.core.output.matrix import CondensedSink, MatrixSink
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     """Return the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
     o, compared, added = options.writing, options.compared, options.added
-    format, path = pick_output(o, Results.DISTANCES)
+    format, path = pick_output(o, ResultKind.DISTANCES)
     near, related = options.max_distance is not None, options.min_kinship is not None
     threshold = parameter("max_distance") if near else parameter("min_kinship") if related else None
-    if threshold is not None and not FORMATS[format].keeps_any_pairs:
+    if threshold is not None and not FORMATS[format].supports_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
     check_distance(options.max_distance)
-    if added and not FORMATS[format].keeps_any_pairs:
+    if added and not FORMATS[format].supports_any_pairs:
         raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
-    if not one_set and FORMATS[format].square:
-        raise InputError(f"{FORMATS[format].square} needs one set; for two inputs write tsv, csv, molten, npy or npz")
+    if not one_set and FORMATS[format].square_only_name:
+        raise InputError(f"{FORMATS[format].square_only_name} needs one set; for two inputs write tsv, csv, molten, npy or npz")
     if o.condensed:
         check_condensed(format, one_set)
     format = with_separator(format, path)
@@ -99,7 +99,7 @@ def _check_clusters(spec: DistanceSpec, clusters: str, one_set: bool) -> None:
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:
     """Raise `InputError` if the format needs distances and the metric is not a distance."""
-    if metric.is_similarity and (square := FORMATS[spec.format].square):
+    if metric.is_similarity and (square := FORMATS[spec.format].square_only_name):
         raise InputError(
             f"{square} needs distances, and {parameter('metric', metric.name)} is a {metric.value_name}; write tsv, csv, molten, npy or npz"
         )
@@ -107,7 +107,7 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 
 def _lists() -> str:
     """Return the names of the pair-list formats, for messages."""
-    return ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
+    return ", ".join(name for name in format_names(ResultKind.DISTANCES) if FORMATS[name].supports_any_pairs)
 
 
 def no_distance(spec: DistanceSpec, job: DistJob) -> str:
@@ -160,7 +160,7 @@ def write_distances(
     """
     metric, picture = job.prepared.task.metric, spec.picture
     written = job.written_as(spec.format, messages)
-    query_range = QueryRange.of(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, Results.DISTANCES)
+    query_range = QueryRange.of(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_distances
 

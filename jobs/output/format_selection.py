@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.jobs.output.atomic_files import is_file_name, output_path
 from gpualign.jobs.output.run_identity import check_resumable
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
-    from gpualign.core.output.formats.typed import Rows
+    from gpualign.core.output.formats.typed import AnyRowFormat
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.query_range import OutputSession
 
 
-def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
+def pick_format(output: str, format: str | None, results: ResultKind, option: str = "-o") -> tuple[str, Path | None]:
     """Return (format, path) for an output of such results; path None: standard output. option: option that named it, for messages.
 
     Raises `InputError` if neither the name nor `format` determines the format, or if the format cannot go to standard output.
     """
     path = output_path(output)
-    suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
+    suffixes = {suffix: FORMATS[name] for name in format_names(results) for suffix in FORMATS[name].suffixes}
     if format is not None or path is None:
         chosen = format or "tsv"
     else:
@@ -49,7 +49,7 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
     return chosen, path
 
 
-def pick_output(o: OutputOptions, results: Results) -> tuple[str, Path | None]:
+def pick_output(o: OutputOptions, results: ResultKind) -> tuple[str, Path | None]:
     """Return (format, path) as `pick_format` does. Raises `InputError` also if the format does not allow the other options."""
     format, path = pick_format(o.output, o.format, results)
     if o.fields is not None and not FORMATS[format].has_fields:
@@ -66,7 +66,7 @@ def with_separator(format: str, path: Path | None) -> str:
 
 def separator_of(format: str, path: Path | None) -> str:
     """Return the column separator of a pair list, as defined by the format or, for `molten`, implied by the file name."""
-    return "," if format == "molten" and _is_csv(path) else FORMATS[format].lists or "\t"
+    return "," if format == "molten" and _is_csv(path) else FORMATS[format].pair_list_separator or "\t"
 
 
 def _is_csv(path: Path | None) -> bool:
@@ -84,7 +84,7 @@ def check_condensed(format: str, one_set: bool) -> None:
         )
 
 
-def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
+def rows_of(format: str, path: Path | None, fields: list[Field]) -> AnyRowFormat | None:
     """Return the row format, with these columns if the columns can be chosen; None if the format has no rows.
 
     Raises `InputError` if pyarrow is needed but missing.
@@ -94,7 +94,7 @@ def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
         from gpualign.core.output.formats.typed import TypedTable
 
         return TypedTable(container, fields)
-    return chosen.rows(fields) if chosen.rows else None
+    return chosen.make_row_format(fields) if chosen.make_row_format else None
 
 
 def container_of(format: str, path: Path | None) -> str | None:
@@ -116,9 +116,9 @@ def report_unusual_names(format: str, task: Task, note: Callable[[str], None]) -
     """Report ids that the format specification does not allow. Raises `InputError` for ids that no reader accepts."""
     if format != "sam":
         return
-    from gpualign.core.output.formats.sam import describe_names
+    from gpualign.core.output.formats.sam import name_warnings
 
-    for text in describe_names(task):
+    for text in name_warnings(task):
         note(text)
 
 
@@ -126,7 +126,7 @@ def report_unusual_names(format: str, task: Task, note: Callable[[str], None]) -
 def opened_rows(
     session: OutputSession,
     task: Task,
-    rows: Rows | None,
+    rows: AnyRowFormat | None,
     width: Callable[[Path | None], int],
     filter: Filter | None = None,
     identity_definition: int = DEFAULT_DEFINITION,
@@ -152,7 +152,7 @@ def opened_rows(
 def rows_sink(
     stream: ByteWriter,
     task: Task,
-    rows: Rows | None,
+    rows: AnyRowFormat | None,
     path: Path | None,
     width: Callable[[Path | None], int],
     filter: Filter | None = None,
@@ -167,9 +167,9 @@ def rows_sink(
 
         return ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
     if rows is None:
-        from gpualign.core.output.pairwise_text import BlocksSink
+        from gpualign.core.output.pairwise_text import PairwiseTextSink
 
-        return BlocksSink(stream, task, width(path), filter, identity_definition)
+        return PairwiseTextSink(stream, task, width(path), filter, identity_definition)
     from gpualign.core.output.table import TableSink
 
     return TableSink(stream, task, rows, filter, identity_definition, threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, ResultKind, format_names
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.options import check_self
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -21,9 +21,9 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
     suffixes."""
     o = options.writing
     check_self(options.with_self, one_set)
-    if o.format is not None and o.format not in formats_of(Results.HITS):
+    if o.format is not None and o.format not in format_names(ResultKind.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
-    format, path = pick_output(o, Results.HITS)
+    format, path = pick_output(o, ResultKind.HITS)
     if options.translate is not None and format == "sam":
         raise InputError(
             f"SAM cannot hold alignments of translations; with {parameter('translate')} write paf, which counts as miniprot does, or m8"
@@ -41,7 +41,7 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Run a search and write the hits; a dry run prints the plan instead."""
-    query_range = QueryRange.of(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, Results.HITS)
+    query_range = QueryRange.of(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_hits
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.formats.registry import Results, formats_of
+from gpualign.core.output.formats.registry import ResultKind, format_names
 from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.nw import NwOptions
@@ -30,11 +30,9 @@ def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
     o.resolve(one_set)
     if o.strand == BOTH:
         raise InputError(f"{parameter('all')} writes one score per pair: {parameter('strand', 'plus')} or {parameter('strand', 'minus')}")
-    format, _ = pick_format(o.writing.output, o.writing.format, Results.SCORES)
-    if format not in formats_of(Results.SCORES):
-        raise InputError(
-            f"{parameter('format', format)} holds alignments of hits; {parameter('all')} writes {', '.join(formats_of(Results.SCORES))}"
-        )
+    format, _ = pick_format(o.writing.output, o.writing.format, ResultKind.SCORES)
+    if format not in (names := format_names(ResultKind.SCORES)):
+        raise InputError(f"{parameter('format', format)} holds alignments of hits; {parameter('all')} writes {', '.join(names)}")
     if "strand" in (name.strip() for name in (o.writing.fields or "").split(",")):
         raise InputError(
             f"{parameter('fields', 'strand')} applies to hits; {parameter('all')} writes scores of the one strand that"

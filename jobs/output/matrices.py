@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.formats.registry import FORMATS, Labels
+from gpualign.core.output.formats.registry import FORMATS, MatrixLabels
 from gpualign.core.output.matrix_files import IdentifiedRecords, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.format_selection import separator_of
@@ -20,7 +20,7 @@ from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, FilledArray, NumberType
-    from gpualign.core.output.sparse import Spools
+    from gpualign.core.output.sparse import SpoolFiles
     from gpualign.jobs.output.shard_file import PartFile
 
 
@@ -70,7 +70,7 @@ def opened_sparse(
     targets: IdentifiedRecords,
     dtype: NumberType,
     part: PartFile | None = None,
-) -> Iterator[Spools]:
+) -> Iterator[SpoolFiles]:
     """Open the output, and yield the spool files of a sparse matrix. Once the body has filled them, write the matrix.
 
     dtype: type of the values + 1
@@ -80,13 +80,13 @@ def opened_sparse(
         yield part.spools()
         part.finish_sparse(dtype, queries, targets)
         return
-    from gpualign.core.output.sparse import SPOOLS, pack_csr
+    from gpualign.core.output.sparse import SPOOL_NAMES, write_csr
 
     assert path is not None  # an array needs a file
     packed = files.open(path)
-    counts, indices, data = (files.spool(name, path) for name in SPOOLS)
+    counts, indices, data = (files.spool(name, path) for name in SPOOL_NAMES)
     yield counts, indices, data
-    pack_csr(packed, (counts, indices, data), dtype, queries, targets)
+    write_csr(packed, (counts, indices, data), dtype, queries, targets)
 
 
 @contextmanager
@@ -114,10 +114,10 @@ def _opened_texts(
             return
         if spec.format == "phylip":
             _check_defined(matrices[0], queries)
-        write_text = FORMATS[spec.format].matrix
+        write_text = FORMATS[spec.format].write_matrix
         assert write_text is not None  # every other format that is not an array has one
         for stream, matrix, title in zip(streams, matrices, spec.titles, strict=True):
-            write_text(stream, matrix, Labels(queries, targets, title, spec.decimals), threads)
+            write_text(stream, matrix, MatrixLabels(queries, targets, title, spec.decimals), threads)
 
 
 def _check_defined(values: npt.NDArray[Any], records: IdentifiedRecords) -> None:

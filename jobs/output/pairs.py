@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Pairing
@@ -52,8 +52,8 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     check_self(options.with_self, one_set or added)
     if options.with_self and options.thresholds.nearest is not None:
         raise InputError(f"{parameter('nearest')} chooses among other records; it cannot be combined with {parameter('self')}")
-    format, path = pick_output(o, Results.PAIRS)
-    layout = FORMATS[format].layouts[Results.PAIRS]
+    format, path = pick_output(o, ResultKind.PAIRS)
+    layout = FORMATS[format].layouts[ResultKind.PAIRS]
     if o.value is not None and format in ("tsv", "csv"):
         if o.fields is not None:
             raise InputError(f"{parameter('fields')} selects columns of a table, {parameter('value')} values of a matrix; give one of them")
@@ -94,7 +94,9 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     picture = None
     if o.plot is not None:
         if not is_matrix:
-            matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in MATRIX_LAYOUTS)
+            matrices = ", ".join(
+                name for name in format_names(ResultKind.PAIRS) if FORMATS[name].layouts[ResultKind.PAIRS] in MATRIX_LAYOUTS
+            )
             kind = "a sparse one" if is_sparse else "a table of pairs"
             raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
         from gpualign.jobs.plotting.output import check_plot
@@ -122,7 +124,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
         from gpualign.jobs.matrix_memory import DRAWING, check_memory
 
         check_memory(DRAWING, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
-    query_range = QueryRange.of(job, len(task.queries), spec.options.shard, spec.path, spec.format, Results.PAIRS)
+    query_range = QueryRange.of(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_pairs
 

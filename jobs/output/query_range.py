@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
-from gpualign.core.output.formats.registry import Results
+from gpualign.core.output.formats.registry import ResultKind
 from gpualign.jobs.options import Shard
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
@@ -38,10 +38,10 @@ class QueryRange:
     shard: Shard | None
     path: Path | None
     format: str
-    results: Results
+    results: ResultKind
 
     @classmethod
-    def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> QueryRange:
+    def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpualign import __version__
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
@@ -64,7 +64,7 @@ class ResumePolicy:
     arguments: Sequence[str]
 
 
-def check_resumable(o: OutputOptions, path: Path | None, format: str, results: Results) -> None:
+def check_resumable(o: OutputOptions, path: Path | None, format: str, results: ResultKind) -> None:
     """Raise `InputError` if the output is to be resumed or sharded and cannot be."""
     resume, shard, plot = parameter("resume"), parameter("shard"), parameter("plot")
     if o.resume and path is None:
@@ -80,7 +80,7 @@ def check_resumable(o: OutputOptions, path: Path | None, format: str, results: R
         )
 
 
-def can_resume(format: str, results: Results) -> bool:
+def can_resume(format: str, results: ResultKind) -> bool:
     """Return whether an output in this format can be resumed."""
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 

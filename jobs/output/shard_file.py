@@ -35,7 +35,7 @@ from gpualign.core.files.journal import RunIdentity, parse_identity
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
-from gpualign.core.output.sparse import SPOOLS, Spools
+from gpualign.core.output.sparse import SPOOL_NAMES, SpoolFiles
 from gpualign.core.planning.sharding import MAX_SHARDS
 from gpualign.jobs.output.atomic_files import OutputFiles
 
@@ -113,7 +113,7 @@ class PartFile:
         with self.files.rows(self.path) as text:
             assert isinstance(text, TextFile)
             yield text
-        self._append("rows", text.file, content=ROWS, header=text.header)
+        self._append("rows", text.file, content=ROWS, header=text.header_bytes)
 
     def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
         """Return the array makers for the matrices, the first of which is the beginning of the part file."""
@@ -122,10 +122,10 @@ class PartFile:
         self._members |= {f"{name}.npy": file for name, (_, file) in zip(names, made, strict=True)}
         return [make for make, _ in made]
 
-    def spools(self) -> Spools:
+    def spools(self) -> SpoolFiles:
         """Return the spool files for a sparse matrix."""
-        counts, indices, data = (self.files.spool(name, self.path) for name in SPOOLS)
-        self._members |= dict(zip(SPOOLS, (counts, indices, data), strict=True))
+        counts, indices, data = (self.files.spool(name, self.path) for name in SPOOL_NAMES)
+        self._members |= dict(zip(SPOOL_NAMES, (counts, indices, data), strict=True))
         return counts, indices, data
 
     def finish_matrices(self, spec: MatrixSpec, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:

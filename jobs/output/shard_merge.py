@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix_files import condensed_start, id_list_names
 from gpualign.core.output.mirroring import MatrixFiller
-from gpualign.core.output.sparse import SPOOLS
+from gpualign.core.output.sparse import SPOOL_NAMES
 from gpualign.core.sequences.ids import SampleNames
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.output.atomic_files import OutputFiles
@@ -80,7 +80,7 @@ def _names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
 def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _names(parts[0])
     with opened_sparse(path, files, queries, targets, dtype) as spools:
-        for name, spool in zip(SPOOLS, spools, strict=True):
+        for name, spool in zip(SPOOL_NAMES, spools, strict=True):
             for part in parts:
                 for piece in part.chunks(name):
                     spool.write(piece)
@@ -127,7 +127,7 @@ def _join(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: t
                 whole.reserve(first + at + len(values))
                 out[first + at : first + at + len(values)] = values
             else:
-                placement.place(values, (first + at, first + at + len(values)), (column, shape[1]))
+                placement.copy_values(values, (first + at, first + at + len(values)), (column, shape[1]))
     if placement is not None:
         placement.finish()
     whole.flush()

@@ -268,7 +268,7 @@ def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float 
     if not len(results.pairs):
         return None
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return text_width([spec.value.of(block)[block.output_mask(None)] for block in blocks], DECIMALS)
+    return text_width([spec.value.block_values(block)[block.output_mask(None)] for block in blocks], DECIMALS)
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

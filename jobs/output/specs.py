@@ -14,7 +14,7 @@ from gpualign.core.results.filter import Filter
 from gpualign.jobs.options import OutputOptions
 
 if TYPE_CHECKING:
-    from gpualign.core.output.formats.typed import Rows
+    from gpualign.core.output.formats.typed import AnyRowFormat
     from gpualign.jobs.plotting.output import PlotFile
 
 
@@ -74,7 +74,7 @@ class OutputSpec(FileSpec):
     """
 
     layout: Layout
-    rows: Rows | None
+    rows: AnyRowFormat | None
     filter: Filter
     value: MatrixValue
     pairing: Pairing
@@ -114,5 +114,5 @@ class HitSpec(FileSpec):
     traced: whether alignment paths are needed
     """
 
-    rows: Rows | None
+    rows: AnyRowFormat | None
     traced: bool

@@ -147,7 +147,7 @@ def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Met
 
 def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> HeatMap:
     """Return a heat map of the alignment values chosen by `value`: square, rectangular or condensed."""
-    label = alignment_label(value.kind, value.edit)
+    label = alignment_label(value.kind, value.is_edit_distance)
     return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.files.file_pieces import Piece
-from gpualign.core.output.matrix_files import condensed_places, matrix_places
+from gpualign.core.output.matrix_files import condensed_locator, matrix_locator
 
 
 def places(piece):
@@ -21,12 +21,12 @@ def test_pieces_of_matrices_have_what_rows_have(rows, first, more, mirrored):
     stop = min(rows, first + more)
     numbers = np.arange(rows * columns).reshape(rows, columns)
     expected = [int(n) for i in range(first, stop) for n in numbers[i, i if mirrored else 0 :]]
-    assert places(matrix_places(0, columns, mirrored)(first, stop)) == expected
+    assert places(matrix_locator(0, columns, mirrored)(first, stop)) == expected
     pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
-    condensed = condensed_places(0, rows)(first, stop)
+    condensed = condensed_locator(0, rows)(first, stop)
     assert [pairs[at] for at in places(condensed)] == [pair for pair in pairs if first <= pair[0] < stop]
-    assert matrix_places(first, 7, False)(first, stop) == Piece(0, (stop - first) * 7)
-    assert condensed_places(first, rows)(first, stop) == Piece(0, condensed.length)
+    assert matrix_locator(first, 7, False)(first, stop) == Piece(0, (stop - first) * 7)
+    assert condensed_locator(first, rows)(first, stop) == Piece(0, condensed.length)
 
 
 STEPPED = st.builds(

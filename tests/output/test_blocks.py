@@ -16,7 +16,7 @@ from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
 from gpualign.core.output.formats.sam import Sam
 from gpualign.core.output.formats.tsv import Tsv
-from gpualign.core.output.pairwise_text import BlocksSink
+from gpualign.core.output.pairwise_text import PairwiseTextSink
 from gpualign.core.output.table import TableSink
 from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results._rows import Column, format_block
@@ -99,7 +99,7 @@ SINKS = {
     "paf": lambda stream, task: TableSink(stream, task, Paf()),
     "sam": lambda stream, task: TableSink(stream, task, Sam()),
     "fasta": lambda stream, task: TableSink(stream, task, AlignedFasta()),
-    "aln": lambda stream, task: BlocksSink(stream, task, 60),
+    "aln": lambda stream, task: PairwiseTextSink(stream, task, 60),
 }
 
 

@@ -81,7 +81,7 @@ def test_any_number_of_threads_and_any_blocks(format, values, cells, width):
     names, targets = ([f"{letter * width}é{k}" for k in range(count)] for letter, count in zip("qt", values.shape, strict=True))
     text = expected(format, names, targets, values.tolist())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix_files, "_BLOCK_CELLS", cells)
+        patch.setattr(matrix_files, "_MIN_BLOCK_CELLS", cells)
         patch.setattr(pairs, "_BLOCK_CELLS", cells)
         for threads in (1, 2, 5):
             assert written(format, names, targets, values, threads) == text

@@ -66,7 +66,7 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
             part = values[start:stop, first:last]
             if rng.integers(2):
                 part = np.asfortranarray(part)
-            placement.place(part, (start, stop), (first, last))
+            placement.copy_values(part, (start, stop), (first, last))
             assert (out[array.rows :] == 111).all()
         placement.finish()
         assert array.rows == rows
@@ -78,7 +78,7 @@ def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
     placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 24, 4):
-        placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
+        placement.copy_values(values[start : start + 4, start:], (start, start + 4), (start, 30))
     np.testing.assert_array_equal(out[:24], mirrored(values)[:24])
 
 
@@ -87,7 +87,7 @@ def test_little_is_left_to_mirror_at_the_end(rng, monkeypatch):
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
     placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 28, 4):
-        placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
+        placement.copy_values(values[start : start + 4, start:], (start, start + 4), (start, 30))
     np.testing.assert_array_equal(out[:28], mirrored(values)[:28])
 
 

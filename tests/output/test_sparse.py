@@ -156,18 +156,18 @@ def test_the_largest_score_has_room_for_1_more(tmp_path):
 
 @pytest.mark.parametrize(("largest", "dtype"), [(300, np.int32), (299, np.int64)])
 def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtype):
-    monkeypatch.setattr(csr, "_LARGEST", largest)
-    monkeypatch.setattr(csr, "_CHUNK", 17)
+    monkeypatch.setattr(csr, "_MAX_INT32", largest)
+    monkeypatch.setattr(csr, "_CHUNK_VALUES", 17)
     count = 300
     places = np.sort(rng.choice(40 * 30, count, replace=False))
     queries, targets, values = places // 30, places % 30, rng.integers(0, 9, count)
     names = [SampleNames([f"{side}{k}" for k in range(size)]) for side, size in (("q", 40), ("t", 30))]
     with tempfile.TemporaryFile() as counts, tempfile.TemporaryFile() as indices, tempfile.TemporaryFile() as data:
-        file = csr.CsrRows((counts, indices, data), np.dtype(np.int32))
+        file = csr.CsrSpoolWriter((counts, indices, data), np.dtype(np.int32))
         cuts = np.sort(rng.integers(0, count + 1, 5)).tolist()
         for start, stop in zip([0, *cuts], [*cuts, count], strict=True):
             file.add(queries[start:stop], targets[start:stop], values[start:stop])
-        csr.pack_csr(stream := io.BytesIO(), (counts, indices, data), file.dtype, *names)
+        csr.write_csr(stream := io.BytesIO(), (counts, indices, data), file.dtype, *names)
     with np.load(io.BytesIO(stream.getvalue())) as archive:
         assert archive["indices"].dtype == archive["indptr"].dtype == dtype
     expected = np.zeros((40, 30), dtype=int)

@@ -54,7 +54,7 @@ def bands(aligned):
 
 def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
     sink = TableSink(stream := io.BytesIO(), aligned.task, FORMATS[format](), filter, threads=threads)
-    sink.block_runs = run_bytes
+    sink.block_run_bytes = run_bytes
     lengths = aligned.queries.lengths, aligned.targets.lengths
     sink.begin(make_plan(*lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     for band in bands:
@@ -78,7 +78,7 @@ def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, forma
 
 def test_blocks_of_rows_with_letters_are_smaller(aligned):
     rows = {name: make() for name, make in FORMATS.items()} | {"cigars": Tsv([FIELDS["query"], FIELDS["cigar"]])}
-    runs = {name: TableSink(io.BytesIO(), aligned.task, format).block_runs for name, format in rows.items()}
+    runs = {name: TableSink(io.BytesIO(), aligned.task, format).block_run_bytes for name, format in rows.items()}
     assert len(set(runs.values())) == 2
     assert {name for name, most in runs.items() if most == min(runs.values())} == {"tsv", "sam", "fasta"}
 

@@ -14,7 +14,7 @@ from places import ROOT
 
 import gpualign as gpualign_package
 from gpualign.cli.main import cli
-from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.core.results.columns import FIELDS
 
 SOURCE_DISTRIBUTION = (ROOT / "PKG-INFO").exists()
@@ -148,17 +148,22 @@ def test_python_examples(tmp_path, monkeypatch):
 
 def test_choices_of_formats_are_those_of_the_registry():
     """What --format takes, what the registry says that a command writes, and what makes it."""
-    commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES], "cluster": [Results.CLUSTERS]}
+    commands = {
+        "nw": [ResultKind.PAIRS],
+        "sw": [ResultKind.HITS, ResultKind.SCORES],
+        "dist": [ResultKind.DISTANCES],
+        "cluster": [ResultKind.CLUSTERS],
+    }
     for command, kinds in commands.items():
         choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format")
-        assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in formats_of(kind)))
+        assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in format_names(kind)))
     for format in FORMATS.values():
-        others = (Results.DISTANCES, Results.CLUSTERS)  # whose rows are not of alignments
+        others = (ResultKind.DISTANCES, ResultKind.CLUSTERS)  # whose rows are not of alignments
         rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind not in others]
-        assert (format.rows is not None) == bool(rows)
-        assert (format.matrix is not None) == (Layout.MATRIX in format.layouts.values())
+        assert (format.make_row_format is not None) == bool(rows)
+        assert (format.write_matrix is not None) == (Layout.MATRIX in format.layouts.values())
         assert format.layouts
-    assert all(any(kind in format.layouts for format in FORMATS.values()) for kind in Results)
+    assert all(any(kind in format.layouts for format in FORMATS.values()) for kind in ResultKind)
 
 
 def test_citations_name_this_version():

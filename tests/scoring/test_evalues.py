@@ -7,7 +7,7 @@ import pytest
 from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode
-from gpualign.core.output.formats.blast6 import blast_bits, blast_evalue
+from gpualign.core.output.formats.blast6 import format_blast_bit_score, format_blast_evalue
 from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.evalue_estimation import fit_gumbel, letter_frequencies, simulate_parameters
@@ -219,6 +219,6 @@ def test_blasts_number_formats():
         7.66: "7.7",
         87.4: "87",
     }
-    assert {value: blast_evalue(value) for value in evalues} == evalues
+    assert {value: format_blast_evalue(value) for value in evalues} == evalues
     bits = {28.12: "28.1", 99.94: "99", 99.86: "99.9", 275.8: "275", 12345.6: "12345", 99999.0: "99999", 123456.0: "1.235e+05"}
-    assert {value: blast_bits(value) for value in bits} == bits
+    assert {value: format_blast_bit_score(value) for value in bits} == bits

@@ -9,7 +9,7 @@ from gpualign.core.distance.output.base import NearDistances
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.output.arrow import TableWriter, TypedColumn
 from gpualign.core.output.matrix_files import NumberType
-from gpualign.core.output.sparse import CsrRows, Spools
+from gpualign.core.output.sparse import CsrSpoolWriter, SpoolFiles
 from gpualign.core.output.writer import ByteWriter
 
 
@@ -43,14 +43,14 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Writes distances + 1 to spools, from which `pack_csr` builds a file.
+    """Writes distances + 1 to spools, from which `write_csr` builds a file.
 
     spools: destination of the rows
     dtype: type of the distances; NaN for a pair without a distance
     """
 
-    def __init__(self, spools: Spools, dtype: NumberType) -> None:
-        self._rows = CsrRows(spools, dtype)
+    def __init__(self, spools: SpoolFiles, dtype: NumberType) -> None:
+        self._rows = CsrSpoolWriter(spools, dtype)
         self.dtype = dtype
 
     def write_pairs(self, pairs: NearDistances) -> None:

@@ -34,7 +34,7 @@ class DistanceMatrices:
     def shape(self, samples: Samples) -> tuple[int, int, Pairing]:
         return len(samples.queries), len(samples.targets), Pairing.ABOVE_OR_EQUAL if samples.is_one_set else Pairing.ALL
 
-    def of_band(self, distances: BandDistances) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
+    def band_values(self, distances: BandDistances) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
         if not self.has_compared_sites:
             return distances.band, (distances.values,)
         assert distances.compared_sites is not None

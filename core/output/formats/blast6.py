@@ -40,20 +40,20 @@ class Blast6:
             fields.alignment_length_column(block),
             fields.statistic_column_maker("mismatches")(block),
             fields.statistic_column_maker("gap_opens")(block),
-            *_ends(block, "query", flipped[0]),
-            *_ends(block, "target", flipped[1]),
-            block.evalue_column(blast_evalue, unknown_text="-1"),
-            block.bit_score_column(blast_bits, unknown_text="0"),
+            *_coordinate_columns(block, "query", flipped[0]),
+            *_coordinate_columns(block, "target", flipped[1]),
+            block.evalue_column(format_blast_evalue, unknown_text="-1"),
+            block.bit_score_column(format_blast_bit_score, unknown_text="0"),
         ]
 
 
-def _ends(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
+def _coordinate_columns(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
     """Return the start and end positions in one side, swapped where the side is flipped."""
     starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
     return [block.integer_column(np.where(flipped, ends, starts)), block.integer_column(np.where(flipped, starts, ends))]
 
 
-def blast_evalue(value: float) -> str:
+def format_blast_evalue(value: float) -> str:
     """Format an E-value as in BLAST's tabular output."""
     if value < 1e-180:
         return "0.0"
@@ -63,7 +63,7 @@ def blast_evalue(value: float) -> str:
     return f"{value:.0f}"
 
 
-def blast_bits(value: float) -> str:
+def format_blast_bit_score(value: float) -> str:
     """Format a bit score as in BLAST's tabular output."""
     if value > 99999:
         return f"{value:.3e}"

@@ -22,4 +22,4 @@ def write_mega(stream: ByteWriter, names: IdentifiedRecords, values: npt.NDArray
     stream.write("".join(f"[{k}] #{name}\n" for k, name in enumerate(names.ids, 1)).encode("utf-8", "surrogateescape"))
     stream.write(b"\n")
     labels = StringColumn.from_strings([f"[{k}]" for k in range(1, len(names.ids) + 1)])
-    write_matrix_rows(stream, values, labels, " ", decimals, threads, "?", below=True)
+    write_matrix_rows(stream, values, labels, " ", decimals, threads, "?", lower_triangle=True)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
 
-    RowsMaker = Callable[[list[Field]], RowFormat]
-    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "Labels", int], None]
+    RowFormatMaker = Callable[[list[Field]], RowFormat]
+    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "MatrixLabels", int], None]
 
 
-class Results(Enum):
+class ResultKind(Enum):
     """Kind of results that a command writes: all-pairs alignments, search hits, all-pairs local scores, distances, clusters."""
 
     PAIRS = "pairs"
@@ -52,44 +52,44 @@ class Layout(Enum):
     SPARSE = "sparse"
 
 
-def _tsv(fields: list[Field]) -> RowFormat:
+def _make_tsv(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.tsv import Tsv
 
     return Tsv(fields)
 
 
-def _csv(fields: list[Field]) -> RowFormat:
+def _make_csv(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.tsv import Csv
 
     return Csv(fields)
 
 
-def _m8(fields: list[Field]) -> RowFormat:
+def _make_m8(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.blast6 import Blast6
 
     return Blast6()
 
 
-def _paf(fields: list[Field]) -> RowFormat:
+def _make_paf(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.paf import Paf
 
     return Paf()
 
 
-def _sam(fields: list[Field]) -> RowFormat:
+def _make_sam(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.sam import Sam
 
     return Sam()
 
 
-def _fasta(fields: list[Field]) -> RowFormat:
+def _make_fasta(fields: list[Field]) -> RowFormat:
     from gpualign.core.output.formats.fasta import AlignedFasta
 
     return AlignedFasta()
 
 
 @dataclass(frozen=True)
-class Labels:
+class MatrixLabels:
     """Matrix labels.
 
     queries: row records
@@ -104,8 +104,8 @@ class Labels:
     decimals: int
 
 
-def _separated(separator: str) -> MatrixWriter:
-    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+def _separated_matrix_writer(separator: str) -> MatrixWriter:
+    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: MatrixLabels, threads: int) -> None:
         from gpualign.core.output.matrix_files import write_matrix_text
 
         write_matrix_text(stream, values, labels.queries, labels.targets, separator, labels.decimals, threads)
@@ -113,13 +113,13 @@ def _separated(separator: str) -> MatrixWriter:
     return write
 
 
-def _phylip(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+def _write_phylip_matrix(stream: ByteWriter, values: npt.NDArray[Any], labels: MatrixLabels, threads: int) -> None:
     from gpualign.core.output.matrix_files import write_phylip
 
     write_phylip(stream, values, labels.queries, labels.decimals, threads)
 
 
-def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+def _write_mega_matrix(stream: ByteWriter, values: npt.NDArray[Any], labels: MatrixLabels, threads: int) -> None:
     from gpualign.core.output.formats.mega import write_mega
 
     write_mega(stream, labels.queries, values, labels.title, labels.decimals, threads)
@@ -131,20 +131,20 @@ class Format:
 
     layouts: the kinds of results that the format can hold, and their layouts
     suffixes: file suffixes that select the format
-    rows: builds the row format, with the given columns if columns can be chosen
-    matrix: writes a finished matrix; the last argument is the number of formatting threads
-    square: name of the format in messages, if the format holds only one-set matrices
-    lists: column separator in near-pair lists; None if the format holds no such lists
+    make_row_format: builds the row format, with the given columns if columns can be chosen
+    write_matrix: writes a finished matrix; the last argument is the number of formatting threads
+    square_only_name: name of the format in messages, if the format holds only one-set matrices
+    pair_list_separator: column separator in near-pair lists; None if the format holds no such lists
     has_fields: whether columns can be chosen
     """
 
     name: str
-    layouts: dict[Results, Layout]
+    layouts: dict[ResultKind, Layout]
     suffixes: tuple[str, ...] = ()
-    rows: RowsMaker | None = None
-    matrix: MatrixWriter | None = None
-    square: str | None = None
-    lists: str | None = None
+    make_row_format: RowFormatMaker | None = None
+    write_matrix: MatrixWriter | None = None
+    square_only_name: str | None = None
+    pair_list_separator: str | None = None
     has_fields: bool = False
 
     @property
@@ -163,44 +163,55 @@ class Format:
         return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
 
     @property
-    def keeps_any_pairs(self) -> bool:
+    def supports_any_pairs(self) -> bool:
         """True if the format can hold distances for any selection of pairs, even pairs selected while distances are computed."""
-        return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
+        return self.pair_list_separator is not None or self.layouts.get(ResultKind.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 
-def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
-    return {Results.PAIRS: layout, Results.HITS: layout} if hits else {Results.PAIRS: layout}
+def _pair_layouts(layout: Layout, includes_hits: bool = True) -> dict[ResultKind, Layout]:
+    return {ResultKind.PAIRS: layout, ResultKind.HITS: layout} if includes_hits else {ResultKind.PAIRS: layout}
 
 
-_ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
-_OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
-_OF_TEXT = {results: _MATRIX if results is Results.DISTANCES else _ROWS for results in Results}
+_ROW_LAYOUT, _COLUMN_LAYOUT, _MATRIX_LAYOUT, _ARRAY_LAYOUT = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
+_ALL_PAIRS_RESULTS = (ResultKind.PAIRS, ResultKind.SCORES, ResultKind.DISTANCES)
+_TEXT_TABLE_LAYOUTS = {results: _MATRIX_LAYOUT if results is ResultKind.DISTANCES else _ROW_LAYOUT for results in ResultKind}
 """Default layouts for tsv and csv."""
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("tsv", _OF_TEXT, (".tsv",), _tsv, _separated("\t"), lists="\t", has_fields=True),
-        Format("csv", _OF_TEXT, (".csv",), _csv, _separated(","), lists=",", has_fields=True),
-        Format("matrix", dict.fromkeys(_OF_EVERY_PAIR, _MATRIX), matrix=_separated("\t")),
-        Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
-        Format("parquet", dict.fromkeys(Results, _COLUMNS), (".parquet",), has_fields=True),
-        Format("arrow", dict.fromkeys(Results, _COLUMNS), (".arrow", ".feather"), has_fields=True),
-        Format("m8", _of_pairs(_ROWS), (".m8",), rows=_m8),
-        Format("paf", _of_pairs(_ROWS), (".paf",), rows=_paf),
-        Format("sam", _of_pairs(_ROWS), (".sam",), rows=_sam),
-        Format("aln", _of_pairs(Layout.BLOCKS), (".aln",)),
-        Format("uc", {Results.CLUSTERS: _ROWS}, (".uc",)),
-        Format("fasta", _of_pairs(_ROWS, hits=False) | {Results.CLUSTERS: _ROWS}, (".fasta", ".fa"), rows=_fasta),
-        Format("npy", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npy",)),
-        Format("npz", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npz",)),
-        Format("csr", dict.fromkeys(_OF_EVERY_PAIR, Layout.SPARSE)),
-        Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip, square="phylip"),
-        Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",), matrix=_mega, square="mega"),
+        Format("tsv", _TEXT_TABLE_LAYOUTS, (".tsv",), _make_tsv, _separated_matrix_writer("\t"), pair_list_separator="\t", has_fields=True),
+        Format("csv", _TEXT_TABLE_LAYOUTS, (".csv",), _make_csv, _separated_matrix_writer(","), pair_list_separator=",", has_fields=True),
+        Format("matrix", dict.fromkeys(_ALL_PAIRS_RESULTS, _MATRIX_LAYOUT), write_matrix=_separated_matrix_writer("\t")),
+        Format("molten", {ResultKind.DISTANCES: _ROW_LAYOUT}, pair_list_separator="\t"),
+        Format("parquet", dict.fromkeys(ResultKind, _COLUMN_LAYOUT), (".parquet",), has_fields=True),
+        Format("arrow", dict.fromkeys(ResultKind, _COLUMN_LAYOUT), (".arrow", ".feather"), has_fields=True),
+        Format("m8", _pair_layouts(_ROW_LAYOUT), (".m8",), make_row_format=_make_m8),
+        Format("paf", _pair_layouts(_ROW_LAYOUT), (".paf",), make_row_format=_make_paf),
+        Format("sam", _pair_layouts(_ROW_LAYOUT), (".sam",), make_row_format=_make_sam),
+        Format("aln", _pair_layouts(Layout.BLOCKS), (".aln",)),
+        Format("uc", {ResultKind.CLUSTERS: _ROW_LAYOUT}, (".uc",)),
+        Format(
+            "fasta",
+            _pair_layouts(_ROW_LAYOUT, includes_hits=False) | {ResultKind.CLUSTERS: _ROW_LAYOUT},
+            (".fasta", ".fa"),
+            make_row_format=_make_fasta,
+        ),
+        Format("npy", dict.fromkeys(_ALL_PAIRS_RESULTS, _ARRAY_LAYOUT), (".npy",)),
+        Format("npz", dict.fromkeys(_ALL_PAIRS_RESULTS, _ARRAY_LAYOUT), (".npz",)),
+        Format("csr", dict.fromkeys(_ALL_PAIRS_RESULTS, Layout.SPARSE)),
+        Format(
+            "phylip",
+            {ResultKind.PAIRS: _MATRIX_LAYOUT, ResultKind.DISTANCES: _MATRIX_LAYOUT},
+            (".phy",),
+            write_matrix=_write_phylip_matrix,
+            square_only_name="phylip",
+        ),
+        Format("mega", {ResultKind.DISTANCES: _MATRIX_LAYOUT}, (".meg",), write_matrix=_write_mega_matrix, square_only_name="mega"),
     )
 }
 
 
-def formats_of(results: Results) -> tuple[str, ...]:
+def format_names(results: ResultKind) -> tuple[str, ...]:
     """Return the names of the formats that hold these results."""
     return tuple(name for name, format in FORMATS.items() if results in format.layouts)

@@ -21,25 +21,25 @@ from gpualign.core.results import columns as fields
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 
-_LONGEST = 254
+_MAX_READ_NAME_BYTES = 254
 """Maximum number of bytes in a read name."""
 
-_OF_READS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
-_OF_REFERENCES = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
+_READ_NAME_CHARACTERS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
+_REFERENCE_NAME_CHARACTERS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
 """Characters that the specification allows in read and reference names."""
 
-_UNMAPPED = 4
-_SECONDARY = 256
-_REVERSE = 16
+_UNMAPPED_FLAG = 4
+_SECONDARY_FLAG = 256
+_REVERSE_FLAG = 16
 
 
-def describe_names(task: Task) -> Iterator[str]:
+def name_warnings(task: Task) -> Iterator[str]:
     """Return warnings about query and target ids with characters that the specification does not allow in names. Raises `InputError` for
     rejected ids."""
     _check_names(task)
     sides = (
-        ("query", task.queries, _OF_READS, "reads: printable ASCII without @"),
-        ("target", task.targets, _OF_REFERENCES, "references: printable ASCII without \\ , \" ` ' and brackets"),
+        ("query", task.queries, _READ_NAME_CHARACTERS, "reads: printable ASCII without @"),
+        ("target", task.targets, _REFERENCE_NAME_CHARACTERS, "references: printable ASCII without \\ , \" ` ' and brackets"),
     )
     for side, records, allowed, rule in sides:
         ids = records.id_column.without_margins()
@@ -58,8 +58,10 @@ def describe_names(task: Task) -> Iterator[str]:
 
 def _check_names(task: Task) -> None:
     for name in task.queries.ids:
-        if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
-            raise InputError(f"{name[:40]!r} is not a valid read name in SAM: it must not begin with @, be * or exceed {_LONGEST} bytes")
+        if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _MAX_READ_NAME_BYTES:
+            raise InputError(
+                f"{name[:40]!r} is not a valid read name in SAM: it must not begin with @, be * or exceed {_MAX_READ_NAME_BYTES} bytes"
+            )
     for name in task.targets.ids:
         if name[0] in "*=":
             raise InputError(f"{name[:40]!r} is not a valid reference name in SAM: it must not begin with * or =, which are reserved")
@@ -91,11 +93,13 @@ class Sam:
 
     def _flags(self, block: Block, mask: Booleans) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
-        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.is_reverse_complement).astype(np.int32)
+        flags: npt.NDArray[np.int32] = (_SECONDARY_FLAG + _UNMAPPED_FLAG * unmapped + _REVERSE_FLAG * block.is_reverse_complement).astype(
+            np.int32
+        )
         queries = block.query_records[mask]
         primary = np.zeros(mask.shape, dtype=np.bool_)
         primary[mask] = np.diff(queries, prepend=self._seen) > 0
-        flags[primary] -= _SECONDARY
+        flags[primary] -= _SECONDARY_FLAG
         self._seen = int(queries[-1]) if len(queries) else self._seen
         return flags
 

@@ -23,5 +23,5 @@ class TypedTable:
         return detail_of(self.fields)
 
 
-Rows: TypeAlias = RowFormat | TypedTable
+AnyRowFormat: TypeAlias = RowFormat | TypedTable
 """Row format of a table."""
