@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, write_outbreak
 
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 
 
 def genes(path: Path, rng: np.random.Generator, count: int) -> str:
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output")
     options = parser.parse_args()
-    clusters = [None, *(f"dask:{number}" for number in (1, 2, 4) if number <= usable_cpus())]
+    clusters = [None, *(f"dask:{number}" for number in (1, 2, 4) if number <= usable_cpu_count())]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, words in jobs(Path(folder), options.records, options.samples):

@@ -22,7 +22,7 @@ from common import finish, machine, made_up_dna, made_up_letters, table
 
 from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 from gpualign.gpu.alignment import engine
 from gpualign.gpu.alignment.worker import FinishedBatch
 
@@ -137,7 +137,7 @@ def main() -> None:
         found = [measured(*command) for command in commands(Path(folder), options.records, options.queries, options.targets)]
     header = ["command", "batches", "whole, s", "first to last kernel, s", "busy", "gaps", "largest, ms"]
     text = f"# Batches of a GPU\n\n{machine()}.\n\n" + table(
-        f"Whole commands, {usable_cpus()} processors", header, [line.row() for line in found], []
+        f"Whole commands, {usable_cpu_count()} processors", header, [line.row() for line in found], []
     )
     finish(text, options.output)
     if options.chart:

@@ -25,7 +25,7 @@ from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
 from gpualign.core.output.writer import ByteWriter
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 
 PLAIN = bytes(256 << 10)
 """Larger writes were slower at times."""
@@ -98,7 +98,7 @@ def main() -> None:
         f"GB/s; the least of {arguments.runs} alternating runs, files with fsync. ratio: of the better file to as many plain bytes, "
         "which are written 256 KB at a time."
     ]
-    text = f"# Distances as text\n\n{machine()}; {usable_cpus()} processors\n\n"
+    text = f"# Distances as text\n\n{machine()}; {usable_cpu_count()} processors\n\n"
     finish(text + table(f"{arguments.samples:,} samples", header, rows, notes), arguments.output)
 
 

@@ -22,7 +22,7 @@ from gpualign.core.distance.output.base import BandDistances
 from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray, NumberType
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 
 TYPES: tuple[NumberType, ...] = (np.dtype(np.int32), np.dtype(np.float64))
 
@@ -94,12 +94,12 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--rows", type=int, default=256)
-    parser.add_argument("--threads", type=int, default=usable_cpus())
+    parser.add_argument("--threads", type=int, default=usable_cpu_count())
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--fsync", action="store_true", help="until all of a file is on the disk")
     parser.add_argument("--output")
     arguments = parser.parse_args()
-    text = f"# Files of whole matrices\n\n{machine()}, {usable_cpus()} processors.\n\n"
+    text = f"# Files of whole matrices\n\n{machine()}, {usable_cpu_count()} processors.\n\n"
     header = ["folder", "type", "GB", "one thread", f"{arguments.threads} threads", "numpy.save", "ratio"]
     notes = [
         "Millions of pairs a second, each pair once, from opening the file to closing it: bands into a mapped file, with what mirrors them "

@@ -11,7 +11,7 @@ from gpualign.core.common.cgroups import own_limits
 from gpualign.core.common.errors import InputError
 
 
-def usable_cpus() -> int:
+def usable_cpu_count() -> int:
     """Return the number of CPUs that this process may use: the CPUs that it may run on, limited by its control group's quota."""
     if hasattr(os, "process_cpu_count"):  # Python 3.13 and later; PYTHON_CPU_COUNT overrides it
         count = os.process_cpu_count()
@@ -24,18 +24,18 @@ def usable_cpus() -> int:
     return max(1, min(count or 1, ceil(quota) if quota is not None else sys.maxsize))
 
 
-def pick_instruction_set(usable: Sequence[str], requested: str | None) -> str:
+def pick_instruction_set(supported: Sequence[str], requested: str | None) -> str:
     """Return the instruction set to use.
 
-    usable: instruction sets supported on this machine, fastest first
+    supported: instruction sets supported on this machine, fastest first
     requested: the instruction set to use; None for GPUALIGN_INSTRUCTION_SET if set, otherwise the first
 
     Raises `InputError` if the requested instruction set is not supported on this machine.
     """
     requested = requested or os.environ.get("GPUALIGN_INSTRUCTION_SET")
-    if requested is not None and requested not in usable:
-        raise InputError(f"this machine has no kernels for the instruction set {requested!r}; it has {', '.join(usable)}")
-    return requested or usable[0]
+    if requested is not None and requested not in supported:
+        raise InputError(f"this machine has no kernels for the instruction set {requested!r}; it has {', '.join(supported)}")
+    return requested or supported[0]
 
 
 def describe_cpu(instruction_set: str, threads: int) -> str:

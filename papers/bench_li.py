@@ -12,7 +12,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.base import device_session
 from gpualign.gpu.papers.li import MAX_MEMORY_FRACTION, METHODS, PAIR_RECORD_BYTES, BlockSizes, DeviceTask, LiEngine, TransferMode
@@ -157,7 +157,7 @@ def _measure_transfers(device: Device, task_size: TaskSize) -> Table:
     rows.append(["dscan, traced on the host", *(f"{pairs / time.median:,.0f}" for time in times)])
     today = time_repeatedly(_LONG_RUN_COUNT, lambda _: time_alignment(task, CudaEngine([device]), task_size.batch_bytes))
     rows.append(["today, CUDA, traced on the device", "", "", f"{pairs / today.median:,.0f}"])
-    threads = usable_cpus()
+    threads = usable_cpu_count()
     rows.append([f"today, CPU, {threads} threads", "", "", f"{pairs / _measure_cpu(task, threads, task_size.batch_bytes).median:,.0f}"])
     half = max(1, task_size.batch_bytes >> 31)
     notes = [

@@ -11,7 +11,7 @@ from gpualign.core.execution.runner import NullSink, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 
 
 def random_sequences(lengths: npt.NDArray[np.int64], letter_count: int, seed: int) -> SequenceSet:
@@ -24,7 +24,7 @@ def random_sequences(lengths: npt.NDArray[np.int64], letter_count: int, seed: in
 
 def thread_counts() -> list[int]:
     """Return the thread counts with which to measure the CPU: one, and all."""
-    return sorted({1, usable_cpus()})
+    return sorted({1, usable_cpu_count()})
 
 
 def cpu_name(thread_count: int) -> str:

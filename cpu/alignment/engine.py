@@ -17,15 +17,15 @@ from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Tile, TileLimits
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe, native_recipes
 from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
-from gpualign.cpu.alignment.tiles import GlobalPaths, GlobalScores, LocalScores, TileComputer
-from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
+from gpualign.cpu.alignment.tiles import GlobalAligner, GlobalScorer, LocalScorer, TileComputer
+from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpu_count
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
 # block of targets takes little of it.
-_TILE_CELLS_DIFFERENCE = 8_000_000_000
-_TILE_CELLS_BITSLICED = 60_000_000_000
-_TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
-_TILE_CELLS_LOCAL = 4_000_000_000
+_DIFFERENCE_TILE_CELLS = 8_000_000_000
+_BITSLICED_TILE_CELLS = 60_000_000_000
+_PATH_TILE_CELLS, _SLICED_PATH_TILE_CELLS = 4_000_000_000, 12_000_000_000
+_LOCAL_TILE_CELLS = 4_000_000_000
 
 # Cells per second of a core with AVX2, for the slower scorings and machines: two threads of a core share its rate.
 _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDIT, _CELLS_PER_SECOND_LOCAL = 12e9, 40e9, 110e9, 10e9
@@ -40,11 +40,11 @@ _JOIN_NANOSECONDS_PER_SECOND = 2.5e8
 _BAND_SECONDS = 10
 """Approximate time per band: the time that an interrupted run loses, and the interval at which results are written."""
 
-_FIRST_ROWS = 2
+_FIRST_BAND_ROWS = 2
 """Number of queries in the first band: for so few queries, packing targets takes half as long as the alignments; later, for many queries,
 it takes almost no time."""
 
-_SHORT_RUN_SECONDS = 0.2
+_MAX_SHORT_RUN_SECONDS = 0.2
 """Runs with a shorter estimated time (s) get no small first band."""
 
 MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
@@ -116,7 +116,7 @@ class CpuEngine:
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), supports_paths=True, supports_near_pairs=True)
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare_cpus: int = 0) -> None:
-        self.threads = threads or max(1, usable_cpus() - spare_cpus)
+        self.threads = threads or max(1, usable_cpu_count() - spare_cpus)
         self._threads_requested = threads is not None
         self._instruction_set_requested = instruction_set
         usable = {s.name: s for s in instruction_sets() if s.is_supported}
@@ -126,12 +126,12 @@ class CpuEngine:
         if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.edit_bound is not None:
-            return self._prepare_near(task, budget)
+            return self._prepare_near_pairs(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_more_than_final_cell else self._prepare_scores(task, budget)
 
-    def _make_prepared(
+    def _make_prepared_task(
         self, task: Task, limits: TileLimits, kernel: str, threads: int, cells_per_second: float, make_computer: Callable[[], TileComputer]
     ) -> CpuPreparedTask:
         seconds = self._estimate_seconds(task, threads, cells_per_second)
@@ -146,39 +146,40 @@ class CpuEngine:
         work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
         return work / (threads * cells_per_second * self.instruction_set.vector_bytes / 32)
 
-    def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
+    def _fit_threads(self, needed_scratch: Callable[[int], int], available_bytes: int, work_description: str) -> int:
         """Return the number of threads that fit in memory; all threads if the caller requested a number. Raises `TooLittleMemory` if the
         requested threads, or even a single thread, do not fit.
 
-        needed: returns the scratch memory for a given number of threads
+        needed_scratch: returns the scratch memory for a given number of threads
         """
         threads = self.threads
-        while (needed_bytes := needed(threads)) > memory and threads > 1 and not self._threads_requested:
+        while (needed_bytes := needed_scratch(threads)) > available_bytes and threads > 1 and not self._threads_requested:
             threads -= 1
-        if needed_bytes > memory:
+        if needed_bytes > available_bytes:
             raise TooLittleMemory(
-                f"the memory budget is too small: {threads} threads {what} need {needed_bytes:,} bytes of scratch, {memory:,} are left",
+                f"the memory budget is too small: {threads} threads {work_description} need {needed_bytes:,} bytes of scratch, "
+                f"{available_bytes:,} are left",
                 needed_bytes,
                 MORE_MEMORY_OR_FEWER_THREADS,
             )
         return threads
 
-    def recipe(self, task: Task, worker_bytes: int) -> Recipe:
+    def make_score_recipe(self, task: Task, worker_bytes: int) -> Recipe:
         """Return the recipe for a task's global scores, with `worker_bytes` of scratch per worker."""
         longest = task.targets.max_length
-        return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
+        return make_recipe(task.scoring, code_count(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
     def _prepare_scores(self, task: Task, budget: Budget) -> CpuPreparedTask:
         longest, vector_bytes = task.targets.max_length, self.instruction_set.vector_bytes
 
         def scratch(threads: int) -> int:
-            return threads * self.recipe(task, budget.scratch_bytes // threads).scratch_bytes(vector_bytes, longest)
+            return threads * self.make_score_recipe(task, budget.scratch_bytes // threads).scratch_bytes(vector_bytes, longest)
 
         threads = self._fit_threads(scratch, budget.scratch_bytes, f"on targets of up to {longest:,} letters")
-        recipe = self.recipe(task, budget.scratch_bytes // threads)
-        cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
-        if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
-            cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
+        recipe = self.make_score_recipe(task, budget.scratch_bytes // threads)
+        cells = _tile_cells(task, threads, _BITSLICED_TILE_CELLS if recipe.bitsliced else _DIFFERENCE_TILE_CELLS)
+        if recipe.bitsliced and len(task.targets) < recipe.lane_count(vector_bytes):
+            cells = max(cells, _shared_vector_tile_cells(task, threads, vector_bytes))
         rate = (
             _CELLS_PER_SECOND_DIFFERENCE
             if not recipe.bitsliced
@@ -187,48 +188,48 @@ class CpuEngine:
             else _CELLS_PER_SECOND_BITSLICED
         )
         limits = TileLimits(
-            budget.result_bytes, scratch(threads), task.pair_bytes, recipe.lanes(vector_bytes), cells, first_band_rows=_FIRST_ROWS
+            budget.result_bytes, scratch(threads), task.pair_bytes, recipe.lane_count(vector_bytes), cells, first_band_rows=_FIRST_BAND_ROWS
         )
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
-            first_rows = queries if self._estimate_seconds(task, threads, rate) > _SHORT_RUN_SECONDS else 0
+            first_rows = queries if self._estimate_seconds(task, threads, rate) > _MAX_SHORT_RUN_SECONDS else 0
             limits = replace(limits, query_lanes=queries, first_band_rows=first_rows, diagonal_group_size=targets_per_query(vector_bytes))
         native = native_recipes(recipe, vector_bytes)
-        return self._make_prepared(
-            task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native)
+        return self._make_prepared_task(
+            task, limits, recipe.kernel, threads, rate, lambda: GlobalScorer(task, self.instruction_set.name, native)
         )
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
+        from gpualign.cpu.alignment.local_recipe import make_local_recipe, min_scratch_bytes
 
         vector_bytes = self.instruction_set.vector_bytes
         longest = task.queries.max_length, task.targets.max_length
-        bytes_per_thread = lane_bytes(vector_bytes, *longest)
+        bytes_per_thread = min_scratch_bytes(vector_bytes, *longest)
         threads = self._fit_threads(
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
         )
-        recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
-        lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
+        recipe = make_local_recipe(task.scoring, code_count(task), *longest)
+        lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, _LOCAL_TILE_CELLS)
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
-        return self._make_prepared(
-            task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
+        return self._make_prepared_task(
+            task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: LocalScorer(task, self.instruction_set.name, native)
         )
 
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
         queries, targets = task.queries.max_length, task.targets.max_length
-        recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
+        recipe = make_path_recipe(task.scoring, code_count(task), task.end_gaps)
         whole = native_path_recipe(recipe, budget.scratch_bytes // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
         bytes_per_thread = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
         threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch_bytes, what)
-        lanes = recipe.lanes(self.instruction_set.vector_bytes)
-        cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
+        lanes = recipe.lane_count(self.instruction_set.vector_bytes)
+        cells = _tile_cells(task, threads, _SLICED_PATH_TILE_CELLS if recipe.sliced else _PATH_TILE_CELLS)
         scratch = min(budget.scratch_bytes, threads * block)
         limits = TileLimits(
             budget.result_bytes,
@@ -236,43 +237,49 @@ class CpuEngine:
             task.pair_bytes,
             lanes,
             cells,
-            first_band_rows=_FIRST_ROWS,
+            first_band_rows=_FIRST_BAND_ROWS,
             bytes_per_letter=task.path_bytes_per_letter,
         )
         native = native_path_recipe(recipe, budget.scratch_bytes // threads)
         rate = _CELLS_PER_SECOND_SLICED_PATHS if recipe.sliced else _CELLS_PER_SECOND_PATHS
-        return self._make_prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
+        return self._make_prepared_task(
+            task, limits, recipe.kernel, threads, rate, lambda: GlobalAligner(task, self.instruction_set.name, native)
+        )
 
-    def _prepare_near(self, task: Task, budget: Budget) -> CpuPreparedTask:
+    def _prepare_near_pairs(self, task: Task, budget: Budget) -> CpuPreparedTask:
         # Imported here: few runs need these kernels.
-        from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_limits
-        from gpualign.cpu.near_pairs.tiles import JoinedTiles, NearScores, NearTiles
+        from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_tile_limits
+        from gpualign.cpu.near_pairs.tiles import CascadePairFinder, FullMatrixPairFinder, JoinPairFinder
 
-        letters, name = letters_in_use(task), near_instruction_set(self._instruction_set_requested)
+        letters, name = code_count(task), near_instruction_set(self._instruction_set_requested)
         whole = None
         with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
             whole = self._prepare_scores(replace(task, edit_bound=None), budget)
         recipe = make_near_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
-        limits = near_limits(task, recipe, budget, letters, self.threads)
-        if recipe.steps.full_matrix and (all_pairs := whole):
+        limits = near_tile_limits(task, recipe, budget, letters, self.threads)
+        if recipe.cascade.full_matrix and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
             return replace(
-                all_pairs, task=task, limits=limits, kernel=kernel, make_computer=lambda: NearScores(task, all_pairs.make_computer())
+                all_pairs,
+                task=task,
+                limits=limits,
+                kernel=kernel,
+                make_computer=lambda: FullMatrixPairFinder(task, all_pairs.make_computer()),
             )
         results = budget.result_bytes // self.threads
 
         def begin() -> TileComputer:
-            if deletions := recipe.steps.max_deletions:
-                return JoinedTiles(task, deletions, self.threads, results)
-            return NearTiles(task, letters, name, recipe, self.threads, results)
+            if deletions := recipe.cascade.max_deletions:
+                return JoinPairFinder(task, deletions, self.threads, results)
+            return CascadePairFinder(task, letters, name, recipe, self.threads, results)
 
         a_second = (
             _JOIN_NANOSECONDS_PER_SECOND * 32 / self.instruction_set.vector_bytes
-            if recipe.steps.max_deletions
+            if recipe.cascade.max_deletions
             else _NEAR_NANOSECONDS_PER_SECOND
         )
-        return self._make_prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
+        return self._make_prepared_task(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
 
 
 def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:
@@ -283,13 +290,13 @@ def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:
     return min(usual_cells, max(_MIN_TILE_CELLS, cells // (_TILES_PER_THREAD * threads)))
 
 
-def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
+def _shared_vector_tile_cells(task: Task, threads: int, vector_bytes: int) -> int:
     """Return the number of cells per tile if targets are few: a tile has as many queries as share a bit-sliced vector, if this leaves tiles
     for all threads."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     return min(queries_per_vector(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 
 
-def letters_in_use(task: Task) -> int:
-    """Return one more than the largest code that a task uses."""
+def code_count(task: Task) -> int:
+    """Return the number of codes 0, 1, ... up to the largest code that a task uses."""
     return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1

@@ -15,16 +15,16 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import MORE_MEMORY_OR_FEWER_THREADS, CpuEngine, letters_in_use
-from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
+from gpualign.cpu.alignment.engine import MORE_MEMORY_OR_FEWER_THREADS, CpuEngine, code_count
+from gpualign.cpu.alignment.local_recipe import make_local_recipe, min_scratch_bytes
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_MAX_HITS, _MIN_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
-_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
+_MAX_CALL_HITS, _MIN_CALL_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
+_MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
@@ -39,12 +39,12 @@ def split_hits(queries: Integers, threads: int) -> list[Integers]:
     order = np.argsort(queries, kind="stable")
     bounds = [0, *(np.flatnonzero(np.diff(queries[order])) + 1).tolist(), len(order)]
     pieces = max(1, threads // (len(bounds) - 1))  # of a query
-    call_hits = max(_MIN_HITS, min(_MAX_HITS, len(order) // (_CALLS_PER_THREAD * threads)))
+    call_hits = max(_MIN_CALL_HITS, min(_MAX_CALL_HITS, len(order) // (_CALLS_PER_THREAD * threads)))
     cuts = [0]
     for start, stop in pairwise(bounds):
         hits = stop - start
-        size = -(-hits // max(min(pieces, hits // _MIN_HITS), -(-hits // _MAX_HITS)))
-        if stop - cuts[-1] > _MAX_HITS and start > cuts[-1]:
+        size = -(-hits // max(min(pieces, hits // _MIN_CALL_HITS), -(-hits // _MAX_CALL_HITS)))
+        if stop - cuts[-1] > _MAX_CALL_HITS and start > cuts[-1]:
             cuts.append(start)
         cuts += range(start + size, stop, size)
         if stop - cuts[-1] >= call_hits:
@@ -67,14 +67,14 @@ class HitTracer:
     def __init__(self, task: Task, engine: CpuEngine, memory: int) -> None:
         if task.mode is not Mode.LOCAL or task.detail is not Detail.SCORE:
             raise ValueError("expected the task of a search by local scores")
-        letters = letters_in_use(task)
+        letters = code_count(task)
         longest = task.queries.max_length, task.targets.max_length
         self._task = task
         self._name = engine.instruction_set.name
         recipe = make_local_recipe(task.scoring, letters, *longest)
         # One half is for the passes that find the ends, one for checkpoints of paths.
         vector_bytes = engine.instruction_set.vector_bytes
-        bytes_per_thread = lane_bytes(vector_bytes, *longest)
+        bytes_per_thread = min_scratch_bytes(vector_bytes, *longest)
         self._threads = min(engine.threads, memory // 2 // bytes_per_thread)
         if self._threads < 1:
             raise TooLittleMemory(
@@ -100,7 +100,7 @@ class HitTracer:
         """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
         memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        places = sorted(split_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.select(call)))
+        places = sorted(split_hits(hits.queries, self._threads), key=lambda call: -self._max_pass_cells(hits.select(call)))
         self._cells += float(self._pair_cells(hits).sum())
         for place, (counts, paths) in zip(places, self._trace_calls(map(hits.select, places)), strict=True):
             statistics[place] = counts
@@ -109,7 +109,7 @@ class HitTracer:
 
     def _trace_calls(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
         """Trace the hits in each call. Hits of a few short queries need no threads: loading the thread library alone takes several ms."""
-        if self._pool is None and self._cells > _UNTHREADED_CELLS:
+        if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
@@ -119,7 +119,7 @@ class HitTracer:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
         return cells
 
-    def _longest_pass(self, hits: Hits) -> int:
+    def _max_pass_cells(self, hits: Hits) -> int:
         """Return the number of cells in the longest pass, which determines the time for a call. The longest calls are started first, so
         that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())

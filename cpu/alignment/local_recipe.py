@@ -19,8 +19,8 @@ _COLUMN_MULTIPLE = 4
 _FEW_LANES_DIVISOR = (
     8  # targets that fill at most 1/8 of the bytes of a vector are aligned one by one, which computes half as many cells as full bytes
 )
-_LONG_LETTERS = 2048  # rows that fill the lanes of one pair many times
-_COLUMN_VECTORS = 3  # for each column: its letters, H and F
+_MIN_LONG_LETTERS = 2048  # rows that fill the lanes of one pair many times
+_VECTORS_PER_COLUMN = 3  # for each column: its letters, H and F
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class LocalRecipe:
             ", wider where they overflow" if self.narrowest < self.widest else ""
         )
 
-    def lanes(self, vector_bytes: int) -> int:
+    def lane_count(self, vector_bytes: int) -> int:
         """Return the number of targets in one pass."""
         return vector_bytes // self.narrowest
 
@@ -55,19 +55,19 @@ class LocalRecipe:
         whose longest sequence is shorter. A few long sequences are aligned one by one."""
         return replace(
             self,
-            most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
+            most_columns=worker_bytes // (_VECTORS_PER_COLUMN * vector_bytes) - _COLUMN_MULTIPLE,
             few_lanes=vector_bytes // _FEW_LANES_DIVISOR,
-            long_letters=_LONG_LETTERS,
+            long_letters=_MIN_LONG_LETTERS,
         )
 
 
-def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:
+def min_scratch_bytes(vector_bytes: int, max_query_length: int, max_target_length: int) -> int:
     """Return the minimum scratch per worker for sequences up to these lengths: letters and boundaries for the columns of the shorter
     sequence."""
-    return (min(queries, targets) + _COLUMN_MULTIPLE) * _COLUMN_VECTORS * vector_bytes
+    return (min(max_query_length, max_target_length) + _COLUMN_MULTIPLE) * _VECTORS_PER_COLUMN * vector_bytes
 
 
-def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longest_target: int) -> LocalRecipe:
+def make_local_recipe(scoring: Scoring, letters: int, max_query_length: int, max_target_length: int) -> LocalRecipe:
     """Return the recipe for sequences up to these lengths that use the codes 0 .. letters-1."""
     # No optimal path pairs letters that cost more than two gaps.
     raised = np.maximum(scoring.substitution, -2 * scoring.gap_open)[:letters, :letters]
@@ -79,7 +79,7 @@ def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longes
         max_value = 2 ** (bits - 1) - 1
         return bool(lowest >= -max_value - 1 and largest <= max_value)
 
-    best = scoring.score_bounds(longest_query, longest_target)[1]
+    best = scoring.score_bounds(max_query_length, max_target_length)[1]
     widest = 4 if best <= MAX_SCORE - 1 else 8
     narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
     return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

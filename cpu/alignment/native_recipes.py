@@ -36,7 +36,7 @@ def _native_recipe(recipe: Recipe) -> _kernels.Recipe:
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     """Convert the recipe to the extension's type."""
-    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder or recipe), recipe.remainder_below(vector_bytes))
+    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder or recipe), recipe.remainder_threshold(vector_bytes))
 
 
 def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:

@@ -32,9 +32,9 @@ class PathRecipe:
     banded: bool
     usable: Booleans = field(repr=False)
 
-    def lanes(self, vector_bytes: int) -> int:
+    def lane_count(self, vector_bytes: int) -> int:
         """Return the number of targets in a block."""
-        return vector_bytes * 8 if self.sliced else self.differences.lanes(vector_bytes)
+        return vector_bytes * 8 if self.sliced else self.differences.lane_count(vector_bytes)
 
 
 def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathRecipe:

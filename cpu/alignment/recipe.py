@@ -69,29 +69,31 @@ class Recipe:
     remainder: Recipe | None = None
     """Recipe for the last targets in a tile, used if there are fewer than `remainder_below` and queries that share vectors take longer."""
 
-    def remainder_below(self, vector_bytes: int) -> int:
+    def remainder_threshold(self, vector_bytes: int) -> int:
         """Return the number of targets below which there are too few for the lanes; 0 without a separate recipe for the remainder."""
-        return 2 * self.lanes(vector_bytes) // 3 if self.remainder else 0
+        return 2 * self.lane_count(vector_bytes) // 3 if self.remainder else 0
 
-    def lanes(self, vector_bytes: int) -> int:
+    def lane_count(self, vector_bytes: int) -> int:
         """Return the number of targets in one pass."""
         return vector_bytes * 8 if self.bitsliced else vector_bytes * 8 // self.width
 
-    def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
-        """Return the scratch bytes a worker needs if its longest target has `longest` letters."""
-        columns = longest + _COLUMN_MULTIPLE
+    def scratch_bytes(self, vector_bytes: int, max_target_length: int) -> int:
+        """Return the scratch bytes a worker needs if its longest target has `max_target_length` letters."""
+        columns = max_target_length + _COLUMN_MULTIPLE
         if self.remainder:
-            return replace(self, remainder=None).scratch_bytes(vector_bytes, longest) + self.remainder.scratch_bytes(vector_bytes, longest)
+            return replace(self, remainder=None).scratch_bytes(vector_bytes, max_target_length) + self.remainder.scratch_bytes(
+                vector_bytes, max_target_length
+            )
         if not self.bitsliced:
             boundaries = 2 * vector_bytes
-            return columns * (self.lanes(vector_bytes) + boundaries) + (_pair_bytes(longest) if self.pairs else 0)
+            return columns * (self.lane_count(vector_bytes) + boundaries) + (_pair_bytes(max_target_length) if self.pairs else 0)
         sliced = min(columns, self.slice_columns) if self.pairs else columns
-        return sliced * _slice_column_bytes(self, vector_bytes) + (_pair_bytes(longest) if self.pairs else 0)
+        return sliced * _slice_column_bytes(self, vector_bytes) + (_pair_bytes(max_target_length) if self.pairs else 0)
 
 
-def _pair_bytes(longest: int) -> int:
+def _pair_bytes(max_target_length: int) -> int:
     """Return the memory for single-pair kernels: up to five planes of a target and its steps, and targets packed across queries."""
-    return 7 * longest + _KEPT_BYTES
+    return 7 * max_target_length + _KEPT_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
@@ -118,11 +120,11 @@ def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> R
     )
 
 
-def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vector_bytes: int, worker_bytes: int) -> Recipe:
+def make_recipe(scoring: Scoring, letters: int, target_count: int, max_target_length: int, vector_bytes: int, worker_bytes: int) -> Recipe:
     """Return the recipe for sequences that use the codes 0 .. letters-1.
 
-    targets: number of targets
-    longest: number of letters in the longest target
+    target_count: number of targets
+    max_target_length: number of letters in the longest target
     vector_bytes: vector size in bytes
     worker_bytes: approximate scratch memory per worker, bytes
     """
@@ -139,12 +141,14 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         per_letter=-scoring.gap_open,
     )
     if scoring.edit:
-        columns = max(_MIN_SLICE_COLUMNS, (worker_bytes - _pair_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
+        columns = max(_MIN_SLICE_COLUMNS, (worker_bytes - _pair_bytes(max_target_length)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
     differences = difference_recipe(scoring, letters, difference_form(scoring))
     recipe = replace(recipe, remainder=differences)
-    enough = targets >= recipe.remainder_below(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
+    enough = target_count >= recipe.remainder_threshold(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
     return (
-        recipe if enough and longest <= _MAX_SLICED_LETTERS and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else differences
+        recipe
+        if enough and max_target_length <= _MAX_SLICED_LETTERS and recipe.scratch_bytes(vector_bytes, max_target_length) <= worker_bytes
+        else differences
     )

@@ -20,7 +20,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 
-_BUDGET = Budget.from_total(256 << 20)  # a simulation takes a small part of it
+_SIMULATION_BUDGET = Budget.from_total(256 << 20)  # a simulation takes a small part of it
 
 
 class CpuSimulator:
@@ -36,7 +36,7 @@ class CpuSimulator:
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
         """Return all scores: int64[queries][targets]."""
-        prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
+        prepared = self._engine.prepare(self._task(queries, targets), _SIMULATION_BUDGET)
         sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
         run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, NullSink())
         return sink.arrays[0].values.astype(np.int64, copy=False)
@@ -46,5 +46,5 @@ class CpuSimulator:
     ) -> Statistics:
         """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
         these pairs, above 0."""
-        with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch_bytes) as tracer:
+        with HitTracer(self._task(queries, targets), self._engine, _SIMULATION_BUDGET.scratch_bytes) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

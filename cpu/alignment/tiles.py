@@ -26,7 +26,7 @@ def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
 
 
-class GlobalScores:
+class GlobalScorer:
     """Computes global alignment scores."""
 
     def __init__(self, task: Task, instruction_set: str, recipes: _kernels.Recipes) -> None:
@@ -41,7 +41,7 @@ class GlobalScores:
         return TileScores(tile, scores) if done else None
 
 
-class LocalScores:
+class LocalScorer:
     """Computes local alignment scores; in a search, the best targets for each query."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.LocalRecipe) -> None:
@@ -63,7 +63,7 @@ class LocalScores:
         return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
 
 
-class GlobalPaths:
+class GlobalAligner:
     """Computes global alignment statistics and CIGAR runs, and scores with free end gaps."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.PathRecipe) -> None:

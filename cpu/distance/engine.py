@@ -19,10 +19,17 @@ from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, Sel
 from gpualign.core.distance.grm import RelationshipTerms, TermArray, relationship_term, sum_dtype
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, select_pairs_in_bands, selected_pair_bytes
 from gpualign.cpu.distance import _distance
-from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
-from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
+from gpualign.cpu.distance.tiles import (
+    TilePairSelector,
+    add_relationship_sums,
+    add_term_counts,
+    count_matrix_tiles,
+    pair_selection_tiles,
+    relationship_tiles,
+)
+from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpu_count
 
-_LINE_WORDS = 8
+_CACHE_LINE_WORDS = 8
 _COMPARISONS_PER_SECOND = 1.5e11  # comparisons per second of a core with AVX2
 
 
@@ -40,7 +47,7 @@ class CpuDistanceEngine:
     """
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare_cpus: int = 0) -> None:
-        self.threads = threads or max(1, usable_cpus() - spare_cpus)
+        self.threads = threads or max(1, usable_cpu_count() - spare_cpus)
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
@@ -49,7 +56,7 @@ class CpuDistanceEngine:
         rate = _COMPARISONS_PER_SECOND * self.threads
         if not request.selected_only or request.measure is Measure.RELATIONSHIP:
             return PreparedCounter(
-                request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, comparisons_per_second=rate
+                request, False, _padded_word_count, memory, self.threads, kernel, hardware, self._count_bands, comparisons_per_second=rate
             )
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
@@ -57,16 +64,20 @@ class CpuDistanceEngine:
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPairsStream:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
-                yield from select_pairs_in_bands(rule, self._count(panels, bands, names, on_progress))
+                yield from select_pairs_in_bands(rule, self._count_bands(panels, bands, names, on_progress))
                 return
-            chooser = TileChooser(self.instruction_set, panels, names, rule)
+            chooser = TilePairSelector(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
                 for band in bands:
-                    yield from _near_pairs(chooser, band, pairs_memory // selected_pair_bytes(len(names)), workers, _Progress(on_progress))
+                    yield from _select_band_pairs(
+                        chooser, band, pairs_memory // selected_pair_bytes(len(names)), workers, _Progress(on_progress)
+                    )
 
-        return PreparedCounter(request, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
+        return PreparedCounter(
+            request, False, _padded_word_count, pairs_memory, self.threads, kernel, hardware, self._count_bands, pick, rate
+        )
 
-    def _count(
+    def _count_bands(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
@@ -76,7 +87,7 @@ class CpuDistanceEngine:
                 for number, panel in enumerate(panels):
                     relates = relationship_term(panel) is not None
                     terms = relationship.panel_terms(number) if relates else None
-                    tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
+                    tiles = relationship_tiles(band) if relates else count_matrix_tiles(band, panel.sites)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
                     try:
@@ -99,9 +110,9 @@ class CpuDistanceEngine:
         for term in panel.recipe.terms:
             if term.operation is Operation.RELATE:
                 assert terms is not None
-                relate_term(self.instruction_set, panel, term, terms, tile, counts[term.count_name], place)
+                add_relationship_sums(self.instruction_set, panel, term, terms, tile, counts[term.count_name], place)
                 continue
-            count_term(self.instruction_set, panel, term, tile, counts[term.count_name], place, [])
+            add_term_counts(self.instruction_set, panel, term, tile, counts[term.count_name], place, [])
         return tile.pairs * panel.sites
 
 
@@ -118,17 +129,17 @@ class _Progress:
             self._on_progress(self._done - self._reported)
             self._reported = self._done
 
-    def repeat(self, work: int) -> None:
+    def subtract_repeated(self, work: int) -> None:
         """Subtract `work`, which will be repeated."""
         self._done -= work
 
 
-def _near_pairs(
-    chooser: TileChooser, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
+def _select_band_pairs(
+    selector: TilePairSelector, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
     """Yield the selected pairs of a band at once, or of each half in turn if the band has more than `max_pairs`."""
-    sites = sum(panel.sites for panel in chooser.panels)
-    work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
+    sites = sum(panel.sites for panel in selector.panels)
+    work = {workers.submit(selector.select_pairs, tile): tile.pairs * sites for tile in pair_selection_tiles(band)}
     pairs = done_work = 0
     try:
         for done in as_completed(work):
@@ -141,15 +152,15 @@ def _near_pairs(
         for remaining in work:
             remaining.cancel()
     if pairs <= max_pairs or band.shape[0] == 1:
-        yield SelectedPairs.joined([done.result() for done in work], chooser.names, band.stop)
+        yield SelectedPairs.joined([done.result() for done in work], selector.count_names, band.stop)
         return
     work.clear()
-    progress.repeat(done_work)
+    progress.subtract_repeated(done_work)
     for half in band.halves():
-        yield from _near_pairs(chooser, half, max_pairs, workers, progress)
+        yield from _select_band_pairs(selector, half, max_pairs, workers, progress)
 
 
-def _padded_words(sites: int) -> int:
+def _padded_word_count(sites: int) -> int:
     """Return the number of words for `sites`, rounded up to an odd number of cache lines, so that samples do not share cache sets."""
-    lines = -(-sites // (_LINE_WORDS * WORD_BITS))
-    return _LINE_WORDS * (lines + (lines % 2 == 0))
+    lines = -(-sites // (_CACHE_LINE_WORDS * WORD_BITS))
+    return _CACHE_LINE_WORDS * (lines + (lines % 2 == 0))

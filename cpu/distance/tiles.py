@@ -18,14 +18,14 @@ from gpualign.cpu.distance import _distance
 _TILE_ROWS = 64
 """Number of rows per tile: as many as the kernel keeps in the L2 cache."""
 
-_TILE_COMPARISONS = 20_000_000_000
+_MAX_TILE_COMPARISONS = 20_000_000_000
 """Maximum number of comparisons per tile: a few hundredths of a second."""
 
-_NEAR_TILE_COLUMNS = 496
+_SELECTION_TILE_COLUMNS = 496
 """Number of columns per tile when selecting near pairs: the tile's counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd
 number of cache lines do not share cache sets."""
 
-_HIGH_TILE_ROWS, _HIGH_TILE_COLUMNS = 1024, 128
+_RELATIONSHIP_TILE_ROWS, _RELATIONSHIP_TILE_COLUMNS = 1024, 128
 """Numbers of rows and columns in a tile of relationships: building a table for the columns takes as long as a few dozen rows, and all rows
 use this table."""
 
@@ -35,29 +35,29 @@ CountLimits = list[tuple[CountMatrix, int]]
 """(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
 
 
-def wide_tiles(band: SampleBand, sites: int) -> Iterator[SampleBand]:
-    """Return the tiles for full count matrices, as wide as `_TILE_COMPARISONS` allows."""
-    return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
+def count_matrix_tiles(band: SampleBand, sites: int) -> Iterator[SampleBand]:
+    """Return the tiles for full count matrices, as wide as `_MAX_TILE_COMPARISONS` allows."""
+    return _split_band(band, max(_TILE_ROWS, min(band.shape[1], _MAX_TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
 
 
-def near_tiles(band: SampleBand) -> Iterator[SampleBand]:
+def pair_selection_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for selecting pairs."""
-    return _tiles(band, _NEAR_TILE_COLUMNS, _TILE_ROWS)
+    return _split_band(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)
 
 
-def high_tiles(band: SampleBand) -> Iterator[SampleBand]:
+def relationship_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for computing relationships."""
-    return _tiles(band, _HIGH_TILE_COLUMNS, _HIGH_TILE_ROWS)
+    return _split_band(band, _RELATIONSHIP_TILE_COLUMNS, _RELATIONSHIP_TILE_ROWS)
 
 
-def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
+def _split_band(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
     for start in range(band.start, band.stop, height):
         stop = min(band.stop, start + height)
         for first in range(max(start, band.first_target) if band.upper_triangle else band.first_target, band.target_stop, width):
             yield SampleBand(start, stop, first, min(band.target_stop, first + width), band.upper_triangle and first < stop)
 
 
-def count_term(
+def add_term_counts(
     instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int], limits: CountLimits
 ) -> None:
     """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
@@ -68,11 +68,11 @@ def count_term(
         _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
 
 
-def relate_term(
+def add_relationship_sums(
     instruction_set: str, panel: Panel, term: Term, terms: TermArray, tile: SampleBand, sums: TermArray, position: tuple[int, int]
 ) -> None:
     """Add a panel's genotype terms (`RelationshipTerms.panel_terms`) to the sums (int64) of a tile's pairs, which start at `position` in
-    `sums`, as in `count_term`."""
+    `sums`, as in `add_term_counts`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
@@ -80,14 +80,14 @@ def relate_term(
 
 
 @dataclass(frozen=True)
-class TileChooser:
+class TilePairSelector:
     """Accumulates a tile's counts over all panels and selects its pairs by a rule. Pairs over the rule's cap are skipped unless something
     else about them is needed."""
 
     instruction_set: str
     panels: Sequence[Panel]
-    names: tuple[str, ...]
-    rule: PairSelectionRule
+    count_names: tuple[str, ...]
+    selection_rule: PairSelectionRule
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
@@ -95,49 +95,57 @@ class TileChooser:
         return [
             (panel, term)
             for panel in self.panels
-            for term in sorted(panel.recipe.terms, key=lambda term: self.rule.cap is None or term.count_name != self.rule.cap[0])
+            for term in sorted(
+                panel.recipe.terms, key=lambda term: self.selection_rule.cap is None or term.count_name != self.selection_rule.cap[0]
+            )
         ]
 
     @cached_property
     def _capped_term(self) -> tuple[int, int] | None:
         """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
-        if self.rule.cap is None:
+        if self.selection_rule.cap is None:
             return None
-        name, cap = self.rule.cap
+        name, cap = self.selection_rule.cap
         if any(term.count_name == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
             return None
-        return self.names.index(name), min(cap, _MAX_COUNT)
+        return self.count_names.index(name), min(cap, _MAX_COUNT)
 
-    def _limits(self, term: Term, counts: CountMatrix) -> CountLimits:
+    def _count_limits(self, term: Term, counts: CountMatrix) -> CountLimits:
         """Return the limits above which pairs are skipped. A pair above the cap is not selected, but the rule must still know whether the
         pair has enough compared sites."""
         if self._capped_term is None:
             return []
         number, cap = self._capped_term
         limits = [(counts[number], cap)]
-        if term.count_name == COMPARED and self.rule.min_compared is not None:
-            limits.append((counts[self.names.index(COMPARED)], self.rule.min_compared - 1))
+        if term.count_name == COMPARED and self.selection_rule.min_compared is not None:
+            limits.append((counts[self.count_names.index(COMPARED)], self.selection_rule.min_compared - 1))
         return limits
 
-    def choose(self, tile: SampleBand) -> SelectedPairs:
+    def select_pairs(self, tile: SampleBand) -> SelectedPairs:
         """Return the pairs in a tile that satisfy the rule."""
         rows, columns = tile.shape
-        counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
+        counts = np.zeros((len(self.count_names), rows, columns), dtype=np.int32)
         for panel, term in self._terms:
-            count_term(
-                self.instruction_set, panel, term, tile, counts[self.names.index(term.count_name)], (0, 0), self._limits(term, counts)
+            add_term_counts(
+                self.instruction_set,
+                panel,
+                term,
+                tile,
+                counts[self.count_names.index(term.count_name)],
+                (0, 0),
+                self._count_limits(term, counts),
             )
-        rule, offsets = self.rule, self.rule.offsets
+        rule, offsets = self.selection_rule, self.selection_rule.offsets
         row, column, pair_counts, lacking = _distance.choose(
             counts,
-            np.array([rule.weights.get(name, 0) for name in self.names], dtype=np.int64),
+            np.array([rule.weights.get(name, 0) for name in self.count_names], dtype=np.int64),
             np.zeros(rows, dtype=np.int64) if offsets is None else offsets[tile.start : tile.stop],
             np.zeros(columns, dtype=np.int64) if offsets is None else offsets[tile.first_target : tile.target_stop],
             rule.max_sum,
-            -1 if rule.min_compared is None else self.names.index(COMPARED),
+            -1 if rule.min_compared is None else self.count_names.index(COMPARED),
             0 if rule.min_compared is None else rule.min_compared,
             tile.start - tile.first_target if tile.upper_triangle else -rows,
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
-        undefined = count_undefined_pairs(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
-        return SelectedPairs(queries[row], targets[column], dict(zip(self.names, pair_counts, strict=True)), lacking, undefined)
+        undefined = count_undefined_pairs(rule, queries, targets, tile.upper_triangle, dict(zip(self.count_names, counts, strict=True)))
+        return SelectedPairs(queries[row], targets[column], dict(zip(self.count_names, pair_counts, strict=True)), lacking, undefined)

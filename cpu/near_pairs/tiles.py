@@ -18,12 +18,12 @@ from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.recipe import NearRecipe
 from gpualign.cpu.near_pairs.records import build_records, native_bound
 
-_PAIR_BYTES = 25
+_BYTES_PER_PAIR = 25
 """Memory per pair between kernel and output."""
 
 
-class NearScores:
-    """Finds the near pairs of a tile by computing the distances of all its pairs. whole: computes these distances."""
+class FullMatrixPairFinder:
+    """Finds the near pairs of a tile by computing the distances of all its pairs. compute_scores: computes these distances."""
 
     def __init__(self, task: Task, compute_scores: TileComputer) -> None:
         self._task = task
@@ -45,24 +45,24 @@ class NearScores:
         return TilePairs(tile, pairs, {"pairs": int(selected.sum()), "edit distance": len(pairs)})
 
 
-class NearTiles:
-    """Finds near pairs in tiles. results: memory for the pairs found in one tile at a time, bytes."""
+class CascadePairFinder:
+    """Finds near pairs in tiles with a filter cascade. result_bytes: memory for the pairs found in one tile at a time."""
 
     def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, result_bytes: int) -> None:
         self._task = task
         self._instruction_set = instruction_set
-        self._counts = recipe.steps.compare_counts
-        self._sketches = bool(recipe.steps.q)
-        self._max_pairs = max(1, result_bytes // (4 * _PAIR_BYTES))
-        self._queries = build_records(task.queries, letters, recipe.steps, threads)
-        self._targets = self._queries if task.targets is task.queries else build_records(task.targets, letters, recipe.steps, threads)
+        self._counts = recipe.cascade.compare_counts
+        self._sketches = bool(recipe.cascade.q)
+        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
+        self._queries = build_records(task.queries, letters, recipe.cascade, threads)
+        self._targets = self._queries if task.targets is task.queries else build_records(task.targets, letters, recipe.cascade, threads)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
         held: list[NearPairs] = []
         steps = np.zeros(4, dtype=np.int64)
-        for piece in self._pieces(queries, tile.pairing.first_targets(queries), tile.targets):
-            result = self._find(*piece, cancel)
+        for piece in self._split_by_ambiguity(queries, tile.pairing.first_targets(queries), tile.targets):
+            result = self._find_pairs(*piece, cancel)
             if result is None:
                 return None
             held.append(result[0])
@@ -73,35 +73,43 @@ class NearTiles:
         survivors = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
         return TilePairs(tile, pairs, survivors | {"edit distance": len(pairs)})
 
-    def _pieces(self, queries: Integers, firsts: Integers, targets: Integers) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
+    def _split_by_ambiguity(
+        self, queries: Integers, first_targets: Integers, targets: Integers
+    ) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
         """Yield pieces of a tile: (queries, first target of each query, targets, bound). Records in a piece have similar numbers of
         ambiguity letters."""
         ambiguous = self._task.ambiguity
         if ambiguous is None or not self._task.edit_bound_varies:
-            yield queries, firsts, targets, self._task.edit_bound_for(0)
+            yield queries, first_targets, targets, self._task.edit_bound_for(0)
             return
-        for some in _similar_count_groups(ambiguous.query_counts[queries]):
-            for others in _similar_count_groups(ambiguous.target_counts[targets]):
+        for some in _similar_ambiguity_groups(ambiguous.query_counts[queries]):
+            for others in _similar_ambiguity_groups(ambiguous.target_counts[targets]):
                 letters = ambiguous.query_counts[queries[some]].max() + ambiguous.target_counts[targets[others]].max()
-                yield queries[some], firsts[some], targets[others], self._task.edit_bound_for(int(letters))
+                yield queries[some], first_targets[some], targets[others], self._task.edit_bound_for(int(letters))
 
-    def _find(
-        self, queries: Integers, firsts: Integers, targets: Integers, bound: EditBound, cancel: Cancel
+    def _find_pairs(
+        self, queries: Integers, first_targets: Integers, targets: Integers, bound: EditBound, cancel: Cancel
     ) -> tuple[NearPairs, Integers] | None:
         """Return the near pairs between some queries and targets, and the number of pairs that survive each step. If the pairs do not fit
         in memory, the queries or targets are halved."""
         sets, native = (self._queries, self._targets), native_bound(bound)
-        result = _near.near_tile(self._instruction_set, *sets, queries, firsts, targets, native, self._counts, self._max_pairs, cancel)
+        result = _near.near_tile(
+            self._instruction_set, *sets, queries, first_targets, targets, native, self._counts, self._max_pairs, cancel
+        )
         if result is None:
             return None
         if not result.overflow:
             return NearPairs(result.queries, result.targets, result.distances.astype(np.int64)), result.steps
         half = len(queries) // 2
         if half:
-            halves = [self._find(queries[part], firsts[part], targets, bound, cancel) for part in (slice(half), slice(half, None))]
+            halves = [
+                self._find_pairs(queries[part], first_targets[part], targets, bound, cancel) for part in (slice(half), slice(half, None))
+            ]
         else:
             middle = len(targets) // 2
-            halves = [self._find(queries, firsts, targets[part], bound, cancel) for part in (slice(middle), slice(middle, None))]
+            halves = [
+                self._find_pairs(queries, first_targets, targets[part], bound, cancel) for part in (slice(middle), slice(middle, None))
+            ]
         complete = [part for part in halves if part is not None]
         if len(complete) < 2:
             return None
@@ -109,40 +117,40 @@ class NearTiles:
         return join_pairs([pairs for pairs, _ in complete]), steps
 
 
-def _similar_count_groups(letters: Integers) -> Iterator[Integers]:
+def _similar_ambiguity_groups(letters: Integers) -> Iterator[Integers]:
     """Yield the indices of records with similar numbers of ambiguity letters: 0, 1, 2, up to 4, up to 8 and so on."""
     sizes = np.frexp(np.maximum(2 * letters - 1, 0))[1]
     for size in distinct(sizes).tolist():
         yield np.flatnonzero(sizes == size)
 
 
-class JoinedTiles:
+class JoinPairFinder:
     """Finds near pairs in tiles that hold all of their queries' targets, by joining on deletion variants.
 
     deletions: maximum number of letters deleted
-    results: memory for the pairs found in one tile at a time, bytes
+    result_bytes: memory for the pairs found in one tile at a time
     """
 
     def __init__(self, task: Task, max_deletions: int, threads: int, result_bytes: int) -> None:
         queries, targets = task.queries, None if task.targets is task.queries else task.targets
         sets = (None, None) if targets is None else (targets.codes, targets.offsets)
         self._join = _neighbours.Neighbourhoods(queries.codes, queries.offsets, max_deletions, threads, None, *sets)
-        self._max_pairs = max(1, result_bytes // (4 * _PAIR_BYTES))
+        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        pairs = self._find(queries, tile.pairing.first_targets(queries), cancel)
+        pairs = self._find_pairs(queries, tile.pairing.first_targets(queries), cancel)
         return None if pairs is None else TilePairs(tile, pairs, {"pairs": tile.cells, "edit distance": len(pairs)})
 
-    def _find(self, queries: Integers, firsts: Integers, cancel: Cancel) -> NearPairs | None:
+    def _find_pairs(self, queries: Integers, first_targets: Integers, cancel: Cancel) -> NearPairs | None:
         """Return the near pairs of some queries. If the pairs do not fit in memory, the queries are halved; the pairs of one query always
         fit."""
-        result = self._join.candidates(queries, firsts, self._max_pairs if len(queries) > 1 else 1 << 40, cancel, 1)
+        result = self._join.candidates(queries, first_targets, self._max_pairs if len(queries) > 1 else 1 << 40, cancel, 1)
         if result is None:
             return None
         if not result.overflow:
             return NearPairs(result.queries, result.targets, result.distances.astype(np.int64))
         half = len(queries) // 2
-        halves = [self._find(queries[part], firsts[part], cancel) for part in (slice(half), slice(half, None))]
+        halves = [self._find_pairs(queries[part], first_targets[part], cancel) for part in (slice(half), slice(half, None))]
         complete = [part for part in halves if part is not None]
         return join_pairs(complete) if len(complete) == 2 else None

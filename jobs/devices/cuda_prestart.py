@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 
 CUDA_START_SECONDS = 0.2
 """Minimum CPU time, in seconds, for which a GPU is used if there is one. Covers creating a context, loading cached kernels and allocating
@@ -47,7 +47,7 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
     """
     letters = sum(map(_letter_count, queries))
     cells = letters * (letters / 2 if targets is None else sum(map(_letter_count, targets)))
-    return cells / (core_cells * usable_cpus())
+    return cells / (core_cells * usable_cpu_count())
 
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
@@ -56,13 +56,13 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
     ours = [_record_counts(path) for path in queries]
     others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
-    return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
+    return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpu_count()
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
     """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
     is a weak predictor."""
-    return sum(map(_text_bytes, inputs)) / (_CALL_BYTES_PER_SECOND * usable_cpus())
+    return sum(map(_text_bytes, inputs)) / (_CALL_BYTES_PER_SECOND * usable_cpu_count())
 
 
 def _letter_count(path: str) -> float:

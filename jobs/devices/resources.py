@@ -43,9 +43,9 @@ class Resources:
     @property
     def host_threads(self) -> int:
         """Number of CPU threads."""
-        from gpualign.cpu.processor import usable_cpus
+        from gpualign.cpu.processor import usable_cpu_count
 
-        return self.threads or max(1, usable_cpus() - self.spare_threads)
+        return self.threads or max(1, usable_cpu_count() - self.spare_threads)
 
     def worker_resources(self) -> Resources:
         """Return the resources that one of the executor's workers may use on its own machine."""

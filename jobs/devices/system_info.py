@@ -9,7 +9,7 @@ from gpualign import __version__
 from gpualign.core.common.memory import physical_memory, usable_memory
 from gpualign.core.common.units import format_bytes
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
-from gpualign.cpu.processor import usable_cpus
+from gpualign.cpu.processor import usable_cpu_count
 from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime.compilers.selection import installed_compilers
 from gpualign.gpu.runtime.inventory import detect_devices
@@ -30,7 +30,7 @@ def describe_machine() -> DescriptionRows:
         ("gpualign", __version__),
         ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("packages", ", ".join(f"{name} {version(name)}" for name in ("numpy", "biopython", "click", "tqdm"))),
-        ("engine cpu", f"{usable_cpus()} CPUs usable"),
+        ("engine cpu", f"{usable_cpu_count()} CPUs usable"),
         ("  instruction sets", ", ".join(sets)),
         ("  memory", _describe_memory(physical_memory(), usable_memory())),
         ("engine cuda", f"unavailable: {inventory.reason}" if inventory.reason else "ready"),

@@ -46,7 +46,7 @@ def test_stopping_early_ends_the_threads_soon(big_task):
 def test_a_kernel_in_the_middle_of_a_long_pair_stops_soon(rng, scheme):
     sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
     engine = CpuEngine(1)
-    recipe = native_recipes(engine.recipe(Task(sequences, sequences, scheme), 1 << 30), engine.instruction_set.vector_bytes)
+    recipe = native_recipes(engine.make_score_recipe(Task(sequences, sequences, scheme), 1 << 30), engine.instruction_set.vector_bytes)
     cancel, outcome = _kernels.Cancel(), []
 
     def score():
@@ -108,7 +108,7 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
 def test_a_machine_of_many_processors_runs_as_many_threads_as_fit(rng, monkeypatch, detail):
-    monkeypatch.setattr(cpu_engine, "usable_cpus", lambda: 64)
+    monkeypatch.setattr(cpu_engine, "usable_cpu_count", lambda: 64)
     sequences = sequence_set(list(rng.integers(0, 4, (3, 200_000))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1), detail=detail)
     engine = CpuEngine()

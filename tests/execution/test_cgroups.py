@@ -109,9 +109,9 @@ def test_threads(monkeypatch, cpus, threads):
     monkeypatch.setattr(machine, "own_limits", lambda: GroupLimits(cpus))
     monkeypatch.delattr(machine.os, "process_cpu_count", raising=False)
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
-    assert machine.usable_cpus() == threads == Resources().host_threads
+    assert machine.usable_cpu_count() == threads == Resources().host_threads
     monkeypatch.setattr(machine.os, "process_cpu_count", lambda: 1, raising=False)
-    assert machine.usable_cpus() == 1
+    assert machine.usable_cpu_count() == 1
 
 
 @pytest.mark.parametrize(
@@ -191,5 +191,5 @@ def test_this_process():
     cgroups.own_limits.cache_clear()
     found = cgroups.own_limits()
     assert found.cpu_count is None or found.cpu_count > 0
-    assert machine.usable_cpus() >= 1
+    assert machine.usable_cpu_count() >= 1
     assert 0 <= budget.default_memory() <= 2 * GIB

@@ -421,7 +421,7 @@ def test_what_is_no_executor_is_refused():
 def test_a_worker_with_many_processors_and_little_memory_takes_fewer_threads(sets, monkeypatch):
     """As many as there is memory for, as without a cluster, unless their number is asked for."""
     for module in ("gpualign.cpu.processor", "gpualign.cpu.alignment.engine"):
-        monkeypatch.setattr(f"{module}.usable_cpus", lambda: 64)
+        monkeypatch.setattr(f"{module}.usable_cpu_count", lambda: 64)
     monkeypatch.setattr(nodes, "TaskServer", lambda prepared, rate: prepared)
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))
     for sharing in (1, 2):

@@ -144,7 +144,7 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
 
 
 def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
-    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpus", lambda: 2)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpu_count", lambda: 2)
     small, large, packed = (tmp_path / name for name in ("small.fa", "large.fa", "packed.fa.gz"))
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
@@ -171,7 +171,7 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
 
 
 def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path):
-    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpus", lambda: 2)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpu_count", lambda: 2)
     rng = random.Random(1)
     letters = ["".join(rng.choices("ACGT", k=100)) for _ in range(50_000)]
     reads = {

@@ -37,8 +37,8 @@ def three_threads(monkeypatch):
     for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
         monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)
     monkeypatch.setattr(distance_tiles, "_TILE_ROWS", 1)
-    monkeypatch.setattr(distance_tiles, "_TILE_COMPARISONS", 1)
-    monkeypatch.setattr(distance_tiles, "_NEAR_TILE_COLUMNS", 1)
+    monkeypatch.setattr(distance_tiles, "_MAX_TILE_COMPARISONS", 1)
+    monkeypatch.setattr(distance_tiles, "_SELECTION_TILE_COLUMNS", 1)
     return EngineChoice(("--device", "cpu", "--threads", "3"), ", 3 threads)")
 
 

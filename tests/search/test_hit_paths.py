@@ -68,7 +68,7 @@ def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
 
 @pytest.mark.slow
 def test_long_sequences_and_several_threads(rng, monkeypatch):
-    monkeypatch.setattr(hit_paths, "_UNTHREADED_CELLS", 0)
+    monkeypatch.setattr(hit_paths, "_MAX_UNTHREADED_CELLS", 0)
     gene = rng.integers(0, 4, 300)
     targets = [np.concatenate((rng.integers(0, 4, 90), np.delete(gene, slice(130, 170)), rng.integers(0, 4, 50))) for _ in range(3)]
     check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)
@@ -118,7 +118,7 @@ def test_only_scratch_that_is_too_small_is_a_matter_of_memory(rng):
 def test_threads_are_for_more_than_a_few_hits(rng, monkeypatch):
     gene = sequence_set([rng.integers(0, 4, 100)])
     one = np.zeros(1, dtype=np.int64)
-    monkeypatch.setattr(hit_paths, "_UNTHREADED_CELLS", 3 * 100**2)
+    monkeypatch.setattr(hit_paths, "_MAX_UNTHREADED_CELLS", 3 * 100**2)
     with HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(2), 1 << 20) as tracer:
         started = []
         for _ in range(5):
