@@ -24,7 +24,7 @@ from near_cuda import reads
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.execution.pipeline import Sink
-from gpualign.core.execution.runner import NullSink, pair_bands, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task, run_plan
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -229,7 +229,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0
-        for band in pair_bands(plan, prepared, NullSink()):
+        for band in compute_pair_bands(plan, prepared, NullSink()):
             before = time.perf_counter()
             sink.write(band)
             writing += time.perf_counter() - before

@@ -17,8 +17,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals
-from gpualign.core.execution.runner import measure_cell_rate, pair_bands, plan_task, run_plan
-from gpualign.core.output.pairs import blocks_of
+from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task, run_plan
+from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
@@ -139,9 +139,9 @@ class PairsJob:
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", bands := pair_bands(self.plan, self.prepared, progress, self.threads))):
+        with closing(cast("Closable", bands := compute_pair_bands(self.plan, self.prepared, progress, self.threads))):
             for band in bands:
-                yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
+                yield from split_into_blocks(self.task, identity_definition, band, self.plan.pairing)
 
 
 def prepare_pairs(

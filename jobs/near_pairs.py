@@ -19,12 +19,12 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_assembly import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
-from gpualign.core.execution.near_assembly import NearAssembly, NearBand
+from gpualign.core.execution.near_assembly import NearPairAssembly, NearPairBand
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
-from gpualign.core.output.pairs import blocks_of
+from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
@@ -199,7 +199,7 @@ class NearJob:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
         with closing(cast("Closable", results := self._bands(progress, Counter()))):
             for band in results:
-                yield from blocks_of(self.task, identity_definition, band, self.pairing)
+                yield from split_into_blocks(self.task, identity_definition, band, self.pairing)
 
     @property
     def _max_pairs(self) -> int:
@@ -212,7 +212,7 @@ class NearJob:
 
     def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
         """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
-        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
+        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
         with closing(cast("Closable", records := self._of_records(bands, survivors))):
             held: list[NearPairs] = []
             rows = 0
@@ -227,7 +227,7 @@ class NearJob:
             if held:
                 yield self.aligned(join_pairs(held), rows)
 
-    def _of_records(self, bands: Iterator[NearBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
+    def _of_records(self, bands: Iterator[NearPairBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose
         pairs have all been yielded."""
         queries, targets = self.duplicates
@@ -242,7 +242,7 @@ class NearJob:
 
         with closing(cast("Closable", bands)):
             for band in bands:
-                survivors.update(band.survivors)
+                survivors.update(band.survivor_counts)
                 held.append(band.pairs)
                 if band.band.target_stop < self.plan.target_count:
                     continue  # the queries have more targets, in the bands that follow

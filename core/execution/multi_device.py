@@ -179,5 +179,5 @@ def _prepare_first_fitting(engines: Sequence[TimedEngine], task: Task, budget: B
     return last.prepare(task, budget)
 
 
-def _hardware_names(ready: Sequence[tuple[TimedEngine, TimedPreparedTask]]) -> str:
-    return " + ".join(prepared.hardware for _, prepared in ready)
+def _hardware_names(prepared_engines: Sequence[tuple[TimedEngine, TimedPreparedTask]]) -> str:
+    return " + ".join(prepared.hardware for _, prepared in prepared_engines)

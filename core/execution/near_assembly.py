@@ -12,19 +12,19 @@ from gpualign.core.planning.tile_plan import Band
 
 
 @dataclass(frozen=True)
-class NearBand:
+class NearPairBand:
     """Near pairs of a band.
 
     pairs: all near pairs in the band's tiles, in any order
-    survivors: number of pairs that survive each step, as in `TilePairs`
+    survivor_counts: number of pairs that survive each step, as in `TilePairs`
     """
 
     band: Band
     pairs: NearPairs
-    survivors: Mapping[str, int]
+    survivor_counts: Mapping[str, int]
 
 
-class NearAssembly:
+class NearPairAssembly:
     """Collects the near pairs of a band or a single tile."""
 
     def __init__(self, band: Band) -> None:
@@ -37,5 +37,5 @@ class NearAssembly:
         self._pairs.append(result.pairs)
         self._survivors.update(result.survivor_counts)
 
-    def finish(self) -> NearBand:
-        return NearBand(self._band, join_pairs(self._pairs), self._survivors)
+    def finish(self) -> NearPairBand:
+        return NearPairBand(self._band, join_pairs(self._pairs), self._survivors)

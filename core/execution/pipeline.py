@@ -96,7 +96,7 @@ class Totals:
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
 
     def summary_with_earlier(self, pairs: int, work: int) -> dict[str, object]:
-        """Return `figures` plus the pairs and work of the earlier runs that this run resumes."""
+        """Return `summary_values` plus the pairs and work of the earlier runs that this run resumes."""
         figures = dict(self.summary_values)
         if pairs:
             figures |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}

@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import AxisIndices
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.tile_gather import empty_gather
+from gpualign.core.execution.tile_gather import make_tile_gather
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
@@ -53,7 +53,7 @@ class _OpenTile:
 
     def __init__(self, task: Task, split: SplitTile) -> None:
         self._split = split
-        self._gather = empty_gather(task, split.tile)
+        self._gather = make_tile_gather(task, split.tile)
         self.missing = len(split.pieces)
 
     def add(self, piece: TilePiece, result: TileResult) -> None:

@@ -41,7 +41,7 @@ def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> 
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, group_size)
 
 
-def pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
+def compute_pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
     """Compute every tile of the plan and yield whole bands in order. Closing the iterator stops all work.
 
     threads: number of threads for copying results into a band
@@ -57,14 +57,14 @@ def run_plan(
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
     threads: int = 1,
 ) -> Totals:
-    """Compute every tile of the plan and write whole bands to the sink, in order. threads: see `pair_bands`."""
+    """Compute every tile of the plan and write whole bands to the sink, in order. threads: see `compute_pair_bands`."""
 
     def rows(results: BandResults) -> int:
         band = results.band
         return band.stop if band.target_stop == plan.target_count else 0  # else some pairs of later queries are written as well
 
     start = time.perf_counter()
-    run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, checkpoints)
+    run_pipeline(plan, compute_pair_bands(plan, prepared, progress, threads), sink, rows, checkpoints)
     return Totals(plan.pair_count, plan.cells, time.perf_counter() - start)
 
 

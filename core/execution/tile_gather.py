@@ -8,7 +8,7 @@ from gpualign.core.alignment.hits import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.scatter import AxisIndices
-from gpualign.core.execution.near_assembly import NearAssembly
+from gpualign.core.execution.near_assembly import NearPairAssembly
 from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Tile
 
@@ -23,7 +23,7 @@ class TileGather(Protocol):
         """Return the result for the whole tile. Called once, after all pieces have been added."""
 
 
-def empty_gather(task: Task, tile: Tile) -> TileGather:
+def make_tile_gather(task: Task, tile: Tile) -> TileGather:
     """Return a gather for the kind of results that the task asks for."""
     if task.edit_bound is not None:
         return PairGather(tile)
@@ -51,11 +51,11 @@ class PairGather:
     """Gathers near pairs (`Task.edit_bound`)."""
 
     def __init__(self, tile: Tile) -> None:
-        self._assembly = NearAssembly(tile.band)
+        self._assembly = NearPairAssembly(tile.band)
 
     def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         self._assembly.add(result)
 
     def tile_result(self, tile: Tile) -> TilePairs:
         near = self._assembly.finish()
-        return TilePairs(tile, near.pairs, near.survivors)
+        return TilePairs(tile, near.pairs, near.survivor_counts)

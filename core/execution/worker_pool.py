@@ -168,15 +168,15 @@ _THREAD_STATE = _ThreadState()
 def run_workers(
     tiles: Iterator[Tile],
     workers: Sequence[WorkerFunction[Result]],
-    max_waiting: int,
-    name: str,
+    max_waiting_results: int,
+    thread_name: str,
     stop: Callable[[], None] | None = None,
     on_worker_failure: Callable[[int, RunError], None] | None = None,
     load_balancing: LoadBalancing | None = None,
 ) -> Iterator[Result]:
     """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
-    max_waiting: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
+    max_waiting_results: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
     stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined.
     on_worker_failure: called with the number of a worker whose hardware fails and its error (`RunError`) while other workers
     remain. These take over its tiles, and may be called again for them.
@@ -186,7 +186,7 @@ def run_workers(
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
     outer = _THREAD_STATE.handle
-    shared = _RunState[Result](tiles, len(workers), max_waiting, load_balancing)
+    shared = _RunState[Result](tiles, len(workers), max_waiting_results, load_balancing)
 
     def work(number: int, worker: WorkerFunction[Result]) -> None:
         handle = WorkerHandle(shared, number)
@@ -202,7 +202,7 @@ def run_workers(
             handle.report(error)
         handle.report(None)
 
-    threads = [threading.Thread(target=work, args=pair, name=f"{name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
+    threads = [threading.Thread(target=work, args=pair, name=f"{thread_name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
     for thread in threads:
         thread.start()
     try:

@@ -107,7 +107,7 @@ class TableWriter:
         self._stream = stream
         self._container = container
         self._columns = columns
-        self._ids = {column.name: _check_ids(column.name, column.ids) for column in columns if column.ids is not None}
+        self._ids = {column.name: _checked_id_array(column.name, column.ids) for column in columns if column.ids is not None}
         self._id_sizes = {column.name: column.ids.id_column.lengths for column in columns if column.ids is not None}
         id_type = pa.string() if container == PARQUET else pa.dictionary(pa.int32(), pa.string())
         types = [id_type if c.ids is not None else pa.large_string() if c.dtype is None else pa.from_numpy_dtype(c.dtype) for c in columns]
@@ -200,7 +200,7 @@ def _open_writer(buffer: _Buffer, container: str, schema: Any) -> Any:
     return pa.ipc.new_file(buffer, schema, options=options) if container == FILE else pa.ipc.new_stream(buffer, schema, options=options)
 
 
-def _check_ids(column: str, records: IdentifiedRecords) -> Any:
+def _checked_id_array(column: str, records: IdentifiedRecords) -> Any:
     """Return the records' ids, which are unique, after checking that they are UTF-8; otherwise raise `InputError`.
 
     column: column name, for the message

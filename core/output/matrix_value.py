@@ -60,7 +60,7 @@ class MatrixValue:
         return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
 
-SCORES = MatrixValue("score", DEFAULT_DEFINITION)
+SCORE_VALUE = MatrixValue("score", DEFAULT_DEFINITION)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ValueMatrix:
     """The matrix of a value (implements `gpualign.core.output.matrix.MatrixContents`)."""
 
     task: Task
-    value: MatrixValue = SCORES
+    value: MatrixValue = SCORE_VALUE
 
     @property
     def dtypes(self) -> Sequence[NumberType]:

@@ -87,7 +87,7 @@ class _BlockLimits:
         return results.split(self.max_pairs, self.max_run_bytes, titles)
 
 
-def blocks_of(
+def split_into_blocks(
     task: Task,
     identity_definition: int,
     results: BandResults | NearResults,
@@ -208,7 +208,7 @@ class PairsSink:
         """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_run_bytes
         whole = self._filter.nearest_count is not None  # the nearest are chosen among all pairs of a query
-        for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
+        for block in split_into_blocks(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)
             if self.passed_pairs is not None:
                 self.passed_pairs += int(np.count_nonzero(block.output_mask(mask)))

@@ -31,10 +31,10 @@ _LOCAL_TILE_CELLS = 4_000_000_000
 _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDIT, _CELLS_PER_SECOND_LOCAL = 12e9, 40e9, 110e9, 10e9
 _CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
-_NEAR_NANOSECONDS_PER_SECOND = 5.5e8
+_NEAR_WORK_NS_PER_SECOND = 5.5e8
 """Nanoseconds of near-search work per thread and second, with AVX2: step costs are times for a thread that has a core to itself."""
 
-_JOIN_NANOSECONDS_PER_SECOND = 2.5e8
+_JOIN_WORK_NS_PER_SECOND = 2.5e8
 """Nanoseconds of join work per thread and second, with vectors of any size."""
 
 _BAND_SECONDS = 10
@@ -47,7 +47,7 @@ it takes almost no time."""
 _MAX_SHORT_RUN_SECONDS = 0.2
 """Runs with a shorter estimated time (s) get no small first band."""
 
-MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
+SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threads')}"
 """Advice if threads need more scratch memory than is available."""
 
 _TILES_PER_THREAD = 8
@@ -160,7 +160,7 @@ class CpuEngine:
                 f"the memory budget is too small: {threads} threads {work_description} need {needed_bytes:,} bytes of scratch, "
                 f"{available_bytes:,} are left",
                 needed_bytes,
-                MORE_MEMORY_OR_FEWER_THREADS,
+                SCRATCH_MEMORY_ADVICE,
             )
         return threads
 
@@ -275,9 +275,7 @@ class CpuEngine:
             return CascadePairFinder(task, letters, name, recipe, self.threads, results)
 
         a_second = (
-            _JOIN_NANOSECONDS_PER_SECOND * 32 / self.instruction_set.vector_bytes
-            if recipe.cascade.max_deletions
-            else _NEAR_NANOSECONDS_PER_SECOND
+            _JOIN_WORK_NS_PER_SECOND * 32 / self.instruction_set.vector_bytes if recipe.cascade.max_deletions else _NEAR_WORK_NS_PER_SECOND
         )
         return self._make_prepared_task(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
 

@@ -15,7 +15,7 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import MORE_MEMORY_OR_FEWER_THREADS, CpuEngine, code_count
+from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine, code_count
 from gpualign.cpu.alignment.local_recipe import make_local_recipe, min_scratch_bytes
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -131,7 +131,7 @@ class HitTracer:
             traced = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
         except _kernels.ScratchTooSmall as error:
             problem = f"the memory budget is too small to trace a hit ({error})"
-            raise TooLittleMemory(problem, advice=MORE_MEMORY_OR_FEWER_THREADS) from None
+            raise TooLittleMemory(problem, advice=SCRATCH_MEMORY_ADVICE) from None
         if traced is None:
             raise RunError("tracing was stopped")
         _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", traced)

@@ -33,7 +33,7 @@ _SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that sev
 _COLUMN_MULTIPLE = 4
 _MAX_SLICED_LETTERS = 65_536  # sets of longer records rarely fill the lanes, and making their masks would take seconds
 _MIN_SLICE_COLUMNS = 4096  # some five megabytes, which fit any budget
-_KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/alignment/src/pairs.cpp
+_KEPT_SCRATCH_BYTES = 32 << 20  # kKeptBytes of cpu/alignment/src/pairs.cpp
 
 
 def queries_per_vector(vector_bytes: int) -> int:
@@ -93,7 +93,7 @@ class Recipe:
 
 def _pair_bytes(max_target_length: int) -> int:
     """Return the memory for single-pair kernels: up to five planes of a target and its steps, and targets packed across queries."""
-    return 7 * max_target_length + _KEPT_BYTES
+    return 7 * max_target_length + _KEPT_SCRATCH_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:

@@ -22,8 +22,8 @@ from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 _ZERO_INDEX = np.zeros(1, dtype=np.int64)
 _STATISTIC_COUNT = STATISTICS.itemsize // 4
-_BAND = Band(0, 1, 0, 1, 0, 1)
-_RECIPE_LENGTH = 1 << 40
+_PAIR_BAND = Band(0, 1, 0, 1, 0, 1)
+_MAX_RECIPE_LENGTH = 1 << 40
 """Length for which local-score recipes are built, so that scores are wide enough for any pair."""
 
 EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
@@ -37,7 +37,7 @@ class PairAligner:
         self._instruction_set = CpuEngine(1).instruction_set.name
         self._paths = native_path_recipe(make_path_recipe(scoring, letters, end_gaps), memory)
         self._local = (
-            native_local_recipe(make_local_recipe(scoring, letters, _RECIPE_LENGTH, _RECIPE_LENGTH)) if mode is Mode.LOCAL else None
+            native_local_recipe(make_local_recipe(scoring, letters, _MAX_RECIPE_LENGTH, _MAX_RECIPE_LENGTH)) if mode is Mode.LOCAL else None
         )
         self._cancel = _kernels.Cancel()  # never requested: a pair takes too little time
 
@@ -51,7 +51,7 @@ class PairAligner:
             raise RunError(f"the memory budget is too small for one pair ({error})") from None
         scores, counts, data, starts, sizes = aligned
         statistics = counts.reshape(1, 1, -1).view(STATISTICS)[..., 0]
-        return BandResults(_BAND, scores.reshape(1, 1), statistics, Runs([data], starts.reshape(1, 1), sizes.reshape(1, 1)))
+        return BandResults(_PAIR_BAND, scores.reshape(1, 1), statistics, Runs([data], starts.reshape(1, 1), sizes.reshape(1, 1)))
 
     def _align_globally(self, pair: EncodedPair) -> tuple[Any, Any, Any, Any, Any]:
         aligned = _kernels.align_tile(self._instruction_set, *pair, "all", self._paths, True, self._cancel)

@@ -101,7 +101,7 @@ class TilePairSelector:
         ]
 
     @cached_property
-    def _capped_term(self) -> tuple[int, int] | None:
+    def _count_cap(self) -> tuple[int, int] | None:
         """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
         if self.selection_rule.cap is None:
             return None
@@ -113,9 +113,9 @@ class TilePairSelector:
     def _count_limits(self, term: Term, counts: CountMatrix) -> CountLimits:
         """Return the limits above which pairs are skipped. A pair above the cap is not selected, but the rule must still know whether the
         pair has enough compared sites."""
-        if self._capped_term is None:
+        if self._count_cap is None:
             return []
-        number, cap = self._capped_term
+        number, cap = self._count_cap
         limits = [(counts[number], cap)]
         if term.count_name == COMPARED and self.selection_rule.min_compared is not None:
             limits.append((counts[self.count_names.index(COMPARED)], self.selection_rule.min_compared - 1))

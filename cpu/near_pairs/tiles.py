@@ -127,7 +127,7 @@ def _similar_ambiguity_groups(letters: Integers) -> Iterator[Integers]:
 class JoinPairFinder:
     """Finds near pairs in tiles that hold all of their queries' targets, by joining on deletion variants.
 
-    deletions: maximum number of letters deleted
+    max_deletions: maximum number of letters deleted
     result_bytes: memory for the pairs found in one tile at a time
     """
 

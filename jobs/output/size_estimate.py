@@ -16,7 +16,7 @@ from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
-from gpualign.core.output.pairs import blocks_of
+from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.output.writer import CountingStream
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.atomic_files import is_file_name
@@ -257,7 +257,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
     """Return the number of sample pairs that pass the filter."""
     if not len(results.pairs):
         return 0
-    blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
+    blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)
     return sum(int(np.count_nonzero(block.output_mask(filter.mask(block)))) for block in blocks)
 
 
@@ -267,7 +267,7 @@ def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float 
         return 1.0
     if not len(results.pairs):
         return None
-    blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
+    blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)
     return text_width([spec.value.block_values(block)[block.output_mask(None)] for block in blocks], DECIMALS)
 
 

@@ -195,7 +195,7 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
     dump = pickle.dumps
-    monkeypatch.setattr(CachedArgument, "pickled_or_shared", lambda part, share: dump(_first_letter_changed(part._content)))
+    monkeypatch.setattr(CachedArgument, "call_value", lambda part, share: dump(_first_letter_changed(part._content)))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
         RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY))

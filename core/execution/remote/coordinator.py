@@ -40,7 +40,7 @@ class CachedArgument:
         self._pickled: bytes | None = None
         self._shared: Any = None
 
-    def pickled_or_shared(self, share: Callable[[bytes], Any] | None) -> Any:
+    def call_value(self, share: Callable[[bytes], Any] | None) -> Any:
         """Value passed in place of the argument in a call: its bytes, or what `share` returned for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
@@ -177,7 +177,7 @@ class WorkerPoolClient:
         names = tuple(one.name for one in shared.arguments)
         call = Call(software_version(), next(_call_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
         try:
-            return self.executor.submit(self.serve, call, *(one.pickled_or_shared(self.share) for one in arguments))
+            return self.executor.submit(self.serve, call, *(one.call_value(self.share) for one in arguments))
         except RunError:
             raise
         except Exception as error:

@@ -12,16 +12,16 @@ from gpualign.core.planning.tile_plan import TileLimits
 TILE_SECONDS = 2.0
 """Compute time per tile, seconds: on the order of a hundred times the transfer time."""
 
-_TILE_BYTES = 128 << 20
+_MAX_TILE_RESULT_BYTES = 128 << 20
 """Upper bound for a tile's results, bytes; they come back in one piece. Paths take a fifth of their upper bound."""
 
-_BANDS_PER_WORKER = 4
+_MIN_BANDS_PER_WORKER = 4
 """Minimum number of bands per worker, so that every worker stays busy."""
 
 
 @dataclass(frozen=True)
 class WorkerCapabilities:
-    """How a worker has prepared a task.
+    """Kernel, hardware, tile limits and speed with which a worker has prepared a task.
 
     limits, kernel, hardware: as in `PreparedTask`
     rate: approximate cells per second (pairs per second if the cost counts pairs)
@@ -41,10 +41,10 @@ def remote_tile_limits(
     max_held_results: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside
     the bands being filled.
     """
-    tile_bytes = max(1, min(_TILE_BYTES, budget.result_bytes // (3 * max_held_results)))
+    tile_bytes = max(1, min(_MAX_TILE_RESULT_BYTES, budget.result_bytes // (3 * max_held_results)))
     cells_per_tile = max(1, int(TILE_SECONDS * capabilities.rate))
     queries, targets = len(task.queries), len(task.targets)
-    share = -(-queries // (_BANDS_PER_WORKER * worker_count))
+    share = -(-queries // (_MIN_BANDS_PER_WORKER * worker_count))
     limits = replace(
         capabilities.limits,
         result_bytes=budget.result_bytes,
