@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualign import __version__
 
-_TEXT = """\
+_CITATION_TEXT = """\
 To cite gpualign:
 
   The gpualign developers (2026). gpualign: exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters. Version {version}.
@@ -59,4 +59,4 @@ BibTeX:
 
 def citation() -> str:
     """Return the output for --citation: references as text, then as BibTeX."""
-    return _TEXT.replace("{version}", __version__)
+    return _CITATION_TEXT.replace("{version}", __version__)

@@ -16,16 +16,16 @@ from typing import NoReturn
 
 from gpualign.core.common import signals
 
-_WITH_AN_END = {"mpi4py", "pycuda"}
+_MODULES_WITH_EXIT_HOOKS = {"mpi4py", "pycuda"}
 """Libraries whose compiled code or tools must run at Python exit."""
 
 
 def main() -> NoReturn:
     """Run the command line, and exit with its exit code."""
-    _have_standard_streams()
+    _replace_closed_streams()
     signals.install_handlers()
-    codes = _end_quickly()
-    _start_quickly()
+    codes = _register_quick_exit()
+    _set_up_for_one_command()
     from gpualign.cli.main import run
 
     code = run()
@@ -36,7 +36,7 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _have_standard_streams() -> None:
+def _replace_closed_streams() -> None:
     """Replace standard streams closed by the caller (`>&-`). Otherwise, the next files opened would get the descriptors of the standard
     streams, and messages would be written into these files. Reading or writing a replaced stream is an error; messages are lost."""
     for number, name, access in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
@@ -44,13 +44,13 @@ def _have_standard_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115  # stays open until the process ends
 
 
-def _end_quickly() -> list[int]:
+def _register_quick_exit() -> list[int]:
     """Return a list, to which the exit code is to be appended. The process then ends once Python has joined all threads and called all
     exit handlers, without the usual teardown of every module, which takes 6 ms."""
     codes: list[int] = []
 
     def end() -> None:
-        if not codes or not _WITH_AN_END.isdisjoint(sys.modules):
+        if not codes or not _MODULES_WITH_EXIT_HOOKS.isdisjoint(sys.modules):
             return
         try:
             sys.stdout.flush()
@@ -66,7 +66,7 @@ def _end_quickly() -> list[int]:
     return codes
 
 
-def _start_quickly() -> None:
+def _set_up_for_one_command() -> None:
     """Set up Python and NumPy for a process that runs a single command."""
     # OpenBLAS, which comes with NumPy, starts a thread per processor, and these spin before they sleep. Its few small products take less
     # time than that.

@@ -12,34 +12,34 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli.options.choice_suggestions import CommandGroup, explain_error
+from gpualign.cli.options.choice_suggestions import CommandGroup, with_option_suggestion
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, command_line_message
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
+COMMAND_NAMES = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
 """Each command is a function with this name, in the module with this name in `commands`."""
 
 
-class _Commands(Mapping[str, click.Command]):
+class _LazyCommands(Mapping[str, click.Command]):
     """Mapping that imports each command on first use, so that running one command does not load the options of the rest."""
 
     def __getitem__(self, name: str) -> click.Command:
-        if name not in COMMANDS:
+        if name not in COMMAND_NAMES:
             raise KeyError(name)
         command: click.Command = getattr(import_module(f"gpualign.cli.commands.{name}"), name)
         return command
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(COMMAND_NAMES)
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(COMMAND_NAMES)
 
 
-def _cite(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
+def _print_citation(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
     if requested and not ctx.resilient_parsing:
         from gpualign.cli.citation import citation
 
@@ -48,14 +48,14 @@ def _cite(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
 
 
 # Click adds no command to the mapping by itself.
-@click.group(cls=CommandGroup, commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
+@click.group(cls=CommandGroup, commands=cast(MutableMapping[str, click.Command], _LazyCommands()), context_settings=CONTEXT_SETTINGS)
 @click.version_option(__version__, prog_name="gpualign")
 @click.option(
     "--citation",
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_cite,
+    callback=_print_citation,
     help="Show how to cite gpualign and its methods, and exit.",
 )
 def cli() -> None:
@@ -77,7 +77,7 @@ def cli() -> None:
     """
 
 
-def _fail(message: str, code: int) -> int:
+def _report_failure(message: str, code: int) -> int:
     line = f"gpualign: error: {message}"
     with suppress(OSError):  # a terminal that has gone away
         click.echo(line, err=True)
@@ -99,16 +99,16 @@ def run() -> int:
             signals.run_cleanups()
         # A library that a signal interrupts may raise any exception.
         if stopped := signals.exit_message_and_code():
-            return _fail(*stopped)
-        return _explain(error, stdout)
+            return _report_failure(*stopped)
+        return _report_error(error, stdout)
 
 
-def _explain(error: BaseException, stdout: object) -> int:
+def _report_error(error: BaseException, stdout: object) -> int:
     """Report `error` and return the exit code. stdout: original stream, which Click replaces if the reader of Click's output is gone."""
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):
-        (explain_error(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
+        (with_option_suggestion(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
     from gpualign.jobs.output.atomic_files import ClosedPipe
 
@@ -117,18 +117,18 @@ def _explain(error: BaseException, stdout: object) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):
-        return _fail(f"{command_line_message(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
+        return _report_failure(f"{command_line_message(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)
+        return _report_failure(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)
     if isinstance(error, MemoryError):
-        return _fail(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
+        return _report_failure(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
-        return _fail("interrupted", 130)
+        return _report_failure("interrupted", 130)
     import shlex
     import traceback
 
     traceback.print_exception(error)
     log_file.record("".join(traceback.format_exception(error)))
     command = shlex.join(["gpualign", *sys.argv[1:]])
-    return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)
+    return _report_failure(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)

@@ -85,7 +85,7 @@ def check_method(method: str) -> None:
         )
 
 
-class Distances(Protocol):
+class DistanceSource(Protocol):
     """Source of distances between distinct records."""
 
     @property
@@ -118,7 +118,7 @@ class ClusterJob:
     cut: maximum distance of a near pair
     """
 
-    distances: Distances
+    distances: DistanceSource
     method: str
     order: Integers | None
     cut: float
@@ -163,13 +163,13 @@ class ClusterJob:
         return average_linkage(edges, self.cut, lambda members: self.distances.among(members, progress), group_of)
 
 
-def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
+def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, AlignmentDistances]:
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
     options.check(aligned=True)
     o, filter = options.alignment, options.alignment.resolve()
     records, memory = inputs.queries, o.resources.memory or default_memory()
-    order = _order(options, records.ids, records.lengths)
+    order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.rule is not AmbiguityRule.SKIP
@@ -178,14 +178,14 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
         distinct = inputs.queries.select(groups.first_records)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    resources = replace(o.resources, memory=memory - left_for_pairs(records, memory))
+    resources = replace(o.resources, memory=memory - near_pair_memory(records, memory))
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
-    alignments = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
-    return _job(alignments, options, order), alignments
+    alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
+    return _make_job(alignments, options, order), alignments
 
 
-def left_for_pairs(records: SequenceSet, memory: int) -> int:
+def near_pair_memory(records: SequenceSet, memory: int) -> int:
     """Return the bytes available for near pairs: half of what the sequences leave. The other half is used first for finding the pairs, then
     for processing them."""
     return max(0, memory - records.nbytes) // 2
@@ -204,36 +204,36 @@ def prepare_precomputed(
     if given.min_identity is not None and not of_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
-    order = _order(options, precomputed.ids, lengths)
+    order = _record_order(options, precomputed.ids, lengths)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
         reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
     threshold = Threshold(given.max_distance, given.min_identity, of_identities)
-    if missing := _unknown(precomputed):
+    if missing := _unknown_pair_count(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
         )
-    return _job(_Precomputed(precomputed, threshold), options, order)
+    return _make_job(_PrecomputedSource(precomputed, threshold), options, order)
 
 
-def _unknown(precomputed: PrecomputedDistances) -> int:
+def _unknown_pair_count(precomputed: PrecomputedDistances) -> int:
     listed = len(precomputed.pairs) if isinstance(precomputed, ListedPairs) else len(precomputed.ids) * (len(precomputed.ids) - 1) // 2
     return listed - precomputed.known_pair_count
 
 
-def _order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
+def _record_order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
     if o.method != "greedy":
         return None
     return clustering_order(o.order or ("input" if lengths is None else "length"), ids, lengths)
 
 
-def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> ClusterJob:
+def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | None) -> ClusterJob:
     given = o.alignment.thresholds
     cut = given.max_distance if given.max_distance is not None else 1 - (given.min_identity or 0.0)
     return ClusterJob(distances, o.method, order, cut, o.alignment.resources.memory or default_memory())
 
 
 @dataclass(frozen=True)
-class Alignments:
+class AlignmentDistances:
     """Computes distances by alignment.
 
     task: aligns all records
@@ -263,7 +263,7 @@ class Alignments:
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        edges = GrowingEdges(len(self.duplicates), left_for_pairs(self.task.queries, memory))
+        edges = GrowingEdges(len(self.duplicates), near_pair_memory(self.task.queries, memory))
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
@@ -290,7 +290,7 @@ class Alignments:
 
 
 @dataclass(frozen=True)
-class _Precomputed:
+class _PrecomputedSource:
     """Source of precomputed distances."""
 
     precomputed: PrecomputedDistances

@@ -1,7 +1,7 @@
 """Distances between all pairs of samples: the work of `gpualign dist` after option parsing and before output.
 
 options = DistOptions(metric="ibs")
-job = prepare(options, read(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.scratch, reporter)
+job = prepare(options, read_source(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.scratch, reporter)
 job.run(sink, progress)
 """
 
@@ -38,10 +38,10 @@ from gpualign.jobs.call_rate_report import describe_few_calls, describe_left_out
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
-from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import Reporter
-from gpualign.jobs.sample_selection import SampleCounts, SampleFilters, check_founders, drop_excluded
+from gpualign.jobs.sample_selection import SampleCounts, SampleFilters, drop_excluded, report_nonfounders
 from gpualign.jobs.site_selection import select_passing_sites
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class DistOptions:
                 f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value_name}; give {min_kinship}"
             )
         if not metric.is_similarity and self.min_kinship is not None:
-            raise InputError(f"{min_kinship} is for {_similarities()}, and {metric.name} is a distance; give {max_distance}")
+            raise InputError(f"{min_kinship} is for {_similarity_names()}, and {metric.name} is a distance; give {max_distance}")
         if self.min_kinship is not None and self.min_kinship > metric.max_value:
             raise InputError(f"{min_kinship}: {metric.name} is {metric.max_value:g} at most; found {self.min_kinship:g}")
         if metric.max_value == 1 and not metric.is_similarity:
@@ -129,7 +129,7 @@ def _default_compared_fraction() -> Fraction:
     return Fraction(1, 2)
 
 
-def _similarities() -> str:
+def _similarity_names() -> str:
     first, *others = (name for name, metric in METRICS.items() if metric.is_similarity)
     return " or ".join([parameter("metric", first), *others])
 
@@ -204,7 +204,7 @@ class DistJob:
         return replace(self, prepared=replace(self.prepared, samples=samples))
 
     @property
-    def row_work(self) -> Work:
+    def row_work(self) -> WorkPerQuery:
         """Approximate work for each query's pairs: float64[queries]."""
         samples = self.samples
         targets = len(samples.targets)
@@ -219,7 +219,7 @@ class DistJob:
         """Selected sample and site counts, for the summary."""
         samples, sites = self.samples_left, self.sites_left
         of_samples = {} if samples is None else _figures("samples", samples.read, samples.removed)
-        return of_samples | ({} if sites is None else _figures("sites", sites.input_sites, sites.removed_by_filter))
+        return of_samples | ({} if sites is None else _named_counts("sites", sites.input_sites, sites.removed_by_filter))
 
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances. Raises `RunError` if the hardware fails."""
@@ -239,16 +239,16 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
     return bool((4 * prepared.calls_per_sample < 3 * prepared.input_sites).any())
 
 
-def _figures(what: str, read: int, removed: dict[str, int]) -> dict[str, object]:
+def _named_counts(what: str, read: int, removed: dict[str, int]) -> dict[str, object]:
     return {f"{what}_read": read, f"{what}_left_out": removed}
 
 
-def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
+def read_source(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
     """Read the calls from one input, or from two with the same sites. Raises `InputError` naming file, record and reason."""
     return read_calls(inputs, options.calls, options.budget().reading, files, reporter.warn, options.resources.host_threads)
 
 
-def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
+def engine_named_by_options(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
     """Return the engine if the options alone determine it, so that missing hardware or software is reported before anything is read; else
     None. Raises the same errors as `pick_distance_engine`."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
@@ -263,7 +263,7 @@ def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | N
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: MakeScratch, reporter: Reporter) -> DistJob:
     """Choose samples and sites, pack their calls into bit planes and plan the work. The source is no longer needed when this returns.
 
-    engine: see `named_engine`
+    engine: see `engine_named_by_options`
 
     Raises `InputError` if options and calls contradict each other or if no sample or site is left, `RunError` if there is not enough
     memory.
@@ -274,7 +274,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     excluded = read - source.samples.row_count
     source, sites_left = select_passing_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
     if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
-        check_founders(source.samples, parameter("metric", options.metric), reporter)
+        report_nonfounders(source.samples, parameter("metric", options.metric), reporter)
     samples_left = SampleCounts.of(read, filters, excluded, source.samples.row_count) if filters.any_set else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)

@@ -22,24 +22,24 @@ from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
-from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.jobs.pair_sample import SampledPairs
 
-_MAX_COUNTED = 10_000_000
+_MAX_TARGETS_TO_COUNT_TILES = 10_000_000
 """Number of targets, summed over all bands, above which work is not split into tiles merely to count the tiles."""
 
-_WORTH_CUTTING = 0.75
+_MAX_SELECTED_FRACTION = 0.75
 """If the groups select more than this fraction of all cells, every pair is computed and unselected pairs are dropped."""
 
 
 @dataclass(frozen=True)
-class PairsJob:
+class EveryPairJob:
     """A plan with everything needed to run it, any number of times.
 
     threads: host threads
@@ -106,7 +106,7 @@ class PairsJob:
         return sample_all_pairs(self.task, self.plan.pairing, self.groups, aligner, self.budget)
 
     @property
-    def row_work(self) -> Work:
+    def row_work(self) -> WorkPerQuery:
         """Approximate work for each query's pairs: float64[queries]."""
         return self.plan.row_cells if self._skipping_groups is None else self._cells(self._skipping_groups).astype(np.float64)
 
@@ -128,7 +128,7 @@ class PairsJob:
         strands = 2 if self.task.both_strands else 1
         return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
 
-    def for_queries(self, start: int, stop: int) -> PairsJob:
+    def for_queries(self, start: int, stop: int) -> EveryPairJob:
         """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.for_queries(start, stop))
 
@@ -144,7 +144,7 @@ class PairsJob:
                 yield from split_into_blocks(self.task, identity_definition, band, self.plan.pairing)
 
 
-def prepare_pairs(
+def prepare_every_pair(
     task: Task,
     pairing: Pairing,
     engine: Engine,
@@ -152,7 +152,7 @@ def prepare_pairs(
     reporter: Reporter,
     description_prefix: str = "",
     groups: GroupPairs | None = None,
-) -> PairsJob:
+) -> EveryPairJob:
     """Plan the pairs of a task.
 
     description_prefix: prefix for the reported plan
@@ -160,8 +160,8 @@ def prepare_pairs(
 
     Raises `RunError` if there is not enough memory.
     """
-    budget = Budget.from_total(memory_left(task, resources.memory))
-    if groups is not None and _is_worth_cutting(task, groups):
+    budget = Budget.from_total(remaining_memory(task, resources.memory))
+    if groups is not None and _should_skip_unselected(task, groups):
         from gpualign.core.execution.group_pairs import prepare_group_pairs
 
         prepared: PreparedTask = prepare_group_pairs(engine, task, budget, groups)
@@ -170,14 +170,14 @@ def prepare_pairs(
     plan = plan_task(prepared, pairing)
     reporter.detail(description_prefix + describe_work(prepared, plan))
     threads = resources.host_threads
-    return PairsJob(prepared, plan, engine, budget, threads, text_threads(budget, threads), groups)
+    return EveryPairJob(prepared, plan, engine, budget, threads, text_thread_count(budget, threads), groups)
 
 
-def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:
+def _should_skip_unselected(task: Task, groups: GroupPairs) -> bool:
     """True if the groups select so few pairs that unselected pairs should be skipped."""
     queries, targets = task.queries.lengths, task.targets.lengths
     selected = float(queries @ groups.weight_sums(targets, None))
-    return selected < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
+    return selected < _MAX_SELECTED_FRACTION * float(queries.sum()) * float(targets.sum())
 
 
 def count_sequences(task: Task) -> int:
@@ -185,9 +185,9 @@ def count_sequences(task: Task) -> int:
     return len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
 
 
-def count_tiles(plan: Plan) -> str:
+def describe_tile_count(plan: Plan) -> str:
     """Return the number of tiles as human-readable text. For a large plan, whose tiles take long to generate, return a lower bound."""
-    if plan.band_count * plan.target_count > _MAX_COUNTED:
+    if plan.band_count * plan.target_count > _MAX_TARGETS_TO_COUNT_TILES:
         return f"at least {plan.band_count:,}"
     return f"{sum(1 for _ in plan.tiles()):,}"
 
@@ -211,7 +211,7 @@ def describe_plan(
         ("scoring", task.scoring.name),
         ("engine", prepared.hardware),
         ("kernel", prepared.kernel),
-        ("tiles", f"{count_tiles(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        ("tiles", f"{describe_tile_count(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
         (
             "memory",
             f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "

@@ -11,10 +11,10 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.database_index import IndexBuilder, IndexSummary
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import (
-    READ_AS_PROTEIN,
-    Opened,
+    READ_AS_PROTEIN_NOTE,
+    OpenedFile,
     ReadOptions,
-    check_end,
+    check_line_end,
     describe_empty,
     describe_gaps,
     describe_lower,
@@ -22,8 +22,8 @@ from gpualign.jobs.sequence_loading import (
 )
 
 
-def build(
-    database: Opened,
+def build_index(
+    database: OpenedFile,
     options: ReadOptions,
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
@@ -41,13 +41,13 @@ def build(
     unknown = options.unknown_letters()
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
-        check_end(stream, source, builder.unterminated_id, options, reporter)
+        check_line_end(stream, source, builder.unterminated_id, options, reporter)
         if unknown is not None and unknown.letters:
             reporter.note(describe_unknown(unknown, source))
         with output() as file:
             built = builder.write(file)
     if built.first_dna_record:
-        reporter.note(f"{source}: {built.first_dna_record} looks like DNA; {READ_AS_PROTEIN}")
+        reporter.note(f"{source}: {built.first_dna_record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
     if built.empty_ids:
         reporter.note(f"{source}: left out {describe_empty(built.empty_ids)}")
     if built.gaps.letters:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpualign.core.search.runner import GrowingProgress
     from gpualign.jobs.pair_sample import SampledPairs
 
-Work: TypeAlias = Reals
+WorkPerQuery: TypeAlias = Reals
 
 DescriptionRows = list[tuple[str, str]]
 """Human-readable rows: (name, value)."""
@@ -41,7 +41,7 @@ class Job(Protocol):
         """Unit of `work`: cells, pairs or comparisons."""
 
     @property
-    def row_work(self) -> Work:
+    def row_work(self) -> WorkPerQuery:
         """Approximate work for each query: float64[queries]."""
 
     @property

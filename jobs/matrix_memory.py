@@ -22,12 +22,12 @@ class MatrixUse:
     pair_bytes: int
 
 
-DRAWING = MatrixUse("to draw", "draw fewer records, as one of each cluster (gpualign cluster)", 40)
+DRAWING_USE = MatrixUse("to draw", "draw fewer records, as one of each cluster (gpualign cluster)", 40)
 """Measured with 8,000 records: 28 to 40 bytes when read from arrays."""
 
-CLUSTERING = MatrixUse("to cluster", f"give a list of near pairs with {parameter('edges')}", 0)
+CLUSTERING_USE = MatrixUse("to cluster", f"give a list of near pairs with {parameter('edges')}", 0)
 
-TREES = {
+TREE_USES = {
     method: MatrixUse("to make a tree of", "take fewer records, as one of each cluster (gpualign cluster)", bytes_of_pair)
     for method, bytes_of_pair in (("nj", 31), ("upgma", 10), ("mst", 15))
 }

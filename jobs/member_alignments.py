@@ -20,9 +20,9 @@ from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.alignment.single_pair import PairAligner
 from gpualign.jobs.devices.memory import default_memory
 
-_SWAPPED_GAPS = str.maketrans("ID", "DI")
-_RUN = re.compile(r"\d*[A-Z]")
-_RUN_OF_ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
+_GAP_SWAP_TABLE = str.maketrans("ID", "DI")
+_RUN_PATTERN = re.compile(r"\d*[A-Z]")
+_UNIT_LENGTH_PATTERN = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,14 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
         pair = int(firsts[record]), int(firsts[representative])
         if pair not in done:
-            done[pair] = _align(task, aligner, *pair, definition)
+            done[pair] = _align_to_representative(task, aligner, *pair, definition)
         identities[record], cigars[record], is_reverse_complement[record] = done[pair]
     return MemberAlignments(identities, cigars, is_reverse_complement)
 
 
-def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:
+def _align_to_representative(
+    task: Task, aligner: PairAligner, record: int, representative: int, definition: int
+) -> tuple[float, str, bool]:
     """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative."""
     query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
     if np.array_equal(query.codes, target.codes):
@@ -80,10 +82,10 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
     block = RectangleBlock(pair, definition, alignment)
     identity = float(block.identity_fraction[0, 0])
-    cigar = _RUN_OF_ONE.sub("", block.path_text((0, 0), "cigar_m"))
+    cigar = _UNIT_LENGTH_PATTERN.sub("", block.path_text((0, 0), "cigar_m"))
     if is_reverse_complement and np.array_equal(query.codes, target.codes):
         return identity, "=", True
     if representative > record:
-        return identity, cigar.translate(_SWAPPED_GAPS), is_reverse_complement
+        return identity, cigar.translate(_GAP_SWAP_TABLE), is_reverse_complement
     # The representative is the query. Reversing the CIGAR turns both records, so the representative keeps its direction.
-    return identity, "".join(_RUN.findall(cigar)[::-1]) if is_reverse_complement else cigar, is_reverse_complement
+    return identity, "".join(_RUN_PATTERN.findall(cigar)[::-1]) if is_reverse_complement else cigar, is_reverse_complement

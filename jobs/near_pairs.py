@@ -33,23 +33,23 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.near_results import NearResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
-from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import Engines
-from gpualign.jobs.every_pair import count_tiles
-from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.every_pair import describe_tile_count
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.jobs.pair_sample import SampledPairs
 
-_MAX_EDITS = 0.5
+_MAX_EDIT_FRACTION = 0.5
 """Maximum edits as a fraction of a sequence's letters. Random DNA differs in about this fraction, so a looser bound excludes nothing."""
 
-_ALIGNED_TOGETHER = 20_000
+_MIN_PAIRS_PER_ALIGNMENT = 20_000
 """Minimum number of pairs aligned at a time, if there are enough and they fit in memory, because starting an engine takes time."""
 
-_AT_ONCE = 1 << 18
+_MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated at a time, unless a single query has more: about twenty megabytes."""
 
 
@@ -156,7 +156,7 @@ class NearJob:
             ("engine", self.hardware),
             ("steps", self.prepared.kernel),
             *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
-            ("tiles", f"{count_tiles(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+            ("tiles", f"{describe_tile_count(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
             ("memory", memory),
             ("estimate", f"{sampled.seconds:.1f} s, measured on {sampled.record_count:,} of {sum(distinct[: 2 - one_set]):,} records"),
         ]
@@ -164,9 +164,9 @@ class NearJob:
     @cached_property
     def sampled(self) -> SampledPairs:
         """Estimates from a sample of the pairs; take a short time to compute."""
-        from gpualign.jobs.pair_sample import sample_near
+        from gpualign.jobs.pair_sample import sample_near_pairs
 
-        return sample_near(self)
+        return sample_near_pairs(self)
 
     @property
     def _rows(self) -> tuple[int, int]:
@@ -175,7 +175,7 @@ class NearJob:
         return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property
-    def row_work(self) -> Work:
+    def row_work(self) -> WorkPerQuery:
         """Approximate work for each query's pairs: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
@@ -205,10 +205,10 @@ class NearJob:
     def _max_pairs(self) -> int:
         """Number of record pairs to generate at a time so that their alignments fit in memory."""
         if self.aligner is None:
-            return _AT_ONCE
+            return _MAX_PAIRS_PER_BATCH
         limits, task = self.aligner.limits, self.task
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
-        return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _AT_ONCE))
+        return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
     def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
         """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
@@ -221,7 +221,7 @@ class NearJob:
                     pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
-                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._max_pairs) or self.aligner is None or not held:
+                if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
                     yield self.aligned(join_pairs(held), rows)
                     held = []
             if held:
@@ -287,10 +287,10 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     bound = replace(task, edit_bound=bound).mean_edit_bound
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.max_different_grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
-    return apart < _MAX_EDITS * max(int(length[0]) for length in lengths)
+    return apart < _MAX_EDIT_FRACTION * max(int(length[0]) for length in lengths)
 
 
-def prepare_near(
+def prepare_near_job(
     task: Task,
     bound: EditBound,
     pairing: Pairing,
@@ -307,7 +307,7 @@ def prepare_near(
 
     Raises `RunError` if there is not enough memory.
     """
-    left = memory_left(task, resources.memory)
+    left = remaining_memory(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     group = group_equal if grouped else singleton_groups
@@ -341,6 +341,6 @@ def prepare_near(
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
-    threads = text_threads(budget, resources.host_threads)
+    ungrouped = partial(prepare_near_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
+    threads = text_thread_count(budget, resources.host_threads)
     return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)

@@ -19,8 +19,8 @@ from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.resources import AUTO, Resources
-from gpualign.jobs.devices.selection import pick_global_engine, pick_near_engine, pick_pair_engine
-from gpualign.jobs.every_pair import PairsJob, prepare_pairs
+from gpualign.jobs.devices.selection import pick_near_engine, pick_nw_engine, pick_pair_engine
+from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
 from gpualign.jobs.options import OutputOptions, PairThresholds
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from gpualign.jobs.devices.selection import Engines
     from gpualign.jobs.job import PairJob
 
-_COUNTED = {
+_RULE_DESCRIPTIONS = {
     AmbiguityRule.COMPATIBLE: "in identities they match what they may stand for",
     AmbiguityRule.SKIP: "identities leave out columns with one",
 }
 
-_FEW_AMBIGUOUS = 8
+_MAX_AMBIGUOUS_PER_PAIR = 8
 """Maximum number of ambiguity letters per pair at which a single bound for all pairs still excludes most pairs."""
 
-_MANY = 100_000
+_MIN_PAIRS_FOR_ADVICE = 100_000
 """Minimum number of pairs for which a note explains how to skip most of them."""
 
 
@@ -87,7 +87,7 @@ class NwOptions:
 
 def prepare(
     inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None
-) -> PairsJob:
+) -> EveryPairJob:
     """Plan the alignment of every pair.
 
     detail: results to compute for each alignment
@@ -96,7 +96,7 @@ def prepare(
 
     Raises `InputError` if the sequences do not fit the scoring, `RunError` if there is not enough memory or a device is missing.
     """
-    return _every_pair(*_start(inputs, options, detail, pairing, reporter, engine), options, reporter)
+    return _plan_every_pair(*_prepare_task(inputs, options, detail, pairing, reporter, engine), options, reporter)
 
 
 def prepare_filtered(
@@ -104,20 +104,20 @@ def prepare_filtered(
 ) -> PairJob:
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
     and errors as for `prepare`."""
-    task, pairing, chosen = started = _start(inputs, options, detail, pairing, reporter)
+    task, pairing, chosen = started = _prepare_task(inputs, options, detail, pairing, reporter)
     if filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
-        from gpualign.jobs.near_pairs import excludes_pairs, prepare_near
+        from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_job
 
         bound = edit_bound(filter, task, options.identity_def)
         if bound is not None and excludes_pairs(task, bound):
-            engines = _engines_of(task, bound, chosen, options.resources)
-            job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
+            engines = _near_pair_engines(task, bound, chosen, options.resources)
+            job = prepare_near_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
             return replace(job, groups=filter.groups)
         advice = describe_missing_bound(filter, task, options.identity_def)
-        if advice and pairing.pair_count(len(task.queries), len(task.targets)) >= _MANY:
+        if advice and pairing.pair_count(len(task.queries), len(task.targets)) >= _MIN_PAIRS_FOR_ADVICE:
             reporter.note(f"every pair is aligned: {advice}")
-    every = _every_pair(*started, options, reporter, filter.groups)
+    every = _plan_every_pair(*started, options, reporter, filter.groups)
     if filter.nearest_count is not None:
         _check_whole_rows(every.plan)
     return every
@@ -134,7 +134,7 @@ def _check_whole_rows(plan: Plan) -> None:
         )
 
 
-def _start(
+def _prepare_task(
     inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter, engine: Engine | None = None
 ) -> tuple[Task, Pairing, Engine]:
     """Return (task, pairing, engine) for a run, after checking the strand and the scoring."""
@@ -148,9 +148,9 @@ def _start(
         check_complements(scoring, inputs.alphabet)
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
-    task = _count_ambiguous(task, o.rule, inputs.added, reporter)
+    task = _with_ambiguity_rule(task, o.rule, inputs.added, reporter)
     if engine is None:
-        engine = pick_global_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
+        engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
@@ -158,7 +158,7 @@ def _start(
     return task, pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
-def _count_ambiguous(task: Task, rule: AmbiguityRule | None, added: bool, reporter: Reporter) -> Task:
+def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, added: bool, reporter: Reporter) -> Task:
     """If statistics are computed and there are ambiguity letters, return the task with a rule for them and report how many records have
     them.
 
@@ -172,7 +172,9 @@ def _count_ambiguous(task: Task, rule: AmbiguityRule | None, added: bool, report
         return task
     counts = [ambiguous.target_counts] if added or task.targets is task.queries else [ambiguous.query_counts, ambiguous.target_counts]
     ambiguous_records, records = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
-    reporter.note(f"{ambiguous_records} of {records} records have ambiguity letters; {_COUNTED[ambiguous.rule]} ({ambiguous.rule.option})")
+    reporter.note(
+        f"{ambiguous_records} of {records} records have ambiguity letters; {_RULE_DESCRIPTIONS[ambiguous.rule]} ({ambiguous.rule.option})"
+    )
     return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
 
 
@@ -196,11 +198,11 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
         )
 
 
-def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
+def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
     """Return the engines for finding near pairs and aligning them."""
     from gpualign.jobs.devices.selection import Engines
 
-    few_ambiguous = bound.ambiguous <= _FEW_AMBIGUOUS
+    few_ambiguous = bound.ambiguous <= _MAX_AMBIGUOUS_PER_PAIR
     if not task.both_strands:
         return Engines(chosen, pick_near_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
     from gpualign.core.execution.both_strands import with_both_strands
@@ -213,10 +215,10 @@ def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resourc
     )
 
 
-def _every_pair(
+def _plan_every_pair(
     task: Task, pairing: Pairing, engine: Engine, options: NwOptions, reporter: Reporter, groups: GroupPairs | None = None
-) -> PairsJob:
-    return prepare_pairs(task, pairing, engine, options.resources, reporter, _description_prefix(task), groups)
+) -> EveryPairJob:
+    return prepare_every_pair(task, pairing, engine, options.resources, reporter, _description_prefix(task), groups)
 
 
 def _description_prefix(task: Task) -> str:

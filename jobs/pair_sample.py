@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 _SAMPLE_SECONDS = 0.1
 """Seconds after which a sample of near pairs is large enough."""
 
-_TINY, _FEWEST, _GROWTH = 8, 256, 4
+_FIRST_SAMPLE_SIZE, _SECOND_SAMPLE_SIZE, _SAMPLE_GROWTH_FACTOR = 8, 256, 4
 """Number of records per side in the sample that measures the start-up time (including cluster workers), number in the first sample that
 measures more, and growth factor for each subsequent sample."""
 
-_PLACED, _PLACED_AMONG_EQUAL = 1e-7, 4e-7
+_OUTPUT_SECONDS_PER_PAIR, _OUTPUT_SECONDS_AMONG_EQUAL = 1e-7, 4e-7
 """Approximate seconds to bring a near pair to the output, without and with equal records. Exceeds the time to find the pair if pairs are
 many and short."""
 
-_MAX_LETTERS, _MAX_NEAR = 1 << 24, 1 << 16
+_MAX_SAMPLE_LETTERS, _MAX_SAMPLE_NEAR_PAIRS = 1 << 24, 1 << 16
 """Number of letters per side, and number of near pairs, above which no larger sample is drawn."""
 
-_QUERIES, _TARGETS = 16, 32
+_SAMPLE_QUERY_COUNT, _TARGETS_PER_SAMPLE_QUERY = 16, 32
 """Number of records in a sample of rows: several targets per query, because rows of one query are packed together."""
 
 _MAX_ALIGNED_CELLS = 4e8
@@ -84,7 +84,7 @@ class SampledPairs:
         )
 
 
-class NearWork(Protocol):
+class SampleableNearJob(Protocol):
     """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
 
     @property
@@ -131,12 +131,12 @@ def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, en
     return SampledPairs(results, len(results.pairs), len(results.pairs))
 
 
-def sample_near(job: NearWork) -> SampledPairs:
+def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
     task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
     copies = tuple(np.bincount(duplicates.group_of) for duplicates in job.duplicates)
-    size, looked_at, weight, seconds, distinct_pairs, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
+    size, looked_at, weight, seconds, distinct_pairs, records, start_up = _FIRST_SAMPLE_SIZE, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _draw_records(task, job.pairing, size)
         if not len(columns):
@@ -154,10 +154,10 @@ def sample_near(job: NearWork) -> SampledPairs:
         seconds = taken * _time_ratio(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pair_count)
         distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
-        large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _MAX_LETTERS
-        if taken >= _SAMPLE_SECONDS or everything or large or len(distinct_pairs) > _MAX_NEAR:
+        large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _SAMPLE_GROWTH_FACTOR > _MAX_SAMPLE_LETTERS
+        if taken >= _SAMPLE_SECONDS or everything or large or len(distinct_pairs) > _MAX_SAMPLE_NEAR_PAIRS:
             break
-        size = max(_FEWEST, size * _GROWTH)
+        size = max(_SECOND_SAMPLE_SIZE, size * _SAMPLE_GROWTH_FACTOR)
     pairs = _map_to_records(job, distinct_pairs)
     count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
     near_records = int((copies[0][job.duplicates[0].group_of[pairs.queries]] * copies[1][job.duplicates[1].group_of[pairs.targets]]).sum())
@@ -170,11 +170,11 @@ def sample_near(job: NearWork) -> SampledPairs:
     sampled = SampledPairs(job.aligned(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
-    placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _PLACED
+    placed = _OUTPUT_SECONDS_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _OUTPUT_SECONDS_PER_PAIR
     return replace(sampled, seconds=seconds + placed * sampled.expected_pairs(job.pairs, len(subset)))
 
 
-def _time_ratio(job: NearWork, sample: PreparedTask, pairs: int) -> float:
+def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
     A larger set may use different steps, which cost less per pair, so the ratio is scaled by estimates for both sets. Cluster workers
@@ -189,7 +189,7 @@ def _time_ratio(job: NearWork, sample: PreparedTask, pairs: int) -> float:
     return job.prepared.task.approximate_pair_count / pairs
 
 
-def _map_to_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
+def _map_to_records(job: SampleableNearJob, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
     queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
@@ -200,7 +200,7 @@ def _map_to_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
     return pairs.sorted() if len(pairs) else pairs
 
 
-def _count_equal_pairs(job: NearWork) -> int:
+def _count_equal_pairs(job: SampleableNearJob) -> int:
     """Return the number of pairs of equal records that are reported without a search."""
     if job.groups is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0
@@ -225,13 +225,13 @@ def _draw_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, In
 def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> NearPairs:
     """Return some of the selected pairs, in order."""
     random, drawn = Random(0), list[NearPairs]()
-    for query in sorted(random.sample(range(len(task.queries)), min(_QUERIES, len(task.queries)))):
+    for query in sorted(random.sample(range(len(task.queries)), min(_SAMPLE_QUERY_COUNT, len(task.queries)))):
         first = 0 if pairing is Pairing.ALL else pairing.first_target(query)
         selected: Integers | range = range(first, len(task.targets))
         if groups is not None:
             every = np.arange(first, len(task.targets), dtype=np.int64)
             selected = every[groups.selection_mask(np.array([query]), every)]
-        places = sorted(random.sample(range(len(selected)), min(_TARGETS, len(selected))))
+        places = sorted(random.sample(range(len(selected)), min(_TARGETS_PER_SAMPLE_QUERY, len(selected))))
         targets = np.array([selected[place] for place in places], dtype=np.int64)
         drawn.append(NearPairs(np.full(len(targets), query, dtype=np.int64), targets, np.zeros(len(targets), dtype=np.int64)))
     return join_pairs(drawn)

@@ -35,7 +35,7 @@ class Grouping:
         return [len(self.labels) if number < 0 else number for number in self.label_indices]
 
 
-def grouping(title: str, cells: Iterable[str], record_cells: Sequence[str]) -> Grouping:
+def make_grouping(title: str, cells: Iterable[str], record_cells: Sequence[str]) -> Grouping:
     """Return the groups for the records of a matrix. cells: all cells in the column; record_cells: one cell per record of the matrix.
     Groups with no records are left out."""
     existing = set(record_cells)

@@ -100,7 +100,7 @@ def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes:
     return source.select_samples(mask)
 
 
-def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
+def report_nonfounders(samples: Samples, user: str, reporter: Reporter) -> None:
     """If not all samples are founders, report that an option uses founder allele frequencies. user: name of the option.
 
     Raises `InputError` if no sample is a founder.

@@ -26,16 +26,16 @@ from gpualign.core.sequences.loading import (
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT, Reporter
 
-Opened: TypeAlias = tuple[BinaryIO, str]
+OpenedFile: TypeAlias = tuple[BinaryIO, str]
 """A binary stream and its name for messages."""
 
-BY_LETTERS = "by its letters"
+BY_LETTERS_REASON = "by its letters"
 """Reason given for an alphabet when no parameter names it."""
 
-_MAX_UNKNOWN = 0.1
+_MAX_UNKNOWN_FRACTION = 0.1
 """Maximum fraction of unknown letters; above it, the letters belong to a different alphabet."""
 
-READ_AS_PROTEIN = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
+READ_AS_PROTEIN_NOTE = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
 
-def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
+def read_inputs(opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
     """Read one set, or queries and targets, each from one or several files. Each file is requested only after the previous one has been
     read.
 
@@ -112,8 +112,8 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, report
         raw.extend(read_set(files, options, local and bool(raw), reporter))
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
-        reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
-    masked = mask_lower(raw, options, reporter)
+        reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
+    masked = should_mask_lower(raw, options, reporter)
     try:
         chosen, encoded = encode_all(raw, options.alphabet, masked)
     except MixedAlphabets:
@@ -123,8 +123,10 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, report
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
-        note_stops(sets, reporter)
-    return Inputs(sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
+        report_stops(sets, reporter)
+    return Inputs(
+        sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, masked=masked
+    )
 
 
 def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
@@ -139,14 +141,14 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
             )
 
 
-def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
+def read_set(files: Iterable[OpenedFile], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
     """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters. Raises
     `InputError`."""
     raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
     return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 
 
-def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
+def _read_file(opened: OpenedFile, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
     stream, source = opened
     unknown = options.unknown_letters()
     raw = read_raw_records(
@@ -159,16 +161,16 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
         encode_eagerly=True,
         unknown=unknown,
     )
-    check_end(stream, source, raw.unterminated_id, options, reporter)
+    check_line_end(stream, source, raw.unterminated_id, options, reporter)
     if raw.is_plain_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty_ids:
         reporter.note(f"{source}: left out {describe_empty(raw.empty_ids)}")
-    _note_gaps(raw, reporter)
+    _report_gaps(raw, reporter)
     return raw
 
 
-def check_end(stream: BinaryIO, source: str, unterminated_id: str | None, options: ReadOptions, reporter: Reporter) -> None:
+def check_line_end(stream: BinaryIO, source: str, unterminated_id: str | None, options: ReadOptions, reporter: Reporter) -> None:
     """Report if the last line of a pipe or other non-regular file has no line end, as if its writer had been stopped.
 
     unterminated_id: the last id in that case, else None
@@ -191,7 +193,7 @@ def add_targets(inputs: Inputs) -> Inputs:
     )
 
 
-def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
+def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
     """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError`."""
     from gpualign.core.sequences.database_index import open_index
 
@@ -205,7 +207,7 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
             f"{letters.first_dna_record} looks like DNA, and {index} is an index of proteins: translate the queries with"
             f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, say {parameter('alphabet', 'protein')}"
         )
-    masked = mask_lower(raw, options, reporter)
+    masked = should_mask_lower(raw, options, reporter)
     try:
         read = join_sets(encode_all(raw, alphabet.name, masked)[1])
     except InputError as error:
@@ -214,7 +216,7 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
             raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
     if alphabet is PROTEIN:
-        note_stops([read, targets], reporter)
+        report_stops([read, targets], reporter)
     return Inputs(read, targets, alphabet, "by the index", masked=masked)
 
 
@@ -225,7 +227,12 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     their letters.
     """
     scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
-    if inputs.alphabet_reason == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_protein_matrix(options.matrix):
+    if (
+        inputs.alphabet_reason == BY_LETTERS_REASON
+        and inputs.alphabet is DNA
+        and options.matrix is not None
+        and is_protein_matrix(options.matrix)
+    ):
         raise InputError(
             f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
             f"proteins, say {parameter('alphabet', 'protein')}; else leave {parameter('matrix')} out, or name one of nucleotides"
@@ -233,14 +240,14 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     return scoring
 
 
-def _note_gaps(raw: RawRecords, reporter: Reporter) -> None:
+def _report_gaps(raw: RawRecords, reporter: Reporter) -> None:
     if raw.gaps.letters:
         reporter.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letters:
         reporter.note(describe_unknown(raw.unknown, raw.source))
 
 
-def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
+def report_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
     """Report how many records across all these sets end in a stop, in a single message."""
     stop = PROTEIN.letters.index("*")
     count = total = 0
@@ -261,7 +268,7 @@ def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
         )
 
 
-def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Reporter) -> bool:
+def should_mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Reporter) -> bool:
     """Return True if lower-case letters are to be masked and there are any; report how many."""
     if not options.mask_lower:
         return False
@@ -293,7 +300,7 @@ def describe_gaps(gaps: GapCounts) -> str:
 def describe_unknown(unknown: UnknownLetters, source: str) -> str:
     """Describe the letters that were replaced. Raises `InputError` if so many are unknown that the sequences must use a different
     alphabet."""
-    if unknown.letters > _MAX_UNKNOWN * unknown.total:
+    if unknown.letters > _MAX_UNKNOWN_FRACTION * unknown.total:
         percentage = 100 * unknown.letters / unknown.total
         raise InputError(
             f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.replacement}"

@@ -12,19 +12,19 @@ from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters, filter_sites
 from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
-from gpualign.jobs.sample_selection import SampleFilters, check_founders, drop_with_few_calls
+from gpualign.jobs.sample_selection import SampleFilters, drop_with_few_calls, report_nonfounders
 
 _MAX_NAMES_IN_MESSAGE = 5
 
 
-def names_file(regions: str) -> bool:
+def is_file_name(regions: str) -> bool:
     """True if `regions` is the name of a file that holds the regions."""
     return os.path.exists(regions) and not os.path.isdir(regions)
 
 
 def read_regions(regions: str) -> GenomicIntervals:
     """Return regions from a list or from a BED file with this name. Raises the same errors as `parse_regions` and `read_bed`."""
-    return read_intervals(regions) if names_file(regions) else parse_regions(regions)
+    return read_intervals(regions) if is_file_name(regions) else parse_regions(regions)
 
 
 def read_intervals(path: str) -> GenomicIntervals:
@@ -49,7 +49,7 @@ def select_passing_sites(
         if min_called is not None and left.remaining_sites:
             source = drop_with_few_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
-            check_founders(source.samples, parameter("maf"), reporter)
+            report_nonfounders(source.samples, parameter("maf"), reporter)
         source, of_shares = filter_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
     left = FilterResult(left.input_sites, left.removed_by_filter | of_shares.removed_by_filter, left.absent_chromosomes)
     if not filters.is_set:
@@ -60,12 +60,12 @@ def select_passing_sites(
         )
         reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
     if not left.remaining_sites:
-        raise InputError(f"no site is left; {describe(filters, left)}")
-    reporter.note(describe(filters, left))
+        raise InputError(f"no site is left; {describe_site_counts(filters, left)}")
+    reporter.note(describe_site_counts(filters, left))
     return source, left
 
 
-def describe(filters: SiteFilters, left: FilterResult) -> str:
+def describe_site_counts(filters: SiteFilters, left: FilterResult) -> str:
     """Return site counts as human-readable text: read, removed by each filter, and used."""
     why = {"regions": "outside regions", "mask": "masked"}
     if filters.core is not None:

@@ -30,18 +30,18 @@ from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 from gpualign.jobs.devices.local_engines import cpu_engine
-from gpualign.jobs.devices.memory import memory_left
+from gpualign.jobs.devices.memory import remaining_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
-from gpualign.jobs.devices.selection import pick_local_engine
+from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
-from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
-DEFAULT_HITS = 25
-_TRACE_SHARE = 4  # one part in four of the memory beside the sequences is for tracing hits
+DEFAULT_MAX_HITS = 25
+_TRACE_DIVISOR = 4  # one part in four of the memory beside the sequences is for tracing hits
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class SwOptions:
     def hits_per_query(self) -> int | None:
         """Maximum number of hits reported per query; None: all that pass the thresholds."""
         if self.max_hits is None:
-            return None if self.has_threshold else DEFAULT_HITS
+            return None if self.has_threshold else DEFAULT_MAX_HITS
         return self.max_hits
 
 
@@ -122,7 +122,7 @@ class SearchTotals(Totals):
         return {**super().summary_values, "hits": self.hits, "queries_with_more_hits": self.cut}
 
 
-def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
+def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
     """Return the local-alignment task. Raises `InputError` if the sequences do not fit the scoring."""
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring, local=True)
@@ -187,9 +187,9 @@ class SearchJob:
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
 
     @property
-    def row_work(self) -> Work:
+    def row_work(self) -> WorkPerQuery:
         """Approximate work for each record as a query: float64[records]."""
-        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.sequences_per_record).sum(axis=1)
+        cells: WorkPerQuery = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.sequences_per_record).sum(axis=1)
         return cells
 
     def for_queries(self, start: int, stop: int) -> SearchJob:
@@ -230,7 +230,7 @@ class SearchJob:
             if self.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
-                    trace = _relabelled(trace, unmasked)
+                    trace = _relabelling_trace(trace, unmasked)
             yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_def), space
 
     def _cpu(self) -> CpuEngine:
@@ -281,10 +281,10 @@ def prepare(
         from gpualign.jobs.translated_search import translate_inputs
 
         translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD_CODE, o.strand, reporter)
-    task = local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
+    task = make_local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
     check_search(task, None if translated else o.strand, o.mask)
     if engine is None:
-        engine = pick_local_engine(o.resources, reporter, o.kernel)
+        engine = pick_sw_engine(o.resources, reporter, o.kernel)
     filter = o.resolve(inputs.one_set)
     method = o.mask or (NONE if o.evalue == "none" else masking_method(task.alphabet))
     if translated is None:
@@ -304,13 +304,13 @@ def prepare(
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
     if unmasked is not sides.queries.sequences:
         held += unmasked.codes.nbytes
-    left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
-    search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
+    left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
+    search = plan_search(masked, sides, filter, engine, left - left // _TRACE_DIVISOR)
     reporter.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, traced, search, unmasked, engine, left // _TRACE_SHARE, reporter)
+    return SearchJob(task, o, traced, search, unmasked, engine, left // _TRACE_DIVISOR, reporter)
 
 
-def _relabelled(trace: TraceFunction, task: Task) -> TraceFunction:
+def _relabelling_trace(trace: TraceFunction, task: Task) -> TraceFunction:
     """Return a function that traces hits of masked queries but counts identities using the task's original letters."""
 
     def trace_and_relabel(hits: Hits) -> tuple[Statistics, Runs]:

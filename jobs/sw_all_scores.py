@@ -10,22 +10,24 @@ from gpualign.core.execution.engine import Engine
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import PLUS, make_strands
-from gpualign.jobs.devices.selection import pick_local_engine
-from gpualign.jobs.every_pair import PairsJob, prepare_pairs
+from gpualign.jobs.devices.selection import pick_sw_engine
+from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs
-from gpualign.jobs.sw import SwOptions, check_search, local_task
+from gpualign.jobs.sw import SwOptions, check_search, make_local_task
 
 
-def prepare(inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
+def prepare(
+    inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None
+) -> EveryPairJob:
     """Plan the scoring of all pairs. pairing: which pairs to score within one set. Other parameters and errors as in
     `gpualign.jobs.sw.prepare`."""
     o = options
-    task = local_task(inputs, o.scoring, reporter)
+    task = make_local_task(inputs, o.scoring, reporter)
     check_search(task, o.strand, o.mask)
     if engine is None:
-        engine = pick_local_engine(o.resources, reporter, o.kernel)
+        engine = pick_sw_engine(o.resources, reporter, o.kernel)
     task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.masked)
     targets = task.targets
     if targets.known_file_positions is not None:  # an index, in order of length
@@ -37,4 +39,4 @@ def prepare(inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Repo
             chosen = pairing
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
         task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).sequences, targets=targets)
-    return prepare_pairs(task, chosen, engine, o.resources, reporter)
+    return prepare_every_pair(task, chosen, engine, o.resources, reporter)

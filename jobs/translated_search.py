@@ -18,7 +18,7 @@ from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated_frames
 from gpualign.core.sequences.translation import CODON_LENGTH, codon_table
 from gpualign.jobs.reporter import SILENT, Reporter
-from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
+from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read_set, report_stops, should_mask_lower
 
 QUERY, TARGET, BOTH = "query", "target", "both"
 
@@ -29,7 +29,11 @@ _SIDE_NAMES = ("queries", "targets")
 
 
 def read_translated(
-    opened: Iterable[Iterable[Opened]], translated_side: str, options: ReadOptions, index: str | None = None, reporter: Reporter = SILENT
+    opened: Iterable[Iterable[OpenedFile]],
+    translated_side: str,
+    options: ReadOptions,
+    index: str | None = None,
+    reporter: Reporter = SILENT,
 ) -> Inputs:
     """Read queries and targets, or one file for both. The sides named by `translated_side` are nucleotides, the rest proteins. Nothing is
     translated until `translate_inputs`.
@@ -41,13 +45,13 @@ def read_translated(
     """
     raw = []
     for side, files in enumerate(opened):
-        of_side = options.unknown == ("n" if alphabet_of(side, translated_side) is DNA else "x")
+        of_side = options.unknown == ("n" if side_alphabet(side, translated_side) is DNA else "x")
         raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, reporter))
-    masked = mask_lower(chain(*raw), options, reporter)
+    masked = should_mask_lower(chain(*raw), options, reporter)
     sets = [encode_side(one, side, translated_side, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
-        sets.append(_database_frames(index, translated_side))
-    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, translated_side) is PROTEIN), reporter)
+        sets.append(_load_database_frames(index, translated_side))
+    report_stops((one for side, one in enumerate(sets) if side_alphabet(side, translated_side) is PROTEIN), reporter)
     return make_inputs(sets, translated_side, masked)
 
 
@@ -62,7 +66,7 @@ def make_inputs(sets: list[SequenceSet], translated_side: str, masked: bool = Fa
     return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), masked=masked)
 
 
-def alphabet_of(side: int, translated_side: str) -> Alphabet:
+def side_alphabet(side: int, translated_side: str) -> Alphabet:
     """Return the alphabet of the queries (side 0) or targets (side 1) if `translated_side` is translated."""
     return DNA if _IS_TRANSLATED[translated_side][side] else PROTEIN
 
@@ -76,7 +80,7 @@ def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alph
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
     letters = count_letters(raw)
-    if alphabet_of(side, translated_side) is DNA:
+    if side_alphabet(side, translated_side) is DNA:
         protein = letters.first_protein_record
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
@@ -101,9 +105,9 @@ def _other_alphabet_message(translated_side: str, side: int, alphabet: Alphabet)
     return f"{parameter('translate', translated_side)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
 
 
-def _database_frames(index: str, translated_side: str) -> SequenceSet:
+def _load_database_frames(index: str, translated_side: str) -> SequenceSet:
     targets, alphabet = open_index(index)
-    expected = alphabet_of(1, translated_side)
+    expected = side_alphabet(1, translated_side)
     if alphabet is not expected:
         raise InputError(
             f"{index} is an index of {alphabet.name}, and {parameter('translate', translated_side)} expects targets of {expected.name}"
@@ -113,7 +117,7 @@ def _database_frames(index: str, translated_side: str) -> SequenceSet:
 
 @dataclass(frozen=True)
 class TranslatedInputs:
-    """TranslatedInputs inputs.
+    """Inputs of a translated search, before and after translation.
 
     original: inputs as read, some of them nucleotides
     searched: the same inputs with nucleotides replaced by proteins

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 METHODS = ("nj", "upgma", "mst")
 
-MIDPOINT = "midpoint"
+MIDPOINT_ROOT = "midpoint"
 """Name for a root that is not one of the tree's records."""
 
-_MAX_SUGGESTED = 3
+_MAX_SUGGESTED_IDS = 3
 """Maximum number of similar ids suggested for an unknown id."""
 
 
@@ -48,12 +48,12 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     """Return a tree of all records, built with one of `METHODS`; mst builds one tree per connected component. Identities become 1 -
     identity.
 
-    root: for nj: None (the node where the last three meet), `MIDPOINT`, or the id of the outgroup
+    root: for nj: None (the node where the last three meet), `MIDPOINT_ROOT`, or the id of the outgroup
 
     Raises `InputError` if the method needs the distance of a pair that has none, or if the root is not a record.
     """
-    outgroup = None if root in (None, MIDPOINT) else _record_of(root, pairs.ids)
-    if root == MIDPOINT and root in pairs.ids:
+    outgroup = None if root in (None, MIDPOINT_ROOT) else _record_index(root, pairs.ids)
+    if root == MIDPOINT_ROOT and root in pairs.ids:
         raise InputError(f"{parameter('root', root)}: a record is called so too, and either could be meant; rename the record")
     no_threshold = Threshold(np.inf, None, of_identities)
     if method == "mst":
@@ -73,7 +73,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
         branches = "1 branch has" if negative == 1 else f"{negative:,} branches have"
         reporter.note(f"{branches} a negative length, as happens where distances are not those of a tree; 0 is written")
     # Without negative lengths, so that the rooted tree has the distances of the one without a root.
-    if root == MIDPOINT:
+    if root == MIDPOINT_ROOT:
         return root_at_midpoint(tree)
     return tree if outgroup is None else root_at_outgroup(tree, outgroup)
 
@@ -94,10 +94,10 @@ def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str],
     return replace(tree, ids=[changed.get(name, name) for name in tree.ids])
 
 
-def _record_of(root: str, ids: Sequence[str]) -> int:
+def _record_index(root: str, ids: Sequence[str]) -> int:
     """Return the index of the record with this id. Raises `InputError` naming similar ids."""
     if root in ids:
         return ids.index(root)
-    near = nearest_names(root, ids, _MAX_SUGGESTED)
+    near = nearest_names(root, ids, _MAX_SUGGESTED_IDS)
     similar = f"similar ids: {', '.join(map(quoted, near))}" if near else f"the first id is {quoted(ids[0])}"
     raise InputError(f"{parameter('root')}: no record is called {quoted(root)}; {similar}")

@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete, FishComplete, ZshComplete
 from click_man.man import ManPage
 
 from gpualign import __version__
-from gpualign.cli.main import CONTEXT, cli
+from gpualign.cli.main import CONTEXT_SETTINGS, cli
 from gpualign.cli.options.headings import HeadedCommand, Heading
 
 SHARE = Path(__file__).resolve().parent / "share"
@@ -77,7 +77,7 @@ def _with_headings(page: _Page, sections: dict[Heading, list[tuple[str, str]]]) 
 
 def contents() -> dict[str, str]:
     """The text of each file, by its path below share/."""
-    top = click.Context(cli, info_name="gpualign", **CONTEXT)
+    top = click.Context(cli, info_name="gpualign", **CONTEXT_SETTINGS)
     contexts = [top, *(click.Context(command, info_name=name, parent=top) for name, command in cli.commands.items())]
     files = {f"man/man1/{context.command_path.replace(' ', '-')}.1": _page(context) for context in contexts}
     for path, shell in _COMPLETIONS.items():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpualign.core.common.errors import InputError, InputWarning, RunError
     from gpualign.jobs.devices.local_engines import devices
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "_align": ("Alignment", "align"),
     "_cluster": ("Clusters", "cluster"),
     "_dist": ("dist",),
@@ -42,7 +42,7 @@ _HOMES = {
     "core.common.errors": ("InputError", "InputWarning", "RunError"),
     "jobs.devices.local_engines": ("devices",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_BY_NAME = {name: home for home, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
     "EDIT",
@@ -75,11 +75,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'gpualign' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"gpualign.{_HOME[name]}"), name)
+    value = getattr(import_module(f"gpualign.{_MODULE_BY_NAME[name]}"), name)
     globals()[name] = value  # later look-ups do not come here
     return value
 

@@ -23,11 +23,11 @@ from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.pair_alignment import make_aligner
 
-_WIDTH = 80
+_LINE_WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}
 _END_GAPS = {one.value: one for one in EndGaps}
-_TABLES = {one.name: one.encoding.tobytes() for one in ALPHABETS.values()}
-_INVALID = bytes([INVALID_CODE])
+_ENCODING_TABLES = {one.name: one.encoding.tobytes() for one in ALPHABETS.values()}
+_INVALID_CODE = bytes([INVALID_CODE])
 
 _aligner = lru_cache(maxsize=64)(
     lambda alphabet, scoring, mode, end_gaps: make_aligner(ALPHABETS[alphabet], scoring.options(), mode, end_gaps)
@@ -106,7 +106,7 @@ class Alignment:
 
     def __str__(self) -> str:
         drawn = io.BytesIO()
-        PairwiseTextSink(drawn, self._block.task, _WIDTH).write_block(self._block, None)
+        PairwiseTextSink(drawn, self._block.task, _LINE_WIDTH).write_block(self._block, None)
         return drawn.getvalue().decode()
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ def align(
     checked_choice("end_gaps", end_gaps, _END_GAPS)
     if mode == "local" and end_gaps != "penalised":
         raise InputError("end_gaps needs global alignments; a local alignment ends where its score is best")
-    letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
+    letters = [_checked_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
     if checked_alphabet_name(alphabet) == "auto":
         alphabet = detect_alphabet(("the query", "the target"), StringColumn.from_bytes(letters)).name
     chosen = ALPHABETS[alphabet]
@@ -155,7 +155,7 @@ def align(
     return Alignment(codes[0], codes[1], chosen, costs, _MODES[mode], aligner.align(*codes))
 
 
-def _letters(sequence: object, name: str) -> bytes:
+def _checked_letters(sequence: object, name: str) -> bytes:
     text = getattr(sequence, "seq", sequence)
     if isinstance(text, str):
         return text.encode("utf-8", "surrogateescape")
@@ -167,8 +167,8 @@ def _letters(sequence: object, name: str) -> bytes:
 def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
     if not text:
         raise InputError(f"the {name} has no letters")
-    encoded = text.translate(_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
-    if _INVALID in encoded:
+    encoded = text.translate(_ENCODING_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
+    if _INVALID_CODE in encoded:
         raw = np.frombuffer(text, dtype=np.uint8)
         encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # raises, naming the letter
     return np.frombuffer(encoded, dtype=np.uint8)

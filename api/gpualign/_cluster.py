@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, Progress, Reporter, checked_choice, resources
+from gpualign._execution_options import LOG, Progress, ProgressReporter, checked_choice, make_resources
 from gpualign._nw import nw_options, pair_thresholds
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import Source, inputs_of
+from gpualign._sequences import SequencesInput, encode_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.greedy import CLUSTERING_ORDERS
@@ -73,7 +73,7 @@ class Clusters:
 
 
 def cluster(
-    seqs: Source | Matrix,
+    seqs: SequencesInput | Matrix,
     *,
     scoring: Scoring | None = None,
     max_distance: float | None = None,
@@ -128,32 +128,32 @@ def cluster(
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
-        resources=resources(device, threads, memory),
+        resources=make_resources(device, threads, memory),
     )
     options = ClusterOptions(alignment, method, order)
     job: ClusterJob
     if isinstance(seqs, Matrix):
-        ids, job = seqs.ids, _of_matrix(seqs, options)
+        ids, job = seqs.ids, _prepare_matrix_job(seqs, options)
     else:
         options.check(aligned=True)
-        inputs = inputs_of(seqs, None)
+        inputs = encode_inputs(seqs, None)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
-    reporter = Reporter(progress)
+    reporter = ProgressReporter(progress)
     reporter.expect(job.work)
     clustering, _ = job.run(reporter)
     return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 
 
-def _of_matrix(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
+def _prepare_matrix_job(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
     if matrix.value == "score" and not options.alignment.scoring.edit:
         raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
-    precomputed = pairs_of(matrix, "clusters")
+    precomputed = matrix_pairs(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].max_value == 1:
         check_fraction("max_distance", options.alignment.thresholds.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_precomputed(precomputed, matrix.value == "identity", None, options, LOG)
 
 
-def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:
+def matrix_pairs(matrix: Matrix, purpose: str) -> MatrixOfPairs:
     """Return the distances or identities in a matrix. Scores are interpreted as edit distances. purpose: name of the result in messages.
 
     Raises `InputError` for a matrix of two sets, and for values that are not distances.

@@ -14,18 +14,18 @@ import numpy.typing as npt
 from gpualign._execution_options import (
     LOG,
     Progress,
-    Reporter,
+    ProgressReporter,
     checked_choice,
     checked_count,
     checked_flag,
     checked_items,
     checked_names,
     is_iterable,
-    resources,
+    make_resources,
 )
-from gpualign._output import checked_output, filled_values
+from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import Path, check_binary, checked_path, is_missing, is_numbered
+from gpualign._sequences import StrPath, check_binary, checked_path, is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -39,8 +39,7 @@ from gpualign.core.files.paths import open_file
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
-from gpualign.jobs.dist import DistOptions, named_engine, prepare
-from gpualign.jobs.dist import read as read_calls
+from gpualign.jobs.dist import DistOptions, engine_named_by_options, prepare, read_source
 from gpualign.jobs.sample_selection import SampleFilters
 from gpualign.jobs.site_selection import read_intervals, read_regions
 
@@ -49,21 +48,21 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any] | Sequence[Sequence[object]] | pd.DataFrame"
+CallsInput: TypeAlias = "StrPath | BinaryIO | npt.NDArray[Any] | Sequence[Sequence[object]] | pd.DataFrame"
 """An input file for `gpualign dist`, as a path or open in binary mode, or calls [samples][sites]."""
 
 
 def dist(
-    samples: Calls,
-    others: Calls | None = None,
+    samples: CallsInput,
+    others: CallsInput | None = None,
     *,
     metric: str = "hamming",
     missing: str = "pairwise",
     min_compared: int | float = 1,
     exclude: Sequence[str] = (),
     min_called: int | float | None = None,
-    regions: Path | None = None,
-    mask: Path | None = None,
+    regions: StrPath | None = None,
+    mask: StrPath | None = None,
     core: float | None = None,
     maf: float | None = None,
     nonfounders: bool = False,
@@ -78,7 +77,7 @@ def dist(
     transpose: bool = False,
     no_header: bool = False,
     allow_duplicates: bool = False,
-    out: Path | None = None,
+    out: StrPath | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -138,7 +137,7 @@ def dist(
         all_letters=checked_flag("all_letters", all_letters),
         allow_duplicates=checked_flag("allow_duplicates", allow_duplicates),
         type=types[checked_choice("type", type, types)],
-        missing_codes=_codes(missing_code),
+        missing_codes=_missing_codes(missing_code),
         ploidy=checked_count("ploidy", ploidy, 1),
         columns=None if columns is None else checked_names("columns", columns, "titles"),
         ignore_columns=checked_names("ignore_columns", ignore_columns, "titles"),
@@ -159,17 +158,17 @@ def dist(
             exclude=dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
             min_called=None if min_called is None else sites_or_fraction("min_called", min_called),
         ),
-        resources=resources(device, threads, memory, executor),
+        resources=make_resources(device, threads, memory, executor),
     )
-    path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
+    path = None if out is None else checked_output_path(out, *_input_files(samples), *_input_files(others), regions, mask)
     options.task()  # contradictions are refused before anything is read
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
     inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with ScratchFiles() as files:
-        source = _source(inputs, options, files)
-        job = prepare(options, source, named_engine(options, LOG), files.new_scratch, LOG)
+        source = _read_source(inputs, options, files)
+        job = prepare(options, source, engine_named_by_options(options, LOG), files.new_scratch, LOG)
         del source
-        reporter = Reporter(progress)
+        reporter = ProgressReporter(progress)
         reporter.expect(job.work)
 
         def fill(make: ArrayMaker) -> FilledArray:
@@ -177,17 +176,17 @@ def dist(
             job.run(sink, reporter)
             return sink.arrays[0]
 
-        values = filled_values(path, fill)
+        values = make_filled_array(path, fill)
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.is_one_set)
 
 
-def _files(calls: Calls | None) -> list[object]:
+def _input_files(calls: CallsInput | None) -> list[object]:
     """Return the files, or the object, that an input is read from."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
-def _codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
+def _missing_codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Return the cell values that denote missing calls, as text. Raises `InputError` for anything but text and numbers."""
     if isinstance(value, str):
         return tuple(code.strip() for code in value.split(","))
@@ -198,28 +197,28 @@ def _codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
 
-def _source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
+def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
     arrays = [_is_file(one) for one, _ in inputs]
     if not any(arrays):
-        named = [_array(one, names, options.calls.missing_codes) for one, names in inputs]
+        named = [_call_array(one, names, options.calls.missing_codes) for one, names in inputs]
         return read_arrays(named, options.calls, LOG.warn)
     if not all(arrays):
         raise InputError("expected two files or two arrays, found one of each")
     if any(names is not None for _, names in inputs):
         raise InputError("ids name the rows of arrays; files have their own ids")
     with ExitStack() as stack:
-        return read_calls(_opened([one for one, _ in inputs], stack), options, files, LOG)
+        return read_source(_open_call_files([one for one, _ in inputs], stack), options, files, LOG)
 
 
 def _is_file(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike)) or hasattr(value, "read")
 
 
-def _array(calls: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
+def _call_array(calls: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
     """Return calls in memory. missing: additional texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
     if isinstance(calls, np.ndarray):
-        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _plain(calls, "array", missing), ids, "array")
+        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing), ids, "array")
     what = builtins.type(calls).__name__
     if hasattr(calls, "to_numpy") and getattr(calls, "ndim", 0) == 2:  # a DataFrame
         names = getattr(calls, "index", None)
@@ -227,28 +226,28 @@ def _array(calls: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> Cal
             ids = list(names)
         plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in calls.dtypes)
         values = calls.to_numpy() if plain else calls.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
-        return CallArray(_plain(values, what, missing), ids, what, list(map(str, calls.columns)))
+        return CallArray(_normalise_calls(values, what, missing), ids, what, list(map(str, calls.columns)))
     if not isinstance(calls, (Sequence, np.generic)) and not hasattr(calls, "__array__"):
         raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
     try:
         array = np.asarray(calls)
     except ValueError:
         raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
-    return CallArray(_plain(array, what, missing), ids, what)
+    return CallArray(_normalise_calls(array, what, missing), ids, what)
 
 
-_NO_CALL = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
+_MISSING_CALL_TEXTS = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
 """Texts that denote missing calls, as in tables."""
 
 
-def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
+def _normalise_calls(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
     """Convert arrays of objects or longer text to numbers or U1 letters, with missing calls nan or empty; leave other arrays unchanged.
 
     Raises `InputError`, quoting the cell, for longer text among letters.
     """
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
-    words = _NO_CALL.union(missing)
+    words = _MISSING_CALL_TEXTS.union(missing)
     texts = ["" if is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
     of_numbers = all(isinstance(one, (int, float, np.number)) or one == "" for one in texts)
     if of_numbers or any(isinstance(one, str) and len(one) > 1 for one in texts):
@@ -258,17 +257,19 @@ def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.ND
             pass
     wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)
     if wrong is not None:
-        raise InputError(f"{what}: expected a letter in each cell, or numbers alone; found {wrong!r} among letters{_advice(wrong, array)}")
+        raise InputError(
+            f"{what}: expected a letter in each cell, or numbers alone; found {wrong!r} among letters{_type_advice(wrong, array)}"
+        )
     return np.array(texts, dtype="U1").reshape(array.shape)
 
 
-def _advice(wrong: object, array: npt.NDArray[Any]) -> str:
+def _type_advice(wrong: object, array: npt.NDArray[Any]) -> str:
     if isinstance(wrong, str) and array.ndim == 1 and len(wrong) > 1:
         return "; give [list(sequence) for sequence in samples]"
     return f"; {parameter('missing_code', str(wrong))} if it is a missing call" if isinstance(wrong, str) else "; is it a column of ids?"
 
 
-def _opened(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
+def _open_call_files(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
     for one in files:
         if hasattr(one, "read"):
             check_binary(one, str(getattr(one, "name", "samples")))

@@ -52,12 +52,12 @@ def _levels_to_caller() -> int:
 LOG = Log()
 
 
-class Reporter:
+class ProgressReporter:
     """Reports progress to a function given by the caller. Raises `InputError` if the object given is not callable."""
 
     def __init__(self, on_progress: Progress | None) -> None:
         if on_progress is not None and not callable(on_progress):
-            raise InputError(f"progress {_shown(on_progress)}: expected a function of the work done and of all work")
+            raise InputError(f"progress {_format_argument(on_progress)}: expected a function of the work done and of all work")
         self._on_progress = on_progress
         self._done = self._all = 0
 
@@ -70,43 +70,43 @@ class Reporter:
             self._on_progress(self._done, self._all)
 
 
-_LARGEST = (1 << 63) - 1
-_HIGHEST = 1 << 62
+_MAX_COUNT = (1 << 63) - 1
+_MAX_SCORE = 1 << 62
 """Greater than any score."""
 
-_SHOWN = 60
+_MAX_SHOWN_CHARS = 60
 """Maximum characters of an invalid argument shown in a message."""
 
 
-def _shown(value: object) -> str:
+def _format_argument(value: object) -> str:
     """Return an argument as shown in messages: the `repr` if short and on one line, else only the type."""
     text = repr(value)
-    return text if len(text) <= _SHOWN and "\n" not in text else f"({type(value).__name__})"
+    return text if len(text) <= _MAX_SHOWN_CHARS and "\n" not in text else f"({type(value).__name__})"
 
 
 def checked_choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return the argument if it is one of the `known` words. Raises `InputError` for anything else."""
     words = list(known)
     if not isinstance(value, str) or value not in words:
-        raise InputError(f"{name} {_shown(value)}: expected one of {', '.join(words)}")
+        raise InputError(f"{name} {_format_argument(value)}: expected one of {', '.join(words)}")
     return value
 
 
 def checked_flag(name: str, value: Any) -> bool:
     """Return True or False. Raises `InputError` for anything but True, False, 1 and 0."""
     if not isinstance(value, (bool, int, np.bool_)) or value not in (True, False):
-        raise InputError(f"{name} {_shown(value)}: expected True or False")
+        raise InputError(f"{name} {_format_argument(value)}: expected True or False")
     return bool(value)
 
 
 def checked_items(name: str, value: Any, what: str) -> list[Any]:
     """Return the items of a list. what: name of the items in messages. Raises `InputError` for anything but a list, such as a string."""
     if isinstance(value, (str, bytes)) or not is_iterable(value):
-        raise InputError(f"{name} {_shown(value)}: expected a list of {what}")
+        raise InputError(f"{name} {_format_argument(value)}: expected a list of {what}")
     items = list(value)
     for item in items:
         if not isinstance(item, (str, bytes)) and is_iterable(item):
-            raise InputError(f"{name}: expected a list of {what}; one of them is {_shown(item)}")
+            raise InputError(f"{name}: expected a list of {what}; one of them is {_format_argument(item)}")
     return items
 
 
@@ -124,7 +124,7 @@ def is_iterable(value: Any) -> bool:
     return True
 
 
-def checked_definition(value: Any) -> int:
+def checked_identity_definition(value: Any) -> int:
     """Return `value` if it is a valid identity definition number. Raises `InputError` otherwise."""
     number = checked_count("identity_def", value)
     if number not in DEFINITIONS:
@@ -133,37 +133,37 @@ def checked_definition(value: Any) -> int:
 
 
 def checked_count(name: str, value: int | None, minimum: int | None = None) -> int | None:
-    """Return `value` if it is None or an integer of at least `minimum` and of magnitude up to `_LARGEST`; otherwise raise `InputError`."""
+    """Return `value` if it is None or an integer of at least `minimum` and of magnitude up to `_MAX_COUNT`; else raise `InputError`."""
     if value is None:
         return None
     try:
         number = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} {_shown(value)}: expected a whole number") from None
+        raise InputError(f"{name} {_format_argument(value)}: expected a whole number") from None
     if minimum is not None and number < minimum:
         raise InputError(f"{name} {number}: expected {minimum} or more")
-    if abs(number) > _LARGEST:
-        raise InputError(f"{name} {number}: expected at most {_LARGEST:,}")
+    if abs(number) > _MAX_COUNT:
+        raise InputError(f"{name} {number}: expected at most {_MAX_COUNT:,}")
     return number
 
 
 def check_numbers(**values: float | None) -> None:
     """Raise `InputError` for anything but numbers and None."""
     for name, one in values.items():
-        if one is not None and math.isnan(_number(one)):
-            raise InputError(f"{name} {_shown(one)}: expected a number")
+        if one is not None and math.isnan(_to_float(one)):
+            raise InputError(f"{name} {_format_argument(one)}: expected a number")
 
 
 def checked_score(name: str, value: float | None) -> int | None:
     """Return the lowest integer score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
     if value is None:
         return None
-    if not math.isfinite(number := _number(value)):
-        raise InputError(f"{name} {_shown(value)}: expected a number")
-    return max(-_HIGHEST, min(math.ceil(number), _HIGHEST))
+    if not math.isfinite(number := _to_float(value)):
+        raise InputError(f"{name} {_format_argument(value)}: expected a number")
+    return max(-_MAX_SCORE, min(math.ceil(number), _MAX_SCORE))
 
 
-def _number(value: Any) -> float:
+def _to_float(value: Any) -> float:
     """Return the number, or nan for anything else, including text that spells a number."""
     try:
         return math.nan if isinstance(value, (str, bytes)) else float(value)
@@ -171,18 +171,18 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
+def make_resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
     """Return validated resources. executor: run on its workers.
 
     Raises `InputError` for an invalid device, number of threads, number of bytes or executor.
     """
     if not isinstance(device, str):
-        raise InputError(f"device {_shown(device)}: expected a name: auto, cpu, cuda, cuda:0 and so on")
+        raise InputError(f"device {_format_argument(device)}: expected a name: auto, cpu, cuda, cuda:0 and so on")
     threads, memory = checked_count("threads", threads, 1), checked_count("memory", memory, 1)
     if executor is None:
         return checked_resources(device, threads, memory, LOG)
     if not callable(getattr(executor, "submit", None)):
         raise InputError(
-            f"executor {_shown(executor)}: expected the interface of concurrent.futures.Executor (Dask: client.get_executor())"
+            f"executor {_format_argument(executor)}: expected the interface of concurrent.futures.Executor (Dask: client.get_executor())"
         )
     return replace(checked_resources(device, None, memory, LOG), executor=executor, worker_threads=threads)

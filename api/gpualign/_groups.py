@@ -10,7 +10,7 @@ import numpy as np
 from gpualign._execution_options import LOG
 from gpualign._sequences import is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.record_groups import check_groups, group_pairs, grouping, match_ids
+from gpualign.jobs.record_groups import check_groups, group_pairs, make_grouping, match_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Groups: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
 """Group for each id; or several such columns, keyed by title, as a mapping or a DataFrame with the ids as its index."""
 
-_TITLE = "group"
+_DEFAULT_TITLE = "group"
 """Title for a column without a title. Numbers in such a column are group names."""
 
 
-def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
+def group_pair_selector(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
     """Return a function that selects pairs by group, to be called once the sequences have been read.
 
     Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
@@ -39,35 +39,38 @@ def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Calla
     check_groups(groups is not None, bool(between), bool(within))
     if groups is None:
         return lambda inputs: None
-    columns = _columns_of(groups)
+    columns = _columns_of_groups(groups)
 
     def chosen(inputs: Inputs) -> GroupPairs:
         sets = inputs.queries.ids, inputs.targets.ids
         ids = list(dict.fromkeys([*sets[0], *sets[1]]))
-        own = [grouping(*column) for column in _of_records(columns, ids, "the sequences")]
+        own = [make_grouping(*column) for column in _cells_of_records(columns, ids, "the sequences")]
         return group_pairs(own, ids, sets, bool(within), parameter("groups"))
 
     return chosen
 
 
-def strips_of_groups(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
+def row_annotations(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
     """Return columns to draw next to the matrix rows: a quantity if a titled column has only numbers or only dates, else groups.
 
     Raises `InputError` for anything but groups, or if no record in the matrix has a group.
     """
     if groups is None:
         return []
-    from gpualign.jobs.plotting.quantities import quantity_of
+    from gpualign.jobs.plotting.quantities import parse_quantity
 
-    columns = _of_records(_columns_of(groups), ids, "the matrix")
-    return [(quantity_of(title, own) if title != _TITLE else None) or grouping(title, cells, own) for title, cells, own in columns]
+    columns = _cells_of_records(_columns_of_groups(groups), ids, "the matrix")
+    return [
+        (parse_quantity(title, own) if title != _DEFAULT_TITLE else None) or make_grouping(title, cells, own)
+        for title, cells, own in columns
+    ]
 
 
 _Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
 """(title, cell for each id) for each column."""
 
 
-def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
+def _cells_of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
     """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
@@ -78,10 +81,10 @@ def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[st
     return matched
 
 
-def _columns_of(groups: Any) -> _Columns:
+def _columns_of_groups(groups: Any) -> _Columns:
     dimensions = getattr(groups, "ndim", None) if hasattr(groups, "iloc") else None
     if dimensions == 1:  # a Series
-        title = _TITLE if groups.name is None else str(groups.name)
+        title = _DEFAULT_TITLE if groups.name is None else str(groups.name)
         columns = [(title, _cells(zip(groups.index, groups, strict=True)))]
     elif dimensions == 2:
         columns = _columns_of_frame(groups)
@@ -93,7 +96,7 @@ def _columns_of(groups: Any) -> _Columns:
     elif groups and all(hasattr(one, "items") for one in groups.values()):
         columns = [(str(title), _cells(one.items())) for title, one in groups.items()]
     else:
-        columns = [(_TITLE, _cells(groups.items()))]
+        columns = [(_DEFAULT_TITLE, _cells(groups.items()))]
     if not any(cells for _, cells in columns):
         raise InputError(f"{parameter('groups')}: empty; expected ids and their groups")
     return columns
@@ -113,13 +116,13 @@ def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
     """Return the cell for each id, as text. Raises `InputError` for ids with conflicting cells, and values that cannot name a group."""
     cells: dict[str, str] = {}
     for key, value in items:
-        name, cell = str(key), _text(value)
+        name, cell = str(key), _cell_text(value)
         if cells.setdefault(name, cell) != cell:
             raise InputError(f"{parameter('groups')}: {name!a} is in different groups, {cells[name]!a} and {cell!a}")
     return cells
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     """Return a cell as table text, empty if missing. Whole floats become integers, because pandas stores integers with gaps as floats."""
     if isinstance(value, str):
         return value

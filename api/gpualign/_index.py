@@ -8,13 +8,13 @@ from functools import partial
 from typing import BinaryIO
 
 from gpualign._execution_options import LOG, checked_flag
-from gpualign._output import checked_output
-from gpualign._sequences import Path, Sequences, checked_path
+from gpualign._output import checked_output_path
+from gpualign._sequences import Sequences, StrPath, checked_path
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import checked_alphabet_name
 from gpualign.core.sequences.database_index import open_index
-from gpualign.jobs.index import build
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.index import build_index
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.sequence_loading import ReadOptions
 
 
@@ -41,14 +41,14 @@ class Index:
         return f"<Index {self.path}: {len(self):,} {self.alphabet}>"
 
     @classmethod
-    def open(cls, path: Path) -> Index:
+    def open(cls, path: StrPath) -> Index:
         """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged or wrong files."""
         name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.of(*open_index(name)))
 
     @classmethod
-    def build(cls, fasta: Path, out: Path, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:
+    def build(cls, fasta: StrPath, out: StrPath, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:
         """Index a FASTA or FASTQ file, and open the index. Records without letters are left out.
 
         fasta: path of the file, plain or compressed
@@ -62,7 +62,7 @@ class Index:
         """
         path = checked_path("fasta", fasta)
         target, options = (
-            checked_output(out, path),
+            checked_output_path(out, path),
             ReadOptions(checked_alphabet_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)),
         )
 
@@ -70,8 +70,8 @@ class Index:
 
             @contextmanager
             def result() -> Iterator[BinaryIO]:
-                with naming_output(target):
+                with translate_output_errors(target):
                     yield files.open(target)
 
-            build((stream, path), options, result, target.parent, partial(files.new_scratch, target), LOG)
+            build_index((stream, path), options, result, target.parent, partial(files.new_scratch, target), LOG)
         return cls.open(target)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, cast
 from gpualign._execution_options import (
     LOG,
     Progress,
-    Reporter,
+    ProgressReporter,
     check_numbers,
     checked_choice,
     checked_count,
-    checked_definition,
+    checked_identity_definition,
     checked_names,
     checked_score,
-    resources,
+    make_resources,
 )
-from gpualign._groups import Groups, pairs_by_groups
-from gpualign._output import checked_output, filled_values
+from gpualign._groups import Groups, group_pair_selector
+from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import Path, Source, inputs_of
+from gpualign._sequences import SequencesInput, StrPath, encode_inputs
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 def nw(
-    seqs: Source,
-    targets: Source | None = None,
+    seqs: SequencesInput,
+    targets: SequencesInput | None = None,
     scoring: Scoring | None = None,
     *,
     value: str = "score",
@@ -57,7 +57,7 @@ def nw(
     strand: str | None = None,
     identity_def: int = DEFAULT_DEFINITION,
     ambiguous: str | None = None,
-    out: Path | None = None,
+    out: StrPath | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -95,12 +95,12 @@ def nw(
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
-        resources=resources(device, threads, memory, executor),
+        resources=make_resources(device, threads, memory, executor),
     )
     options.resolve()
     matrix_value = MatrixValue(value, options.identity_def, options.scoring.edit)
-    path = None if out is None else checked_output(out, seqs, targets)
-    job = prepare(inputs_of(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
+    path = None if out is None else checked_output_path(out, seqs, targets)
+    job = prepare(encode_inputs(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
         sink = MatrixSink(ValueMatrix(job.task, matrix_value), [make], threads=options.resources.host_threads)
@@ -108,12 +108,12 @@ def nw(
         return sink.arrays[0]
 
     one_set = job.task.targets is job.task.queries
-    return Matrix(filled_values(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.kind, one_set)
+    return Matrix(make_filled_array(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.kind, one_set)
 
 
 def pairs(
-    seqs: Source,
-    targets: Source | None = None,
+    seqs: SequencesInput,
+    targets: SequencesInput | None = None,
     scoring: Scoring | None = None,
     *,
     max_distance: float | None = None,
@@ -178,16 +178,16 @@ def pairs(
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
-        resources=resources(device, threads, memory, executor),
+        resources=make_resources(device, threads, memory, executor),
     )
-    job, filter = _filtered(seqs, targets, options, pairs_by_groups(groups, between, within), Detail.SCORE)
+    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within), Detail.SCORE)
     i, j, values = passing_pairs(job, filter, options.identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), names[0].partition("_")[2])
 
 
 def iter_pairs(
-    seqs: Source,
-    targets: Source | None = None,
+    seqs: SequencesInput,
+    targets: SequencesInput | None = None,
     scoring: Scoring | None = None,
     *,
     fields: Sequence[str] = ("query", "target", "score"),
@@ -250,10 +250,10 @@ def iter_pairs(
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
-        resources=resources(device, threads, memory, executor),
+        resources=make_resources(device, threads, memory, executor),
     )
     detail = max((column.detail for column in columns), key=list(Detail).index)
-    job, filter = _filtered(seqs, targets, options, pairs_by_groups(groups, between, within), detail)
+    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within), detail)
     blocks = job.blocks(options.identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
@@ -285,7 +285,7 @@ def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, 
         checked_choice("strand", strand, (PLUS, BOTH))
     if ambiguous is not None:
         checked_choice("ambiguous", ambiguous, (one.value for one in AmbiguityRule))
-    definition = checked_definition(identity_def)
+    definition = checked_identity_definition(identity_def)
     return NwOptions(identity_def=definition, strand=strand, ambiguous=ambiguous, end_gaps=end_gaps, **others)
 
 
@@ -297,18 +297,18 @@ def pair_thresholds(
     return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance)
 
 
-def _filtered(
-    seqs: Source, targets: Source | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
+def _prepare_filtered_job(
+    seqs: SequencesInput, targets: SequencesInput | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
 ) -> tuple[PairJob, Filter]:
     """Return the job for the pairs that may pass the thresholds, and the filter that they must pass. detail: what the results need."""
     filter = options.resolve()
-    inputs = inputs_of(seqs, targets)
+    inputs = encode_inputs(seqs, targets)
     filter = replace(filter, groups=groups(inputs))
     detail = filter.detail if detail is Detail.SCORE else detail
     return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter
 
 
-def _reporter(job: PairJob, progress: Progress | None) -> Reporter:
-    reporter = Reporter(progress)
+def _reporter(job: PairJob, progress: Progress | None) -> ProgressReporter:
+    reporter = ProgressReporter(progress)
     reporter.expect(job.work)
     return reporter

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign._execution_options import LOG
-from gpualign._sequences import Path
+from gpualign._sequences import StrPath
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.memory import MemoryArray
-from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_file_name, naming_output
+from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_file_name, translate_output_errors
 
 
-def checked_output(out: Path, *inputs: object) -> FilePath:
+def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
     """Return the path of the file to write. inputs: paths, open files, arrays and any other inputs.
 
     Raises `InputError` if the path is not a file, such as a device, or if the file is one of the inputs, under any name, or backs a
@@ -37,11 +37,11 @@ def checked_output(out: Path, *inputs: object) -> FilePath:
         raise wrong from None
     if not (is_file_name(path) or path.is_dir()):  # writing will report a folder
         raise wrong
-    check_outputs(map(_file_of, inputs), [path])
+    check_outputs(map(_underlying_file, inputs), [path])
     return path
 
 
-def _file_of(value: object) -> object:
+def _underlying_file(value: object) -> object:
     """Return the file that an input is read from: the file of a memory-mapped array; text is a path, including "-"."""
     if isinstance(value, np.ndarray):
         return _mapped_file(value)
@@ -55,14 +55,14 @@ def _mapped_file(array: Any) -> Any:
     return getattr(array, "filename", None)
 
 
-def filled_values(path: FilePath | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
+def make_filled_array(path: FilePath | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
     """Return the values of the array that `fill` builds and fills, in memory or mapped from the new .npy file at this path.
 
     Raises `RunError` if the file cannot be written.
     """
     if path is None:
         return fill(MemoryArray).values
-    with OutputFiles(LOG.note) as files, naming_output(path):
+    with OutputFiles(LOG.note) as files, translate_output_errors(path):
         make, _ = files.array("values", path, None)
         fill(make)
     values: npt.NDArray[Any] = np.load(path, mmap_mode="r")

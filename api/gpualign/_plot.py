@@ -8,30 +8,30 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from gpualign._execution_options import LOG, check_numbers
-from gpualign._groups import Groups, strips_of_groups
-from gpualign._output import checked_output
+from gpualign._groups import Groups, row_annotations
+from gpualign._output import checked_output_path
 from gpualign._results import Matrix
-from gpualign._sequences import Path
+from gpualign._sequences import StrPath
 from gpualign._tree import Tree
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance.metrics import METRICS
-from gpualign.jobs.matrix_memory import DRAWING, check_memory
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.plotting.figure import Style
-from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGES, alignment_label, heatmap_of_matrix
+from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGE_METHODS, alignment_label, heatmap_of_matrix
 from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 from gpualign.jobs.record_groups import match_order
 from gpualign.jobs.tree import parse_tree
 
-_ORDERS = ("tree", "input", "groups")
+_ORDER_NAMES = ("tree", "input", "groups")
 
-_drawing = threading.Lock()
+_drawing_lock = threading.Lock()
 """Held while drawing, because matplotlib settings apply to the whole process."""
 
 
 def plot(
     matrix: Matrix,
-    out: Path,
+    out: StrPath,
     *,
     label: str | None = None,
     title: str | None = None,
@@ -68,37 +68,37 @@ def plot(
     """
     if not isinstance(matrix, Matrix):
         raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
-    kind, own_label = _meaning(matrix)
-    path = checked_output(out, matrix.values)
+    kind, own_label = _value_kind_and_label(matrix)
+    path = checked_output_path(out, matrix.values)
     picture = check_plot(str(path))
     for name, text in (("label", label), ("title", title), ("cmap", cmap)):
         if text is not None and not isinstance(text, str):
             raise InputError(f"{parameter(name)}: expected text; found {text!r}")
         check_text(name, text)
-    if linkage not in LINKAGES:
-        raise InputError(f"linkage {linkage!r}: expected one of {', '.join(LINKAGES)}")
+    if linkage not in LINKAGE_METHODS:
+        raise InputError(f"linkage {linkage!r}: expected one of {', '.join(LINKAGE_METHODS)}")
     check_numbers(vmin=vmin, vmax=vmax)
     low, high = (None if value is None else float(value) for value in (vmin, vmax))
     style = Style(title=title, cmap=cmap, linkage=linkage, vmin=low, vmax=high)
     check_style(style)
-    listed = None if isinstance(order, str) and order in _ORDERS else _listed(order)
+    listed = None if isinstance(order, str) and order in _ORDER_NAMES else _listed_positions(order)
     check_order("list of ids" if listed is not None else str(order), groups is not None, tree is not None)
-    newick = None if tree is None else _newick(tree)
+    newick = None if tree is None else _newick_text(tree)
 
     rows, columns = list(matrix.ids), list(matrix.target_ids)
-    check_memory(DRAWING, parameter("matrix"), len(rows), len(columns))
+    check_memory(DRAWING_USE, parameter("matrix"), len(rows), len(columns))
     shown = RowOrder(
-        strips_of_groups(groups, rows),
+        row_annotations(groups, rows),
         str(order) if listed is None else "list",
         None if newick is None else parse_tree(newick, rows, "tree", LOG.warn),
         {} if listed is None else match_order(listed, list(dict.fromkeys([*rows, *columns])), "order", LOG.warn),
     )
     heat = heatmap_of_matrix(matrix.values, rows, columns, matrix.one_set, kind, label or own_label)
-    with _drawing, OutputFiles(LOG.note) as files, naming_output(path):
+    with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(path):
         write_plot(files.open(path), picture, heat, LOG, style, shown)
 
 
-def _meaning(matrix: Matrix) -> tuple[str, str]:
+def _value_kind_and_label(matrix: Matrix) -> tuple[str, str]:
     """Return (kind of values, label for the colour bar). Raises `InputError` for a matrix that neither `nw` nor `dist` could return."""
     values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
@@ -111,7 +111,7 @@ def _meaning(matrix: Matrix) -> tuple[str, str]:
     raise InputError(f"matrix: expected values of kind {', '.join([*ALIGNMENT_KINDS, *METRICS])}; found {matrix.value!r}")
 
 
-def _newick(tree: object) -> str:
+def _newick_text(tree: object) -> str:
     if isinstance(tree, Tree) and tree.method == "mst":
         raise InputError("tree: expected a tree of nj or upgma; found a spanning tree, whose inner nodes are records too")
     if not isinstance(tree, (Tree, str)):
@@ -119,10 +119,10 @@ def _newick(tree: object) -> str:
     return str(tree)
 
 
-def _listed(order: object) -> dict[str, int]:
+def _listed_positions(order: object) -> dict[str, int]:
     """Return the position of each id in a list. Raises `InputError` for anything but a list, and for repeated ids."""
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise InputError(f"order {order!r}: expected {', '.join(_ORDERS)} or a list of ids")
+        raise InputError(f"order {order!r}: expected {', '.join(_ORDER_NAMES)} or a list of ids")
     places: dict[str, int] = {}
     for place, name in enumerate(map(str, order)):
         if places.setdefault(name, place) != place:

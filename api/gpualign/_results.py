@@ -117,9 +117,9 @@ class Pairs:
 
         Raises `RunError` if pyarrow is missing, `InputError` for ids that are not UTF-8.
         """
-        pa = _pyarrow()
-        queries = _texts("query", self.ids, pa.string())
-        targets = queries if self.target_ids == self.ids else _texts("target", self.target_ids, pa.string())
+        pa = _import_pyarrow()
+        queries = _arrow_text_array("query", self.ids, pa.string())
+        targets = queries if self.target_ids == self.ids else _arrow_text_array("target", self.target_ids, pa.string())
         records = ((self.i, queries), (self.j, targets))
         query, target = (pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), ids) for numbers, ids in records)
         return pa.table({"query": query, "target": target, self.kind: pa.array(self.value)}).__arrow_c_stream__(requested_schema)
@@ -159,9 +159,11 @@ class Table:
 
         Raises `RunError` if pyarrow is missing, `InputError` for text that is not UTF-8.
         """
-        pa = _pyarrow()
+        pa = _import_pyarrow()
         arrays = {
-            name: _texts(name, column, pa.large_string()) if isinstance(column, list) else pa.array(column, from_pandas=True)  # nan: null
+            name: _arrow_text_array(name, column, pa.large_string())
+            if isinstance(column, list)
+            else pa.array(column, from_pandas=True)  # nan: null
             for name, column in self.columns.items()
         }
         return pa.table(arrays).__arrow_c_stream__(requested_schema)
@@ -195,7 +197,7 @@ def join_columns(pieces: Sequence[Columns], columns: Sequence[Field], task: Task
     return joined
 
 
-def _pyarrow() -> Any:
+def _import_pyarrow() -> Any:
     try:
         import pyarrow as pa
     except ImportError:
@@ -203,9 +205,9 @@ def _pyarrow() -> Any:
     return pa
 
 
-def _texts(column: str, texts: list[str], type: Any) -> Any:
+def _arrow_text_array(column: str, texts: list[str], type: Any) -> Any:
     """Return an Arrow array of this type. Raises `InputError` naming the column and the text, if the text is not UTF-8."""
     try:
-        return _pyarrow().array(texts, type)
+        return _import_pyarrow().array(texts, type)
     except UnicodeEncodeError as error:
         raise InputError(f"{column}: {quoted(error.object)} is not UTF-8, which Arrow requires; change the id") from None

@@ -20,12 +20,12 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
-Path: TypeAlias = "str | PathLike[str]"
-Record: TypeAlias = Any
+StrPath: TypeAlias = "str | PathLike[str]"
+RecordInput: TypeAlias = Any
 """str, bytes, or an object with `.seq` and `.id`, such as Biopython's SeqRecord."""
 
 
-_AS_IT_IS = ReadOptions()
+_DEFAULT_READ_OPTIONS = ReadOptions()
 
 
 class Sequences:
@@ -44,7 +44,7 @@ class Sequences:
     (2, ['0', '1'], [4, 3], 'dna')
     """
 
-    def __init__(self, records: Iterable[Record], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
+    def __init__(self, records: Iterable[RecordInput], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
         raw = raw_records(records, ids)
         chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
         self._take(encoded, chosen)
@@ -104,12 +104,12 @@ class Sequences:
         return f"<Sequences: {len(self):,} {self.alphabet}, {int(self.set.offsets[-1]):,} letters>"
 
 
-Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
+SequencesInput: TypeAlias = "Sequences | StrPath | BinaryIO | Iterable[RecordInput]"
 """Source of sequences: `Sequences`, a FASTA or FASTQ file as a path or open in binary mode, or records."""
 
 
 def read(
-    source: Path | BinaryIO,
+    source: StrPath | BinaryIO,
     alphabet: str = "auto",
     degap: bool = False,
     allow_duplicates: bool = False,
@@ -134,7 +134,7 @@ def read(
     options = ReadOptions(
         checked_alphabet_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()}
     )
-    raw = _read(source, options)
+    raw = _read_raw_records(source, options)
     chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
     return Sequences.of(encoded, chosen)
 
@@ -146,7 +146,7 @@ def checked_path(name: str, value: object) -> str:
     return path
 
 
-def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecords:
+def _read_raw_records(source: StrPath | BinaryIO, options: ReadOptions = _DEFAULT_READ_OPTIONS) -> RawRecords:
     o, unknown = options, options.unknown_letters()
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "a stream"))
@@ -176,7 +176,7 @@ def is_missing(cell: object) -> bool:
     return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
 
 
-def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
+def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None) -> RawRecords:
     """Return the letters and ids of in-memory records. Raises `InputError` for empty records, repeated ids and non-records."""
     if isinstance(records, (str, bytes)):
         raise InputError("expected a list of sequences, found a single text; put it in a list")
@@ -213,7 +213,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
     return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
-def inputs_of(queries: Source, targets: Source | None) -> Inputs:
+def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> Inputs:
     """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. targets None: one set.
 
     Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
@@ -222,7 +222,7 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     made = [one for one in sources if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
-    raw = [_raw(one) for one in sources if not isinstance(one, Sequences)]
+    raw = [_raw_records_of(one) for one in sources if not isinstance(one, Sequences)]
     counts = count_letters(raw, name_files=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
@@ -236,19 +236,19 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def translated_inputs_of(queries: Source, targets: Source | None, which: str) -> Inputs:
+def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, which: str) -> Inputs:
     """Return queries and targets for a translated search. which: side to translate, "query", "target" or "both".
 
-    Raises the same errors as `inputs_of`.
+    Raises the same errors as `encode_inputs`.
     """
-    from gpualign.jobs.translated_search import alphabet_of, encode_side, make_inputs
+    from gpualign.jobs.translated_search import encode_side, make_inputs, side_alphabet
 
     sources = [queries] if targets is None or targets is queries else [queries, targets]
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            sets.append(encode_side([_raw(one)], side, which))
-        elif one.code is alphabet_of(side, which):
+            sets.append(encode_side([_raw_records_of(one)], side, which))
+        elif one.code is side_alphabet(side, which):
             sets.append(one.set)
         else:
             raise InputError(
@@ -257,7 +257,7 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
     return make_inputs(sets, which)
 
 
-def _raw(source: Source) -> RawRecords:
+def _raw_records_of(source: SequencesInput) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        return _read(cast("Path | BinaryIO", source))
-    return raw_records(cast("Iterable[Record]", source))
+        return _read_raw_records(cast("StrPath | BinaryIO", source))
+    return raw_records(cast("Iterable[RecordInput]", source))

@@ -12,20 +12,20 @@ import numpy as np
 from gpualign._execution_options import (
     LOG,
     Progress,
-    Reporter,
+    ProgressReporter,
     check_numbers,
     checked_choice,
     checked_count,
-    checked_definition,
     checked_flag,
+    checked_identity_definition,
     checked_names,
     checked_score,
-    resources,
+    make_resources,
 )
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import Source, inputs_of, translated_inputs_of
+from gpualign._sequences import SequencesInput, encode_inputs, encode_translated_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
@@ -42,7 +42,7 @@ from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_METHODS = {
+_METHOD_NAMES = {
     "mask": ("seg", "dust", "none"),
     "evalue": ("table", "estimate", "none"),
     "strand": (PLUS, MINUS, BOTH),
@@ -51,8 +51,8 @@ _METHODS = {
 
 
 def sw(
-    queries: Source,
-    db: Source | Index | None = None,
+    queries: SequencesInput,
+    db: SequencesInput | Index | None = None,
     scoring: Scoring | None = None,
     *,
     max_hits: int | None = None,
@@ -109,12 +109,12 @@ def sw(
     choices = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
     for name, one in choices.items():
         if one is not None:
-            checked_choice(name, one, _METHODS[name])
+            checked_choice(name, one, _METHOD_NAMES[name])
     traceback = checked_flag("traceback", traceback)
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
     options = SwOptions(
         scoring=checked_scoring(scoring, local=True).options(),
-        resources=resources(device, threads, memory, executor),
+        resources=make_resources(device, threads, memory, executor),
         strand=strand,
         translate=translate,
         genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD_CODE else code,
@@ -125,7 +125,7 @@ def sw(
         min_score=checked_score("min_score", min_score),
         max_evalue=max_evalue,
         min_identity=min_identity,
-        identity_def=checked_definition(identity_def),
+        identity_def=checked_identity_definition(identity_def),
         no_traceback=not traceback,
     )
     options.resolve(db is None)
@@ -134,13 +134,13 @@ def sw(
     traced = [one.name for one in columns if one.detail is not Detail.SCORE]
     if traced and not traceback:
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
-    targets = _database(db)
-    inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
+    targets = _database_sequences(db)
+    inputs = encode_inputs(queries, targets) if translate is None else encode_translated_inputs(queries, targets, translate)
     job = prepare(inputs, options, LOG, traced=bool(traced) or min_identity is not None)
-    return _iterate_hits(job, columns, Reporter(progress))
+    return _iterate_hits(job, columns, ProgressReporter(progress))
 
 
-def _database(db: Source | Index | None) -> Source | None:
+def _database_sequences(db: SequencesInput | Index | None) -> SequencesInput | None:
     if isinstance(db, Index):
         return db.sequences
     if isinstance(db, (str, os.PathLike)) and is_index(os.fspath(db)):
@@ -148,7 +148,7 @@ def _database(db: Source | Index | None) -> Source | None:
     return db
 
 
-class _Gather(PairsSink):
+class _HitCollector(PairsSink):
     """Collects blocks of hits."""
 
     def __init__(self, job: SearchJob) -> None:
@@ -159,9 +159,9 @@ class _Gather(PairsSink):
         self.blocks.append((block, mask))
 
 
-def _iterate_hits(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
+def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReporter) -> Iterator[Hits]:
     reporter.expect(job.search.plan.cells)
-    report, ids = _Gather(job), job.task.queries.ids
+    report, ids = _HitCollector(job), job.task.queries.ids
     following = 0
     waiting: list[dict[str, Any]] = []  # pieces of the hits of the query `following`
 

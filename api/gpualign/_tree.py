@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpualign._cluster import pairs_of
+from gpualign._cluster import matrix_pairs
 from gpualign._execution_options import LOG, checked_choice
 from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import format_newick
-from gpualign.jobs.matrix_memory import TREES, check_memory
+from gpualign.jobs.matrix_memory import TREE_USES, check_memory
 from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 
 
@@ -58,8 +58,8 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     check_root(root, method)
     if matrix.value == "score":
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
-    precomputed = pairs_of(matrix, "tree")
+    precomputed = matrix_pairs(matrix, "tree")
     check_libraries()
-    check_memory(TREES[method], "matrix", *matrix.values.shape)
+    check_memory(TREE_USES[method], "matrix", *matrix.values.shape)
     result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
     return Tree("".join(format_newick(result)).rstrip("\n"), list(matrix.ids), method)

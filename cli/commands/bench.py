@@ -54,7 +54,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.jobs.devices.local_engines import bench_device
     from gpualign.jobs.devices.resources import checked_resources
-    from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+    from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
     from gpualign.jobs.plotting.output import missing_libraries
     from gpualign.papers import bench_li as li
     from gpualign.papers import bench_munekawa as munekawa
@@ -65,7 +65,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     messages = ConsoleReporter.of("bench", quiet)
     checked_resources(device, None, None)
     folder = Path(output)
-    with naming_output(folder):
+    with translate_output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     papers = {"payne": payne.run_benchmark, "li": li.run_benchmark, "munekawa": munekawa.run_benchmark}
     gpu = bench_device(device, messages)

@@ -57,7 +57,7 @@ def cluster(
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.cli.options.params import from_params
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
@@ -65,13 +65,13 @@ def cluster(
         edit = params["edit"]
         bounded = from_params(PairThresholds, params).bound_edits(edit, params["identity_def"], free_ends=False)
         # Beside the imports that follow.
-        start_for_pairs(params["device"], read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
+        prestart_for_pairs(params["device"], read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
 
     from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
-    from gpualign.cli.options.workers import find_resources
+    from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
@@ -79,8 +79,8 @@ def cluster(
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles
-    from gpualign.jobs.output.clusters import Clustered, cluster_spec, expected_clusters, opened_outputs
-    from gpualign.jobs.output.run_summary import counts_of
+    from gpualign.jobs.output.clusters import ClusteredRecords, cluster_spec, describe_clusters_size, open_cluster_outputs
+    from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs
 
     messages = ConsoleReporter.of("cluster", quiet, verbose, log, summary)
@@ -99,19 +99,19 @@ def cluster(
     options = from_params(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
-    resources = find_resources(None, options.alignment.resources, messages)
+    resources = resolve_resources(None, options.alignment.resources, messages)
     reading = replace(options.alignment.reading, keep_descriptions=spec.with_sequences)
     alignment = replace(options.alignment, resources=resources, reading=reading)
     options = replace(options, alignment=alignment)
     options.check(aligned=known is None)
     if distances is not None:
-        from gpualign.cli.inputs.matrix_sizes import check_size
-        from gpualign.jobs.matrix_memory import CLUSTERING
+        from gpualign.cli.inputs.matrix_sizes import check_matrix_size
+        from gpualign.jobs.matrix_memory import CLUSTERING_USE
 
-        check_size(distances, CLUSTERING)
+        check_matrix_size(distances, CLUSTERING_USE)
 
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
-    counts = {} if inputs is None else counts_of(inputs)
+    counts = {} if inputs is None else input_counts_of(inputs)
     if known is None:
         assert inputs is not None
         messages.run_summary.record_inputs(counts, resources, format=spec.format)
@@ -137,17 +137,17 @@ def cluster(
         inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
         job = prepare_precomputed(precomputed, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
-        messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])
+        messages.plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, of_identities))])
         return
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
     with OutputFiles(messages.note) as files:
-        with opened_outputs(spec, files) as write:
+        with open_cluster_outputs(spec, files) as write:
             with messages.progress(job.work, spec.path, job.unit) as progress:
                 clustering, near = job.run(progress)
                 members = None
                 if alignments is not None and spec.with_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(Clustered(records, clustering, inputs, members, of_identities))
+            write(ClusteredRecords(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:
             messages.run_summary.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)

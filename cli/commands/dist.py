@@ -15,7 +15,7 @@ from gpualign.cli.options.distance import (
     site_options,
     table_options,
 )
-from gpualign.cli.options.execution import long_run_options, nodes_option, run_options
+from gpualign.cli.options.execution import executor_option, long_run_options, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 
 
@@ -60,7 +60,7 @@ from gpualign.cli.options.headings import HeadedCommand, Heading
     help="Incremental run: compare SAMPLES with each other and with OLD, but not OLD with itself.",
 )
 @run_options
-@nodes_option
+@executor_option
 @long_run_options
 @distance_kernel_option
 def dist(
@@ -121,12 +121,19 @@ def dist(
     from contextlib import ExitStack
     from dataclasses import replace
 
-    from gpualign.cli.inputs.genotype_files import column_files, files_of, files_to_read_again, open_calls, read_titles, samples_of
+    from gpualign.cli.inputs.genotype_files import (
+        open_call_files,
+        paths_of_input,
+        read_titles,
+        rereadable_files,
+        sample_counts,
+        title_files,
+    )
     from gpualign.cli.inputs.input_streams import check_stdin
-    from gpualign.cli.inputs.samples import sample_files, sample_filters
+    from gpualign.cli.inputs.samples import excluded_id_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.params import from_params
-    from gpualign.cli.options.workers import find_resources
+    from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.parameter_fractions import sites_or_fraction
@@ -134,7 +141,7 @@ def dist(
     from gpualign.core.distance.tables.options import TableType
     from gpualign.core.files.digests import digest_files
     from gpualign.core.sequences.ids import describe_shared_ids
-    from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
+    from gpualign.jobs.dist import DistOptions, engine_named_by_options, prepare, read_source
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
     from gpualign.jobs.output.run_identity import resume_policy_of
@@ -153,12 +160,12 @@ def dist(
         type=TableType(type_),
         missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
     )
-    options = replace(options, resources=find_resources(cluster, options.resources, messages, options.kernel))
+    options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
     one_set = len(sets) == 1
     spec = distance_spec(options, one_set)
-    beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns), *sample_files(exclude)]
-    paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
-    again = files_to_read_again(named, beside)
+    beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *excluded_id_files(exclude)]
+    paths = [*lists, *(file for path in named for file in paths_of_input(path)), *beside]
+    again = rereadable_files(named, beside)
     resume, shard = options.writing.resume, options.writing.shard
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
@@ -178,18 +185,18 @@ def dist(
             f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a fraction of"
             " the sites choose a metric such as --metric fraction"
         )
-    engine = named_engine(options, messages)
+    engine = engine_named_by_options(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
-            source = read(open_calls(sets, inputs), options, files, messages)
-        messages.run_summary.record_inputs(samples_of(sets, source.samples), options.resources, format=spec.format)
+            source = read_source(open_call_files(sets, inputs), options, files, messages)
+        messages.run_summary.record_inputs(sample_counts(sets, source.samples), options.resources, format=spec.format)
         job = prepare(options, source, engine, files.new_scratch, messages)
         del source
         new, every = job.samples.queries.ids, job.samples.targets.ids
         if spec.picture is not None:
-            from gpualign.jobs.matrix_memory import DRAWING, check_memory
+            from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
-            check_memory(DRAWING, f"--plot {spec.picture.path}", len(new), len(every))
+            check_memory(DRAWING_USE, f"--plot {spec.picture.path}", len(new), len(every))
         if add is not None and (shared := describe_shared_ids(new, every[len(new) :], add)):
             messages.note(shared)
         resume_policy = None

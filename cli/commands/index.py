@@ -41,8 +41,8 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
-    from gpualign.jobs.index import build
-    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, naming_output, output_path
+    from gpualign.jobs.index import build_index
+    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
     from gpualign.jobs.sequence_loading import ReadOptions
 
     messages = ConsoleReporter.of("index", quiet, log=log)
@@ -50,7 +50,7 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     messages.begin([db], [path])
-    with naming_output(path):
+    with translate_output_errors(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
 
@@ -58,12 +58,12 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
 
         @contextmanager
         def result() -> Iterator[BinaryIO]:
-            with naming_output(path):
+            with translate_output_errors(path):
                 yield files.open(path)
 
         options = from_params(ReadOptions, params)
         with open_input(db) as opened:
-            built, chosen = build(opened, options, result, path.parent, partial(files.new_scratch, path), messages)
+            built, chosen = build_index(opened, options, result, path.parent, partial(files.new_scratch, path), messages)
     messages.note(
         f"{built.record_count:,} {chosen.name} records, {built.letter_count:,} letters, {format_bytes(path.stat().st_size)} in {output}"
     )

@@ -33,18 +33,18 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> 
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
     from gpualign.cli.terminal.reporter import ConsoleReporter
-    from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+    from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
     from gpualign.jobs.output.paths import output_paths
-    from gpualign.jobs.output.shard_file import ROWS, PartFileReader
+    from gpualign.jobs.output.shard_file import ROWS_CONTENT, PartFileReader
     from gpualign.jobs.output.shard_merge import order_parts, write_merged
 
     messages = ConsoleReporter.of("merge", quiet, log=log)
     ordered = order_parts([PartFileReader(path) for path in parts])
     description = ordered[0].description
     path = _checked_path(output, description.format)
-    one_set = description.content == ROWS or ordered[0].has("ids")
+    one_set = description.content == ROWS_CONTENT or ordered[0].has("ids")
     messages.begin(parts, output_paths(path, description.format, one_set))
-    with OutputFiles(messages.note) as files, naming_output(path):
+    with OutputFiles(messages.note) as files, translate_output_errors(path):
         write_merged(ordered, path, files)
     count = f"{len(ordered):,} parts" if len(ordered) > 1 else "1 part"
     messages.note(f"{count}, {description.identity.rows:,} queries of gpualign {description.identity.command}, in {output}")

@@ -8,7 +8,7 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
-from gpualign.cli.options.execution import global_kernel_options, long_run_options, nodes_option, run_options
+from gpualign.cli.options.execution import executor_option, global_kernel_options, long_run_options, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, strand_option, strict_option
 from gpualign.cli.options.output import output_options
@@ -42,7 +42,7 @@ from gpualign.cli.options.thresholds import group_options
 )
 @Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @run_options
-@nodes_option
+@executor_option
 @long_run_options
 @global_kernel_options
 @Heading.PAPERS.option(
@@ -87,7 +87,7 @@ def nw(
     """
     from gpualign.cli.inputs.file_lists import input_files
     from gpualign.cli.options.params import from_params
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
@@ -95,12 +95,14 @@ def nw(
     edit, free_ends = params["edit"], params["end_gaps"] != "penalised"
     bounded = from_params(PairThresholds, params).bound_edits(edit, params["identity_def"], free_ends)
     # Beside the imports that follow.
-    start_for_pairs("cpu" if cluster else params["device"], queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
+    prestart_for_pairs(
+        "cpu" if cluster else params["device"], queries, others, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded
+    )
     from dataclasses import replace
 
     from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.inputs.record_groups import read_group_pairs
-    from gpualign.cli.options.workers import find_resources
+    from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.results.columns import description_fields
@@ -108,7 +110,7 @@ def nw(
     from gpualign.core.sequences.ids import describe_shared_ids
     from gpualign.jobs.nw import NwOptions, prepare_filtered
     from gpualign.jobs.output.pairs import output_spec, write_every_pair
-    from gpualign.jobs.output.run_summary import counts_of
+    from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
 
@@ -120,7 +122,7 @@ def nw(
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
-    resources = find_resources(cluster, options.resources, messages, options.kernel, options.traceback)
+    resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
     options = replace(options, resources=resources)
     spec = output_spec(options, others is None, add is not None)
     messages.begin([*files, matrix, groups], spec.outputs(others is None), spec.options.resume)
@@ -133,7 +135,7 @@ def nw(
     if groups is not None:
         chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
-    messages.run_summary.record_inputs(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages)
     if job.pairs == 0 and not dry_run:
         messages.note(

@@ -90,15 +90,15 @@ def plot(
 
     from gpualign.cli.inputs.distance_matrices import read_matrix
     from gpualign.cli.inputs.input_streams import check_stdin
-    from gpualign.cli.inputs.matrix_sizes import check_size
+    from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.newick import read_tree
-    from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
+    from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_column_names
     from gpualign.cli.options.params import from_params
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
-    from gpualign.jobs.matrix_memory import DRAWING
-    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, naming_output
+    from gpualign.jobs.matrix_memory import DRAWING_USE
+    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, translate_output_errors
     from gpualign.jobs.plotting.figure import Style
     from gpualign.jobs.plotting.heatmap import guess_kind, heatmap_of_matrix
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
@@ -114,12 +114,12 @@ def plot(
             f"--order {order}: expected tree, input, groups or a file of ids, and there is no such file"
             f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
         )
-    table, columns = split_columns(groups) if groups else (None, None)
+    table, columns = split_column_names(groups) if groups else (None, None)
     check_outputs([matrix, tree, table, listed], [picture.path])
     check_stdin(matrix, tree, table, listed)
     check_order(order, groups is not None, tree is not None)
     check_style(style)
-    check_size(matrix, DRAWING)
+    check_matrix_size(matrix, DRAWING_USE)
     stored = read_matrix(matrix)
     if stored.assumption is not None:
         messages.warn(f"{matrix}: {stored.assumption}")
@@ -139,5 +139,5 @@ def plot(
         read_tree(tree, heat.rows, messages.warn) if tree else None,
         read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},
     )
-    with OutputFiles(messages.note) as files, naming_output(picture.path):
+    with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
         write_plot(files.open(picture.path), picture, heat, messages, style, rows)

@@ -8,7 +8,7 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
-from gpualign.cli.options.execution import local_kernel_option, long_run_options, nodes_option, run_options
+from gpualign.cli.options.execution import executor_option, local_kernel_option, long_run_options, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option, strict_option
 from gpualign.cli.options.output import hit_options
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @Heading.OUTPUT.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
 @run_options
-@nodes_option
+@executor_option
 @long_run_options
 @local_kernel_option
 def sw(
@@ -78,16 +78,16 @@ def sw(
       gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
     from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.jobs.devices.cuda_prestart import LOCAL_CELLS, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import LOCAL_CELLS_PER_SECOND, prestart_for_pairs
 
     sets = [input_files(one) for one in (query, db) if one is not None]
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    start_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS)  # beside the imports that follow
+    prestart_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS_PER_SECOND)  # beside the imports that follow
     from dataclasses import replace
 
     from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.options.params import from_params
-    from gpualign.cli.options.workers import find_resources
+    from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index
@@ -95,7 +95,7 @@ def sw(
     from gpualign.core.scoring import matrices
     from gpualign.jobs import sw as search
     from gpualign.jobs.output.hits import hit_spec, write_hits
-    from gpualign.jobs.output.run_summary import counts_of
+    from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs, read_with_index
 
     messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
@@ -105,7 +105,7 @@ def sw(
     options = from_params(
         search.SwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=bool(described)
     )
-    options = replace(options, resources=find_resources(cluster, options.resources, messages, options.kernel))
+    options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
     of_scores = of_hits = None
     if everything:
         from gpualign.jobs.output.local_scores import scores_spec
@@ -127,7 +127,7 @@ def sw(
         inputs = read_with_index(next(opened), db, options.reading, messages)
     else:
         inputs = read_inputs(opened, options.reading, messages, local=True)
-    messages.run_summary.record_inputs(counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score
         from gpualign.jobs.output.pairs import write_every_pair

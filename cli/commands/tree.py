@@ -55,15 +55,15 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
     """
 
-    from gpualign.cli.inputs.matrix_sizes import check_size
+    from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.precomputed_distances import read_precomputed
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import format_newick
     from gpualign.core.trees.table import edge_rows
-    from gpualign.jobs.matrix_memory import TREES
-    from gpualign.jobs.output.atomic_files import OutputFiles, naming_output, output_path
-    from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree
+    from gpualign.jobs.matrix_memory import TREE_USES
+    from gpualign.jobs.output.atomic_files import OutputFiles, output_path, translate_output_errors
+    from gpualign.jobs.tree import MIDPOINT_ROOT, check_libraries, check_root, make_tree
 
     messages = ConsoleReporter.of("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
@@ -78,8 +78,8 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     check_libraries()
     messages.begin([matrix, edges], [path])
     if matrix is not None:
-        check_size(matrix, TREES[method])
-    with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
+        check_matrix_size(matrix, TREE_USES[method])
+    with OutputFiles(messages.note) as files, translate_output_errors(path), files.text(path) as out:
         distances, of_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
@@ -87,5 +87,5 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
         for line in edge_rows(built) if as_table else format_newick(built):
             out.write(line.encode("utf-8", "surrogateescape"))
     records = len(built.ids)
-    rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT else f", rooted at {root!a}"
+    rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT_ROOT else f", rooted at {root!a}"
     messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}{rooted}")

@@ -35,7 +35,7 @@ _OTHER_ARRAY_NAMES = ("ids", "query_ids", "target_ids", "compared")
 
 _COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-_MAX_VALUE = 1e100
+_MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
 
@@ -59,7 +59,7 @@ class StoredMatrix:
 
 
 @dataclass(frozen=True)
-class _Contents:
+class _UncheckedMatrix:
     """Unchecked contents of a file. rows, columns: None if the file has no ids."""
 
     values: Matrix
@@ -75,24 +75,24 @@ def read_matrix(path: str) -> StoredMatrix:
         raw = stream.read()
     if raw.startswith(NPY_MAGIC):
         values = parse_npy(raw, source)
-        rows, columns = _ids_beside(Path(path), values) if path != STDIO else (None, None)
-        contents = _Contents(values, rows, columns)
+        rows, columns = _read_companion_ids(Path(path), values) if path != STDIO else (None, None)
+        contents = _UncheckedMatrix(values, rows, columns)
     elif raw.startswith(NPZ_MAGIC):
-        contents = _npz_contents(parse_npz(raw, source), source)
+        contents = _matrix_from_npz(parse_npz(raw, source), source)
     else:
-        contents = _text_contents(raw, path, source)
-    return _check_contents(contents, source)
+        contents = _matrix_from_text_file(raw, path, source)
+    return _check_matrix(contents, source)
 
 
-def _check_contents(contents: _Contents, source: str) -> StoredMatrix:
+def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
     values = contents.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
     if values.ndim not in (1, 2) or not values.size:
         raise InputError(f"{source}: an array of {_format_shape(values.shape)}; expected a matrix, or the vector of its pairs i < j")
-    if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _MAX_VALUE):
-        raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_MAX_VALUE:g}")
-    counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
+    if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _MAX_MAGNITUDE):
+        raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_MAX_MAGNITUDE:g}")
+    counts = (_record_count_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
     for what, ids, count in zip(("rows", "columns"), (contents.rows, contents.columns), counts, strict=True):
         if ids is not None and len(ids) != count:
@@ -116,7 +116,7 @@ def check_ids(ids: Sequence[str], source: str) -> None:
             raise InputError(f"{source}: records {first[name]:,} and {number:,} have the same id {quoted(name)}")
 
 
-def _records_of_vector(values: Matrix, source: str) -> int:
+def _record_count_of_vector(values: Matrix, source: str) -> int:
     count = (1 + math.isqrt(1 + 8 * len(values))) // 2
     if count * (count - 1) // 2 != len(values):
         pairs = count * (count - 1) // 2
@@ -128,7 +128,7 @@ def _format_shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) if shape else "one value"
 
 
-def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
+def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
     """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If both exist, return the matching lists."""
 
     def read(what: str) -> list[str] | None:
@@ -144,7 +144,7 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
     return ids, ids
 
 
-def _npz_contents(arrays: dict[str, Matrix], source: str) -> _Contents:
+def _matrix_from_npz(arrays: dict[str, Matrix], source: str) -> _UncheckedMatrix:
     names = [name for name in arrays if name not in _OTHER_ARRAY_NAMES]
     if {"indices", "indptr"} <= set(names):
         raise InputError(f"{source}: a sparse matrix (csr) lacks pairs; write a full one; cluster and tree also read a list, with --edges")
@@ -164,10 +164,10 @@ def _npz_contents(arrays: dict[str, Matrix], source: str) -> _Contents:
             raise InputError(f"{source}: damaged .npz file (the array {name!r}: {error})") from None
 
     rows, columns = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))
-    return _Contents(arrays[names[0]], rows, columns, names[0])
+    return _UncheckedMatrix(arrays[names[0]], rows, columns, names[0])
 
 
-def _text_contents(raw: bytes, path: str, source: str) -> _Contents:
+def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatrix:
     """Parse a text matrix. path: the file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = open_decompressed(io.BytesIO(raw), source)
@@ -176,23 +176,23 @@ def _text_contents(raw: bytes, path: str, source: str) -> _Contents:
     kind = kind_of(start)
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
-    ids, beside = (None, None) if path == STDIO else _plink_ids(Path(path))
+    ids, beside = (None, None) if path == STDIO else _read_plink_ids(Path(path))
     try:
-        contents = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
+        contents = _parse_text_matrix(unpacked.read(), source, None if ids is None else len(ids))
     except InputError:
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
-            _refuse(kind, source, name)
+            _reject_file_kind(kind, source, name)
         raise
     if kind is FileKind.PAIRS and contents.row_ids != contents.column_ids:
-        _refuse(kind, source, name)
+        _reject_file_kind(kind, source, name)
     if contents.row_ids is None and contents.column_ids is None and ids is not None:
         if len(ids) != len(contents.values):
             raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
-        return _Contents(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
-    return _Contents(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption)
+        return _UncheckedMatrix(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
+    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption)
 
 
-def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
+def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:
     """Parse a text matrix. count: number of records according to the id file, None without an id file."""
 
     def rows() -> Iterator[NumberedRow]:
@@ -214,7 +214,7 @@ def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
         raise error
 
 
-def _plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
+def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, (None, None) if there is no such file."""
     plain = path.with_suffix("") if path.suffix in _COMPRESSION_SUFFIXES else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
@@ -226,7 +226,7 @@ def _plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     ), beside
 
 
-_ADVICE = {
+_ADVICE_BY_FILE_KIND = {
     FileKind.FASTA: "gpualign nw {name} --value distance -o x.npz, or for an alignment gpualign dist {name} -o x.npz",
     FileKind.FASTQ: "gpualign nw {name} --value distance -o x.npz",
     FileKind.VCF: "gpualign dist {name} -o x.npz",
@@ -238,10 +238,10 @@ _ADVICE = {
 """Commands that compute a matrix from each kind of file."""
 
 
-def _refuse(kind: FileKind, source: str, name: str) -> NoReturn:
+def _reject_file_kind(kind: FileKind, source: str, name: str) -> NoReturn:
     """Raise `InputError` for the wrong kind of file. name: shell-quoted path of the file."""
-    if kind in _ADVICE:
-        raise InputError(f"{source} is {kind.value}; make a matrix first: {_ADVICE[kind].format(name=name)}")
+    if kind in _ADVICE_BY_FILE_KIND:
+        raise InputError(f"{source} is {kind.value}; make a matrix first: {_ADVICE_BY_FILE_KIND[kind].format(name=name)}")
     if kind is FileKind.PAIRS:
         raise InputError(
             f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; from lists,"

@@ -7,7 +7,7 @@ import os
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 
-SIGN = "@"
+LIST_PREFIX = "@"
 """Prefix for a list. A file whose name begins with @ is written ./@NAME."""
 
 
@@ -34,13 +34,13 @@ def input_files(argument: str) -> InputFiles:
     Names are relative to the working directory. Blank lines and lines that begin with # are skipped. Raises `InputError` naming list and
     line.
     """
-    if not argument.startswith(SIGN):
+    if not argument.startswith(LIST_PREFIX):
         return InputFiles((argument,))
     from gpualign.cli.inputs.input_streams import open_input
     from gpualign.core.files.decompression import open_decompressed
     from gpualign.core.files.paths import STDIO
 
-    listed = argument.removeprefix(SIGN)
+    listed = argument.removeprefix(LIST_PREFIX)
     if not listed:
         raise InputError("expected the name of a list of files after @, as in @files.txt")
     with open_input(listed) as (stream, source):

@@ -16,23 +16,23 @@ from gpualign.core.files.paths import STDIO
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
-    from gpualign.jobs.output.run_summary import Counts
+    from gpualign.jobs.output.run_summary import InputCounts
 
 
-def files_of(path: str) -> list[str]:
+def paths_of_input(path: str) -> list[str]:
     """Return all files to be read for the input `path`."""
     return [path] if path == STDIO else fileset_files(path)
 
 
-def files_to_read_again(paths: Sequence[str], site_files: Sequence[str]) -> list[str] | None:
+def rereadable_files(paths: Sequence[str], site_files: Sequence[str]) -> list[str] | None:
     """Return the input files, followed by the files that select sites (`site_files`). None if any of them is not a regular file and so
     cannot be read twice."""
     if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *site_files]):
         return None
-    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*site_files]
+    return [name for path in paths for name in paths_of_input(path) if os.path.isfile(name)] + [*site_files]
 
 
-def column_files(*named: str | None) -> list[str]:
+def title_files(*named: str | None) -> list[str]:
     """Return the title files among the option values."""
     return [one for one in named if one is not None and os.path.isfile(one)]
 
@@ -49,7 +49,7 @@ def read_titles(named: str) -> tuple[str, ...]:
     return titles
 
 
-def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
+def open_call_files(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
     """Open the files one by one as the caller iterates; `stack` closes them. In a multi-file set, each file is closed before the next is
     opened, because there may be thousands. Raises `InputError` if a file cannot be opened."""
     for one in sets:
@@ -60,9 +60,9 @@ def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFil
                 yield CallFile(stream, source, None if path == STDIO else path, number > 0)
 
 
-def samples_of(sets: Sequence[InputFiles], samples: Samples) -> dict[str, Counts]:
+def sample_counts(sets: Sequence[InputFiles], samples: Samples) -> dict[str, InputCounts]:
     """Return the number of samples in each call file."""
-    counts: dict[str, Counts] = {}
+    counts: dict[str, InputCounts] = {}
     for one, names in zip(sets, (samples.queries, samples.targets), strict=False):
         for path, count in zip(one.paths, names.files or (len(names),), strict=True):
             counts[path if path == STDIO else fileset_path(path)] = count, None

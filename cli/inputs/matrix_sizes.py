@@ -16,11 +16,11 @@ from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_record_count
 from gpualign.jobs.matrix_memory import MatrixUse, check_memory
 
-_SQUARE_ARRAY, _SQUARE_ARCHIVE, _TEXT, _VECTOR, _VECTOR_ARCHIVE = 24, 32, 37, 5, 8
+_SQUARE_ARRAY_BYTES, _SQUARE_ARCHIVE_BYTES, _TEXT_BYTES, _VECTOR_BYTES, _VECTOR_ARCHIVE_BYTES = 24, 32, 37, 5, 8
 """Memory needed for reading, in bytes per cell of the square matrix, measured with 3,000 records."""
 
 
-def check_size(path: str, use: MatrixUse) -> None:
+def check_matrix_size(path: str, use: MatrixUse) -> None:
     """Raise `InputError` for a matrix that needs more memory than is available to this process.
 
     The size is determined from the .npy and .npz headers, or from the first line of text. Pipes (which can be read only once), text
@@ -30,43 +30,43 @@ def check_size(path: str, use: MatrixUse) -> None:
         return
     try:
         with open_file(path) as stream:
-            rows, columns, reading = _shape(stream, path)
+            rows, columns, reading = _shape_and_cell_bytes(stream, path)
     # As in `parse_npz`: readers of damaged files may raise anything.
     except Exception:
         return
     check_memory(use, path, rows, columns, reading)
 
 
-def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
+def _shape_and_cell_bytes(stream: BinaryIO, source: str) -> tuple[int, int, int]:
     """Return (rows, columns, bytes per cell while reading) of a stored matrix once expanded to a square."""
     start = stream.read(len(NPY_MAGIC))
     stream.seek(0)
     if start == NPY_MAGIC:
-        shape = _shape_of_array(stream)
-        return *_square(shape), _SQUARE_ARRAY if len(shape) == 2 else _VECTOR
+        shape = _read_array_shape(stream)
+        return *_square_shape(shape), _SQUARE_ARRAY_BYTES if len(shape) == 2 else _VECTOR_BYTES
     if start.startswith(NPZ_MAGIC):
         with zipfile.ZipFile(stream) as archive:
             shapes = []
             for member in archive.infolist():
                 with archive.open(member) as array:
-                    shapes.append(_shape_of_array(array))
-        largest = max(shapes, key=lambda shape: math.prod(_square(shape)))
-        return *_square(largest), _SQUARE_ARCHIVE if len(largest) == 2 else _VECTOR_ARCHIVE
+                    shapes.append(_read_array_shape(array))
+        largest = max(shapes, key=lambda shape: math.prod(_square_shape(shape)))
+        return *_square_shape(largest), _SQUARE_ARCHIVE_BYTES if len(largest) == 2 else _VECTOR_ARCHIVE_BYTES
     unpacked = open_decompressed(stream, source)[1]
     first, second = unpacked.readline(), unpacked.readline()
     if is_record_count(first):
-        return int(first), int(first), _TEXT
+        return int(first), int(first), _TEXT_BYTES
     mark = delimiter_of(first, second).encode()
     columns = len(first.split()) if mark == b" " else first.count(mark)
-    return columns, columns, _TEXT
+    return columns, columns, _TEXT_BYTES
 
 
-def _shape_of_array(stream: object) -> tuple[int, ...]:
+def _read_array_shape(stream: object) -> tuple[int, ...]:
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     return read[np.lib.format.read_magic(stream)](stream)[0]  # type: ignore[arg-type]
 
 
-def _square(shape: tuple[int, ...]) -> tuple[int, int]:
+def _square_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the shape of a matrix after expanding a condensed vector to a square.
 
     A list of ids is also taken for a vector, which is harmless because its square is small.

@@ -28,7 +28,7 @@ def parse_npy(raw: bytes, source: str) -> Array:
         return _as_array(raw)
     # Headers are Python source that numpy evaluates. Damaged ones raise any error of a parser, MemoryError and RecursionError too.
     except Exception as error:
-        raise InputError(f"{source}: damaged .npy file ({_reason(error)}); write or copy it again") from None
+        raise InputError(f"{source}: damaged .npy file ({_printable_reason(error)}); write or copy it again") from None
 
 
 def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
@@ -38,7 +38,7 @@ def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
             return {member.filename.removesuffix(".npy"): _as_array(_unpack_member(archive, member)) for member in archive.infolist()}
     # Damaged archives raise errors of zipfile, zlib and struct, NotImplementedError, RuntimeError ("encrypted") and others.
     except Exception as error:
-        raise InputError(f"{source}: damaged .npz file ({_reason(error)}); write or copy it again") from None
+        raise InputError(f"{source}: damaged .npz file ({_printable_reason(error)}); write or copy it again") from None
 
 
 def _unpack_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
@@ -74,7 +74,7 @@ def _as_array(raw: bytes) -> Array:
     return np.frombuffer(raw, dtype, offset=start).reshape(shape, order="F" if fortran_order else "C")
 
 
-def _reason(error: Exception) -> str:
+def _printable_reason(error: Exception) -> str:
     """Return an error message as one printable line of bounded length, because the message may quote bytes from the file."""
     text = " ".join(str(error).split()) or type(error).__name__
     text = "".join(c if c.isprintable() else "?" for c in text)

@@ -24,18 +24,18 @@ from gpualign.core.sequences.ids import refuse_control_characters
 
 _ID_TITLES = ("query", "target")
 
-_CELLS_AFTER_DISTANCE = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
+_EXTRA_CELLS_PATTERN = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 """Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash output."""
 
-_EXAMINED_ROWS = 20
+_MAX_EXAMINED_ROWS = 20
 """Number of rows used to recognise the layout of a list."""
 
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 """Maximum accepted distance between a record and itself, because some programs write small nonzero values."""
-_LINE_BYTES = 96
+_BYTES_PER_PAIR = 96
 """Memory per pair, bytes: two record numbers, a value, a line number and the sorted keys for finding repeated pairs; or, once the list
 has been read, the list and the near pairs."""
-_MAX_VALUE = 1e100
+_MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
 
@@ -52,7 +52,7 @@ class PairList:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _ListLayout:
     """Layout of a list.
 
     query, target, value: column indices of the two ids and the value
@@ -69,7 +69,9 @@ class _Columns:
     has_header: bool
 
 
-def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> PairList:
+def read_pair_list(
+    path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None
+) -> PairList:
     """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
     without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
 
@@ -85,28 +87,28 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         first = next((row for row in rows if any(row[1])), None)
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
-        columns = _columns(first, edit, by_identity, source)
-        head = [row for row in itertools.islice(rows, _EXAMINED_ROWS) if any(row[1])]
+        columns = _detect_layout(first, edit, by_identity, source)
+        head = [row for row in itertools.islice(rows, _MAX_EXAMINED_ROWS) if any(row[1])]
         if not columns.has_header:
             head.insert(0, first)
-            _refuse_matrix(head, source)
+            _reject_small_matrix(head, source)
         elif head and len(head[0][1]) == len(first[1]) + 1:
-            columns = _after_row_names(columns, head, first, source)
-        pairs = _parse(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, memory)
+            columns = _skip_row_names(columns, head, first, source)
+        pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, memory)
     return PairList(pairs, columns.kind == "identity")
 
 
-def _refuse_matrix(rows: Sequence[NumberedRow], source: str) -> None:
+def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:
     """Raise `InputError` if the first rows are ambiguous: two ids and a distance per row, or a small matrix, or rows that begin with row
     numbers. A larger matrix has more columns than a list."""
-    if len(rows) < _EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _is_matrix(rows, source):
+    if len(rows) < _MAX_EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _looks_like_matrix(rows, source):
         raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
     if counting and len(rows[0][1]) == len(_ID_TITLES) + 2:
         raise InputError(f"{source}: its rows may begin with ids or with row numbers; write a header: query, target, distance")
 
 
-def _is_matrix(rows: Sequence[NumberedRow], source: str) -> bool:
+def _looks_like_matrix(rows: Sequence[NumberedRow], source: str) -> bool:
     try:
         parsed = read_matrix_rows(rows, source)
     except InputError:
@@ -114,7 +116,7 @@ def _is_matrix(rows: Sequence[NumberedRow], source: str) -> bool:
     return parsed.row_ids == parsed.column_ids
 
 
-def _after_row_names(columns: _Columns, rows: Sequence[NumberedRow], header: NumberedRow, source: str) -> _Columns:
+def _skip_row_names(columns: _ListLayout, rows: Sequence[NumberedRow], header: NumberedRow, source: str) -> _ListLayout:
     """Return the layout with the columns shifted past the row names, for which R writes no title. Raises `InputError` if the first cells
     are not row numbers."""
     names = [cells[0] for _, cells in rows]
@@ -124,29 +126,29 @@ def _after_row_names(columns: _Columns, rows: Sequence[NumberedRow], header: Num
     return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
 
 
-def _columns(first: NumberedRow, edit: bool | None, by_identity: bool, source: str) -> _Columns:
+def _detect_layout(first: NumberedRow, edit: bool | None, by_identity: bool, source: str) -> _ListLayout:
     """Return the layout according to the first line. first: line number and cells."""
     line, names = first
     if set(_ID_TITLES) <= set(names):
-        kind = _kind(names, edit, by_identity, source)
+        kind = _value_title(names, edit, by_identity, source)
         query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))
-        return _Columns(query, target, value, len(names), kind, True)
-    if len(names) < 3 or _number(names[2]) is None:
+        return _ListLayout(query, target, value, len(names), kind, True)
+    if len(names) < 3 or _parse_number(names[2]) is None:
         raise InputError(
             f"{source}: line {line} is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
             " and a distance, delimited by tabs, commas, semicolons or blanks"
         )
-    if not _CELLS_AFTER_DISTANCE.fullmatch("\t".join(names[3:])):
+    if not _EXTRA_CELLS_PATTERN.fullmatch("\t".join(names[3:])):
         raise InputError(
             f"{source}: {len(names):,} columns without names; expected two ids and a distance (and with --compared the sites) in a list"
             " without a header: write one with names (nw --fields, dist --max-distance), or cut out these columns"
         )
     if by_identity:
         raise InputError(f"{source}: a list without a header holds distances; --min-identity needs a column called identity")
-    return _Columns(0, 1, 2, len(names), "distance", False)
+    return _ListLayout(0, 1, 2, len(names), "distance", False)
 
 
-def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
+def _value_title(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
     """Return the title of the distance, identity or edit distance column. Raises `InputError` if there is no such column."""
     titles = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
     for name in titles:
@@ -161,20 +163,20 @@ def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -
     raise InputError(f"{columns}; expected a column {' or '.join(titles)}")
 
 
-def _number(cell: str) -> float | None:
+def _parse_number(cell: str) -> float | None:
     """Return the number in a cell, nan for NA and similar, None for any other text and for values that are too large."""
     try:
         value = float(cell)
     except ValueError:
         return parse_number(cell)
-    return None if abs(value) > _MAX_VALUE or "_" in cell else value  # Python takes _ for a separator of thousands
+    return None if abs(value) > _MAX_MAGNITUDE or "_" in cell else value  # Python takes _ for a separator of thousands
 
 
-def _parse(
-    rows: Iterator[NumberedRow], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
+def _parse_pairs(
+    rows: Iterator[NumberedRow], columns: _ListLayout, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
 ) -> ListedPairs:
     """Parse the rows. header: header cells, None without a header; the header may be repeated, in lists joined with cat."""
-    max_pairs = sys.maxsize if memory is None else memory // _LINE_BYTES
+    max_pairs = sys.maxsize if memory is None else memory // _BYTES_PER_PAIR
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a, b, values, lines = array("i"), array("i"), array("d"), array("q")
     for line, cells in rows:
@@ -182,7 +184,7 @@ def _parse(
             if cells == header or not any(cells):
                 continue
             raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in the first line")
-        value = _number(cells[columns.value])
+        value = _parse_number(cells[columns.value])
         if value is None and (cells == header or not any(cells)):
             continue
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
@@ -197,14 +199,14 @@ def _parse(
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
             expected = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number of 0 or more"
             raise InputError(f"{source}: line {line}: expected {expected}, found {quoted(cells[columns.value])}")
-        if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
+        if a[-1] == b[-1] and value > _ROUNDING_TOLERANCE and columns.kind != "identity":
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         if len(lines) == max_pairs:
             raise TooLittleMemory(
-                f"{source}: the list does not fit into memory: reading takes {_LINE_BYTES} bytes per pair, and there are more than"
+                f"{source}: the list does not fit into memory: reading takes {_BYTES_PER_PAIR} bytes per pair, and there are more than"
                 f" {line - 1:,} lines",
-                _LINE_BYTES * line,
+                _BYTES_PER_PAIR * line,
                 f"raise {parameter('memory')}, or list only near pairs, as nw and dist do with {parameter('max_distance')}",
             )
         values.append(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
-from gpualign.cli.inputs.pair_lists import read_edges
+from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
@@ -31,7 +31,7 @@ def read_precomputed(
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """
     if edges is not None:
-        listed = read_edges(edges, edit, by_identity, ids, memory)
+        listed = read_pair_list(edges, edit, by_identity, ids, memory)
         return listed.pairs, listed.of_identities
     assert distances is not None
     stored = read_matrix(distances)
@@ -39,7 +39,7 @@ def read_precomputed(
         warn(f"{distances}: {stored.assumption}")
     check_ids(stored.rows, distances)
     if not stored.one_set:
-        raise InputError(f"{distances}: {_why_not_one_set(stored)}; expected distances within one set")
+        raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
     if kind is None and stored.values.ndim == 2:
         raise InputError(f"{distances}: the diagonal is empty, so distances and identities cannot be told apart; write 0 or 1 there")
@@ -69,7 +69,7 @@ def read_precomputed(
     return MatrixOfPairs(rows, values), kind == "identity"
 
 
-def _why_not_one_set(stored: StoredMatrix) -> str:
+def _describe_two_sets(stored: StoredMatrix) -> str:
     values, rows, columns = stored.values, stored.rows, stored.columns
     if rows != columns and sorted(rows) == sorted(columns):
         return "rows and columns are in different orders"

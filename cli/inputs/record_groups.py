@@ -16,8 +16,8 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import STDIO
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids
-from gpualign.jobs.plotting.quantities import Quantity, quantity_of
-from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids, match_order
+from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
+from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -44,7 +44,7 @@ class _Table:
             yield title, [cells[k] for cells in self.cells.values()], own
 
 
-def split_columns(argument: str) -> tuple[str, list[str] | None]:
+def split_column_names(argument: str) -> tuple[str, list[str] | None]:
     """Return (file, column names) for FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
     double quotes. If the argument has several colons, the file name ends at the last colon preceded by the name of an existing file."""
     if _exists(argument):
@@ -66,7 +66,7 @@ def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Ca
     columns. Columns with only numbers or only dates become quantities, all others groups. Raises the same errors as `read_groups`, and
     an `InputError` that lists the existing columns if a column is not in the table."""
     table = _read_table(path, ids, warn, "the matrix", columns)
-    return [quantity_of(title, own) or grouping(title, cells, own) for title, cells, own in table.columns(ids)]
+    return [parse_quantity(title, own) or make_grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
@@ -77,7 +77,7 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     NA) means no group. of: name for the source of the records, for messages. Raises `InputError` naming the line, or if no record is in the
     table.
     """
-    return [grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
+    return [make_grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
 
 
 def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:

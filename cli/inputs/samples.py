@@ -12,7 +12,7 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.jobs.sample_selection import SampleFilters
 
 
-def sample_files(exclude: Sequence[str]) -> list[str]:
+def excluded_id_files(exclude: Sequence[str]) -> list[str]:
     """Return the id files among the values of --exclude."""
     return [one for one in exclude if os.path.isfile(one)]
 

@@ -7,7 +7,7 @@ from click.shell_completion import BashComplete, add_completion_class
 from gpualign.cli.options.completion_types import Item
 
 
-class Bash(BashComplete):
+class BashCompletion(BashComplete):
     """Completion for bash, which splits words at = and :. --device=cuda:0 arrives in five parts; a completion replaces the last part."""
 
     _prefix = ""
@@ -17,7 +17,7 @@ class Bash(BashComplete):
         words, last = super().get_completion_args()
         joined = [""]
         for word in [*words, last]:
-            if _continues(joined[-1], word):
+            if _is_continuation(joined[-1], word):
                 joined[-1] += word
             else:
                 joined.append(word)
@@ -31,11 +31,11 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._prefix)}"
 
 
-def _continues(before: str, word: str) -> bool:
+def _is_continuation(before: str, word: str) -> bool:
     """Return whether bash has split `word` off `before`, as in --option=value or cuda:0."""
     if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
         return True
     return (word == ":" and before.endswith("cuda")) or (word == "=" and before.startswith("--"))
 
 
-add_completion_class(Bash)
+add_completion_class(BashCompletion)

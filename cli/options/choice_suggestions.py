@@ -31,7 +31,7 @@ _BLAST_OPTION_ADVICE = {
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """One of `choices`. of_numbers: option to suggest if the user types a number instead of a choice."""
+    """One of `choices`. number_option: option to suggest if the user types a number instead of a choice."""
 
     def __init__(self, choices: Sequence[str], number_option: str | None = None) -> None:
         super().__init__(choices)
@@ -54,11 +54,11 @@ class CommandGroup(click.Group):
             ctx.fail(f"No such command {name!r}{_command_advice(args) or did_you_mean(name, self.commands)}")
         resolved = super().resolve_command(ctx, args)
         if resolved[1] is not None and not ctx.resilient_parsing:
-            _refuse_one_dash(resolved[1], args[1:])
+            _reject_single_dash(resolved[1], args[1:])
         return resolved
 
 
-def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
+def _reject_single_dash(command: click.Command, args: Sequence[str]) -> None:
     """Raise `click.UsageError` for a long option with one dash, which Click would parse as short options: -out x as -o ut."""
     for arg in takewhile("--".__ne__, args):
         word = arg.partition("=")[0]
@@ -79,7 +79,7 @@ def _command_advice(args: Sequence[str]) -> str:
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
-def explain_error(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
+def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
     """Return `error`, extended with the commands that have the option, or else with the nearest option of the current command."""
     name = error.option_name
     message = f"No such option {name!r}"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.input import strand_option
-from gpualign.cli.options.param_types import FiniteType
-from gpualign.cli.options.thresholds import ambiguous_option, identity_option
+from gpualign.cli.options.param_types import FiniteNumberType
+from gpualign.cli.options.thresholds import ambiguous_option, identity_definition_option
 
 
 def cluster_options(function: F) -> F:
     """Add the options for distance sources, thresholds and clustering methods."""
-    return stack(
+    return combine_options(
         Heading.INPUT.option(
             "--edges",
             type=PathType(),
@@ -34,22 +34,22 @@ def cluster_options(function: F) -> F:
             help="Read all pairs from this matrix of distances or identities, written by nw or dist: .npy, .npz or text.",
         ),
         Heading.PAIRS.option(
-            "--min-identity", type=FiniteType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
+            "--min-identity", type=FiniteNumberType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
         ),
         Heading.PAIRS.option(
             "--max-distance",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="D",
             help="Pairs at this distance or less are near: 1 - identity, with --edit the edit distance, or the value in the file.",
         ),
         Heading.PAIRS.option(
             "--min-coverage",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="F",
             help="Also require that at least this fraction of each sequence is aligned with letters of the other.",
         ),
         strand_option,
-        identity_option(),
+        identity_definition_option(),
         ambiguous_option(),
         Heading.METHOD.option(
             "--method",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import kernel_option
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.output import condensed_option, file_options, plot_option
-from gpualign.cli.options.param_types import FiniteType, IntegerType
+from gpualign.cli.options.param_types import FiniteNumberType, IntegerType
 from gpualign.core.output.formats.registry import ResultKind
 
 
 def table_options(function: F) -> F:
     """Add the options for reading call tables."""
-    return stack(
+    return combine_options(
         Heading.INPUT.option(
             "--type",
             "type_",
@@ -50,7 +50,7 @@ def table_options(function: F) -> F:
 
 def sample_options(function: F) -> F:
     """Add the options for selecting samples."""
-    return stack(
+    return combine_options(
         Heading.SAMPLES_AND_SITES.option(
             "--exclude",
             type=PathType(),
@@ -68,7 +68,7 @@ def sample_options(function: F) -> F:
 
 def site_options(function: F) -> F:
     """Add the options for selecting sites."""
-    return stack(
+    return combine_options(
         Heading.SAMPLES_AND_SITES.option(
             "--regions",
             type=PathType(),
@@ -95,11 +95,11 @@ def site_options(function: F) -> F:
 
 def distance_output_options(function: F) -> F:
     """Add the options for distance output."""
-    return stack(
+    return combine_options(
         *file_options(ResultKind.DISTANCES),
         Heading.PAIRS.option(
             "--max-distance",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="D",
             help="Write only pairs at this distance or less, one row each, without holding a matrix in memory.",
         ),
@@ -112,7 +112,7 @@ def distance_output_options(function: F) -> F:
         ),
         Heading.PAIRS.option(
             "--min-kinship",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="K",
             help="king, grm: write only pairs with at least this kinship (grm: relationship), one row each.",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import DeviceType, PathType
 from gpualign.cli.options.headings import Heading
@@ -26,7 +26,7 @@ def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
 
 def global_kernel_options(function: F) -> F:
     """Add --kernel with the kernels of Li 2014, and --transfer."""
-    return stack(
+    return combine_options(
         kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
         Heading.PAPERS.option(
             "--transfer",
@@ -44,7 +44,7 @@ def local_kernel_option(function: F) -> F:
 
 def long_run_options(function: F) -> F:
     """Add --resume and --shard."""
-    return stack(
+    return combine_options(
         Heading.LONG_RUNS.option(
             "--resume", is_flag=True, help="Resume an interrupted run of the same command; start from scratch if there is none."
         ),
@@ -57,7 +57,7 @@ def long_run_options(function: F) -> F:
     )(function)
 
 
-def nodes_option(function: F) -> F:
+def executor_option(function: F) -> F:
     """Add --cluster."""
     return Heading.EXECUTION.option(
         "--cluster",
@@ -80,7 +80,7 @@ def _log_option(more: str) -> Callable[[F], F]:
 
 def run_options(function: F, resumable: bool = True) -> F:
     """Add the options for devices, memory, messages and --dry-run. resumable: whether the command has --resume."""
-    return stack(
+    return combine_options(
         Heading.EXECUTION.option(
             "--device",
             type=DeviceType(),

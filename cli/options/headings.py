@@ -10,7 +10,7 @@ import click
 
 from gpualign.cli.options import F
 
-_MAX_WIDTH = 30
+_MAX_NAMES_WIDTH = 30
 """Width of the column of names, as in Click. Where an option's names are longer, its help begins on the next line."""
 
 
@@ -59,8 +59,8 @@ class HeadedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections = self.sections(ctx)
         lengths = [len(names) for records in sections.values() for names, _ in records]
-        width = min(max(lengths), _MAX_WIDTH)
+        width = min(max(lengths), _MAX_NAMES_WIDTH)
         for heading, records in sections.items():
             with formatter.section(heading.value):
                 # Padded, or each section would have columns of its own.
-                formatter.write_dl([(f"{names:<{width}}", text) for names, text in records], col_max=_MAX_WIDTH)
+                formatter.write_dl([(f"{names:<{width}}", text) for names, text in records], col_max=_MAX_NAMES_WIDTH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.headings import Heading
 
@@ -18,7 +18,7 @@ def strand_option(function: F) -> F:
 
 def input_options(function: F) -> F:
     """Add the options for alphabet, gaps, repeated ids and unknown letters."""
-    return stack(
+    return combine_options(
         Heading.INPUT.option(
             "--alphabet",
             type=ChoiceType(["auto", "dna", "protein"]),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import ListType, PathType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.thresholds import ambiguous_option, hit_thresholds, identity_option, pair_thresholds
+from gpualign.cli.options.thresholds import ambiguous_option, hit_threshold_options, identity_definition_option, pair_threshold_options
 from gpualign.core.output.formats.registry import ResultKind, format_names
 
 
@@ -47,7 +47,7 @@ def condensed_option() -> Callable[[F], F]:
 
 def output_options(function: F) -> F:
     """Add the options for pair output: file, columns, thresholds, values and a heat map."""
-    return stack(
+    return combine_options(
         *file_options(ResultKind.PAIRS),
         Heading.OUTPUT.option(
             "--fields",
@@ -56,9 +56,9 @@ def output_options(function: F) -> F:
             help=f"Columns of tables: {_FIELD_NAMES}.  [query,target,score, or with --edit distance; with --strand both also strand; and"
             " the values tested by --min-identity, --min-coverage and --max-distance]",
         ),
-        identity_option(),
+        identity_definition_option(),
         ambiguous_option(),
-        *pair_thresholds(),
+        *pair_threshold_options(),
         Heading.OUTPUT.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
@@ -72,7 +72,7 @@ def output_options(function: F) -> F:
 
 def hit_options(function: F) -> F:
     """Add the options for hit output: file, columns and thresholds."""
-    return stack(
+    return combine_options(
         *file_options(ResultKind.HITS, ResultKind.SCORES),
         Heading.OUTPUT.option(
             "--fields",
@@ -82,14 +82,14 @@ def hit_options(function: F) -> F:
             "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
             " instead of strand]",
         ),
-        identity_option(),
-        *hit_thresholds(),
+        identity_definition_option(),
+        *hit_threshold_options(),
     )(function)
 
 
 def cluster_output_options(function: F) -> F:
     """Add the options for cluster output."""
-    return stack(
+    return combine_options(
         *file_options(ResultKind.CLUSTERS),
         Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         Heading.OUTPUT.option(

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from gpualign.jobs.options import Shard
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_UNIT_BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MAX_BYTES = 1 << 50
 
 _MAX_EXACT_INTEGER = 2**53
@@ -27,7 +27,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         if isinstance(value, int):
             return value
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
-        size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
+        size = float(match[1]) * _UNIT_BYTES[match[2].upper()] if match else 0.0
         if size < 1:
             self.fail(f"{value!r} is not a size; write for instance 500M or 2G", param, ctx)
         if size > _MAX_BYTES:
@@ -54,11 +54,11 @@ class IntegerType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # g
         return number
 
 
-WEIGHTS = IntegerType(-(10**10), 10**10)
+SCORE_OR_COST_TYPE = IntegerType(-(10**10), 10**10)
 """Letter scores and gap costs. Whether a kernel can represent them is checked later, once all values are known."""
 
 
-class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+class FiniteNumberType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
     """A finite number, not "nan", small enough that integers are exact."""
 
     name = "number"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.completion_types import MatrixType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.param_types import WEIGHTS
+from gpualign.cli.options.param_types import SCORE_OR_COST_TYPE
 
 
 def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
     return (
         Heading.SCORING.option(
-            "--match", type=WEIGHTS, metavar="S", help="Score of equal letters; all other pairs then score --mismatch.  [DNA: 5]"
+            "--match", type=SCORE_OR_COST_TYPE, metavar="S", help="Score of equal letters; all other pairs then score --mismatch.  [DNA: 5]"
         ),
-        Heading.SCORING.option("--mismatch", type=WEIGHTS, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
-        Heading.SCORING.option("--gap-open", type=WEIGHTS, metavar="C", help=f"Cost of the first letter of a gap.  [{gaps}]"),
-        Heading.SCORING.option("--gap-extend", type=WEIGHTS, metavar="C", help=f"Cost of each further letter of a gap.  [{extend}]"),
-        Heading.SCORING.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter of a gap costs C."),
+        Heading.SCORING.option("--mismatch", type=SCORE_OR_COST_TYPE, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
+        Heading.SCORING.option("--gap-open", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of the first letter of a gap.  [{gaps}]"),
+        Heading.SCORING.option(
+            "--gap-extend", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of each further letter of a gap.  [{extend}]"
+        ),
+        Heading.SCORING.option("--gap", type=SCORE_OR_COST_TYPE, metavar="C", help="Linear gaps: every letter of a gap costs C."),
         Heading.SCORING.option(
             "--matrix",
             type=MatrixType(),
@@ -31,9 +33,9 @@ def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
 def scoring_options(function: F) -> F:
     """Add the scoring options for global alignments."""
     edit = Heading.SCORING.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
-    return stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
 
 
 def local_scoring_options(function: F) -> F:
     """Add the scoring options for local alignments."""
-    return stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
+    return combine_options(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)

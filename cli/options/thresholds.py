@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import click
 
-from gpualign.cli.options import F, stack
+from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.param_types import FiniteType, IntegerType
+from gpualign.cli.options.param_types import FiniteNumberType, IntegerType
 
 
-def identity_option() -> Callable[[F], F]:
+def identity_definition_option() -> Callable[[F], F]:
     """Return the option --identity-def."""
     return Heading.SCORING.option(
         "--identity-def",
@@ -36,21 +36,21 @@ def ambiguous_option() -> Callable[[F], F]:
     )
 
 
-def pair_thresholds() -> tuple[Callable[[F], F], ...]:
+def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
     """Return the options that select the pairs to write."""
     return (
         Heading.PAIRS.option(
-            "--min-identity", type=FiniteType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."
+            "--min-identity", type=FiniteNumberType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."
         ),
         Heading.PAIRS.option(
             "--max-distance",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="D",
             help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
         ),
         Heading.PAIRS.option(
             "--min-coverage",
-            type=FiniteType(),
+            type=FiniteNumberType(),
             metavar="F",
             help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
         ),
@@ -65,7 +65,7 @@ def pair_thresholds() -> tuple[Callable[[F], F], ...]:
     )
 
 
-def hit_thresholds() -> tuple[Callable[[F], F], ...]:
+def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
     """Return the options that select the hits to write."""
     return (
         Heading.PAIRS.option(
@@ -74,9 +74,9 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
-        Heading.PAIRS.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with E-value E or less."),
+        Heading.PAIRS.option("--max-evalue", type=FiniteNumberType(), metavar="E", help="Write all hits with E-value E or less."),
         Heading.PAIRS.option(
-            "--min-identity", type=FiniteType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."
+            "--min-identity", type=FiniteNumberType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."
         ),
         Heading.PAIRS.option("--min-score", type=IntegerType(), metavar="S", help="Write all hits with score S or more."),
         Heading.SCORING.option(
@@ -90,7 +90,7 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
 
 def group_options(function: F) -> F:
     """Add the options that select pairs according to record groups."""
-    return stack(
+    return combine_options(
         Heading.PAIRS.option("--between", is_flag=True, help="Only pairs of records from different groups."),
         Heading.PAIRS.option("--within", is_flag=True, help="Only pairs of records from the same group."),
         Heading.PAIRS.option(

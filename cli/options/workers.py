@@ -13,7 +13,7 @@ from gpualign.core.common.signals import cleanup_on_signal
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 
 
-def find_resources(
+def resolve_resources(
     cluster: str | None, requested: Resources, messages: ConsoleReporter, kernel: str = AUTO, traceback: str = "device"
 ) -> Resources:
     """Return the checked resources, including the cluster's executor if a cluster is named. The executor is closed when the command
@@ -23,11 +23,11 @@ def find_resources(
     """
     if cluster is None:
         return checked_resources(requested.device, requested.threads, requested.memory, messages)
-    from gpualign.jobs.remote.executors import MPI, check_cluster, open_cluster
+    from gpualign.jobs.remote.executors import MPI_CLUSTER_NAME, check_cluster, open_cluster
 
     check_cluster(cluster)
-    if cluster != MPI:  # with MPI only the coordinator reports errors, see below
-        _check_options(kernel, traceback)
+    if cluster != MPI_CLUSTER_NAME:  # with MPI only the coordinator reports errors, see below
+        _check_cluster_options(kernel, traceback)
     resources = replace(checked_resources(requested.device, None, requested.memory), worker_threads=requested.threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
@@ -35,11 +35,11 @@ def find_resources(
     opened = stack.enter_context(open_cluster(cluster, resources, messages))
     if opened is None:
         context.exit(0)
-    _check_options(kernel, traceback)
+    _check_cluster_options(kernel, traceback)
     return opened
 
 
-def _check_options(kernel: str, traceback: str) -> None:
+def _check_cluster_options(kernel: str, traceback: str) -> None:
     for option, value, default in (("--kernel", kernel, AUTO), ("--traceback", traceback, "device")):
         if value != default:
             raise InputError(f"{option} {value} is for one GPU of this machine; it cannot be combined with --cluster")

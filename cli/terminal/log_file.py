@@ -69,7 +69,7 @@ class Log:
         self._closed = True
 
 
-class _State:
+class _CurrentLog:
     log: Log | None = None
 
 
@@ -77,14 +77,14 @@ def begin(path: str | None) -> Log | None:
     """Start the log of the current command and return it, or None if `path` is None. Raises `InputError` if `path` is not a file."""
     if path == "-":
         raise InputError("--log: name a file; stderr has the same messages anyway")
-    if _State.log is not None:
-        _State.log.close()  # of an earlier command in this process
-    _State.log = None if path is None else Log(Path(path))
+    if _CurrentLog.log is not None:
+        _CurrentLog.log.close()  # of an earlier command in this process
+    _CurrentLog.log = None if path is None else Log(Path(path))
     signals.set_exit_message_hook(record)
-    return _State.log
+    return _CurrentLog.log
 
 
 def record(text: str) -> None:
     """Write `text` to the log of the current command, if there is one."""
-    if _State.log is not None:
-        _State.log.record(text)
+    if _CurrentLog.log is not None:
+        _CurrentLog.log.record(text)

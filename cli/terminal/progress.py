@@ -11,7 +11,7 @@ from types import TracebackType
 from gpualign.core.common import signals
 from gpualign.core.common.units import fitting_unit
 
-PERIOD = 60.0
+REPORT_INTERVAL_SECONDS = 60.0
 """Seconds before the first line and between lines."""
 
 _RATE_UNITS = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
@@ -24,7 +24,7 @@ class ProgressBar:
     work: total work, 0 if not yet known
     unit: unit of the work, one of `_RATE_UNITS`
     bar: whether to draw a bar
-    report: receives a human-readable line every `PERIOD` seconds
+    report: receives a human-readable line every `REPORT_INTERVAL_SECONDS` seconds
     answer: receives the line requested with SIGUSR1; may be called at any point in the program
     """
 
@@ -64,7 +64,7 @@ class ProgressBar:
         if self._is_bar_shown:
             self._bar.set_postfix_str(self._format_rate(now - self._start), refresh=False)
             self._bar.update(work / self._size)
-        if now - self._reported >= PERIOD:
+        if now - self._reported >= REPORT_INTERVAL_SECONDS:
             self._reported = now
             self._report(self.line())
 

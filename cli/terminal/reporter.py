@@ -11,9 +11,9 @@ import click
 
 from gpualign.cli.terminal.log_file import Log, begin, record
 from gpualign.cli.terminal.progress import ProgressBar, write_now
-from gpualign.cli.terminal.stage_timer import Stages
+from gpualign.cli.terminal.stage_timer import RunStageTimer
 from gpualign.core.common.errors import InputError, command_line_message
-from gpualign.jobs.output.atomic_files import check_outputs, naming_output
+from gpualign.jobs.output.atomic_files import check_outputs, translate_output_errors
 from gpualign.jobs.output.run_identity import Invocation
 from gpualign.jobs.output.run_summary import RunSummary
 from gpualign.jobs.output.stages import COMPUTING, READING, WRITING
@@ -41,7 +41,7 @@ class ConsoleReporter:
         self._command = command
         self.verbosity = verbosity
         self._log = log
-        self.stages = Stages()
+        self.stages = RunStageTimer()
         self.run_summary = RunSummary(summary, self.stages, lambda: self.invocation)
 
     @property
@@ -70,7 +70,7 @@ class ConsoleReporter:
                 raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
         summary.begin(inputs)
         if log is not None:
-            with naming_output(log.path):
+            with translate_output_errors(log.path):
                 log.open(append=resume)
         self.stages.enter(READING)
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpualign.jobs.output.stages import COMPUTING, PLANNING, READING, STARTING, WRITING
 
 
-class Stages:
+class RunStageTimer:
     """Stage timer of a run. Computation in other threads and devices overlaps with writing: only the time spent waiting for results
     counts as computing."""
 
@@ -47,7 +47,7 @@ class Stages:
 class _TimedSink:
     """Passes everything on to a `Sink` or a `BlockSink`."""
 
-    def __init__(self, sink: Any, stages: Stages) -> None:
+    def __init__(self, sink: Any, stages: RunStageTimer) -> None:
         self._sink = sink
         self._stages = stages
 

@@ -14,7 +14,7 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
 from gpualign.jobs.reporter import Reporter
 
-_CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
+_CUDA_CELLS_PER_SECOND, _CUDA_EDIT_CELLS_PER_SECOND = 4e12, 2e13
 """Cells per second on a data-centre GPU, for most tasks and for edit distances. A CPU is far slower on jobs large enough for this to
 matter."""
 _CUDA_SCREENED_PAIRS_PER_SECOND = 8e10
@@ -27,14 +27,17 @@ _LATE_START_SECONDS = 0.1
 """Extra start-up seconds if CUDA was not prestarted; also what an unused prestart costs a CPU run."""
 
 # Comparisons of two calls per second: by a core with AVX2, and by a GPU with copies and all else.
-_CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
+_CPU_COMPARISONS_PER_SECOND, _CUDA_COMPARISONS_PER_SECOND = 1.5e11, 2e14
 _PLANE_CONVERSION_SECONDS = 0.1
 """Extra seconds before the products start, to convert calls to bit planes and copy them to the GPU."""
 
 
 def cuda_is_faster(comparisons: float, threads: int) -> bool:
     """True if CUDA is expected to compute distances faster than the CPU. threads: number of CPU threads."""
-    return comparisons / (threads * _CPU_COMPARED) > CUDA_START_SECONDS + _PLANE_CONVERSION_SECONDS + comparisons / _CUDA_COMPARED
+    return (
+        comparisons / (threads * _CPU_COMPARISONS_PER_SECOND)
+        > CUDA_START_SECONDS + _PLANE_CONVERSION_SECONDS + comparisons / _CUDA_COMPARISONS_PER_SECOND
+    )
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
@@ -46,10 +49,10 @@ def cuda_seconds(task: Task, started: bool) -> float:
     start = CUDA_START_SECONDS - _LATE_START_SECONDS if started else CUDA_START_SECONDS + _LATE_START_SECONDS
     if task.edit_bound is not None:
         return start + _RECORD_CONVERSION_SECONDS + task.approximate_pair_count / _CUDA_SCREENED_PAIRS_PER_SECOND
-    return start + task.approximate_cell_count / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
+    return start + task.approximate_cell_count / (_CUDA_EDIT_CELLS_PER_SECOND if task.scoring.edit else _CUDA_CELLS_PER_SECOND)
 
 
-def _has_started() -> bool:
+def _is_cuda_started() -> bool:
     start = sys.modules.get("gpualign.gpu.runtime.prestart")  # not loaded for this alone
     return start is not None and start.has_started()
 
@@ -81,7 +84,7 @@ class AutoDeviceEngine:
             if gpu is None or gpu.capabilities.unsupported_reason(task):
                 raise
             return gpu.prepare(task, budget)
-        if prepared.estimated_seconds <= (needed := cuda_seconds(task, _has_started())):
+        if prepared.estimated_seconds <= (needed := cuda_seconds(task, _is_cuda_started())):
             self._reporter.detail(
                 f"on the CPU, which takes about {prepared.estimated_seconds:.1g} s; CUDA would take {needed:.1g}, most of it to start"
             )

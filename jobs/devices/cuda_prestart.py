@@ -13,14 +13,14 @@ CUDA_START_SECONDS = 0.2
 """Minimum CPU time, in seconds, for which a GPU is used if there is one. Covers creating a context, loading cached kernels and allocating
 page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
-GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 3e11, 1.1e10
+GLOBAL_CELLS_PER_SECOND, EDIT_CELLS_PER_SECOND, LOCAL_CELLS_PER_SECOND = 3e10, 3e11, 1.1e10
 """Approximate cells per second aligned by an AVX-512 core that threads share: global scores, edit distances, searches."""
 
-_NEAR_LETTER = 9e-12
+_SECONDS_PER_PAIR_LETTER = 9e-12
 """Seconds per pair of records and per letter of one of the two records, for such a core, if few pairs are near; measured with reads. 5e-12
 if no other thread shares the core, 11e-12 with AVX2."""
 
-_JOINED_BYTES = 64
+_MAX_JOINED_RECORD_BYTES = 64
 """Records shorter than this many bytes may be joined on their deletion variants (core/near_pairs), so that few pairs are examined."""
 
 _HEAD_BYTES = 1 << 16
@@ -56,7 +56,7 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
     ours = [_record_counts(path) for path in queries]
     others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
-    return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpu_count()
+    return pairs_letters * (0.5 if targets is None else 1) * _SECONDS_PER_PAIR_LETTER / usable_cpu_count()
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
@@ -91,7 +91,7 @@ def _record_counts(path: str) -> tuple[float, float]:
         head, read = _unpack_head(head)
     # Only whole records count: a genome is longer than many such heads.
     count = head.count(b"\n") / 4 if head.startswith(b"@") else head.count(b"\n>") if head.startswith(b">") else 0
-    if not 0 < count * _JOINED_BYTES <= len(head):
+    if not 0 < count * _MAX_JOINED_RECORD_BYTES <= len(head):
         return 0, 0
     return size * count / read, size * len(head) / read / (2 if head.startswith(b"@") else 1)
 
@@ -118,7 +118,9 @@ def _text_bytes(path: str) -> float:
     return status.st_size * _EXPANSION_FACTORS.get(os.path.splitext(path)[1], 1)
 
 
-def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False) -> None:
+def prestart_for_pairs(
+    device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False
+) -> None:
     """Start CUDA if worthwhile for pairs between two sets of files, or within one (`targets` is None).
 
     core_cells: cells that a core aligns per second

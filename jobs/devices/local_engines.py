@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 
-def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inventory | None:
+def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inventory | None:
     """Return the GPUs for a validated device name, or None if the CPU is to be used. In that case, `note` and the reason are reported
     unless the user asked for the CPU. Raises `RunError` if CUDA is requested but not available."""
     if device == "cpu":
@@ -59,12 +59,12 @@ def _is_mixed(device: str) -> bool:
     return parse_selection(device)[1]
 
 
-def _may_choose(resources: Resources) -> bool:
+def _may_choose_device(resources: Resources) -> bool:
     """True if the device should be chosen according to the work, and there may be a GPU."""
     return resources.device == AUTO and find_spec("pycuda") is not None
 
 
-def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> TimedEngine:
+def pick_local_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> TimedEngine:
     """Return the engine for validated resources on this machine, ignoring any executor. Raises the same errors as `pick_engine`."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
@@ -72,13 +72,13 @@ def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bo
         raise InputError(f"{host} is only for GPUs; it cannot be combined with {device}")
 
     def cuda() -> CudaEngine | None:
-        if inventory := _gpus(resources.device, reporter):
+        if inventory := _find_gpus(resources.device, reporter):
             from gpualign.gpu.factory import make_engine
 
             return make_engine(_gpu_selection(resources.device), inventory, host_traceback, reporter.note)
         return None
 
-    if _may_choose(resources) and not host_traceback:
+    if _may_choose_device(resources) and not host_traceback:
         from gpualign.jobs.devices.auto import AutoDeviceEngine
 
         return AutoDeviceEngine(cpu_engine(resources), cuda, reporter)
@@ -99,7 +99,7 @@ def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
     return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare)
 
 
-def pick_own_distance_engine(
+def pick_local_distance_engine(
     resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None
 ) -> DistanceEngine:
     """Return the `dist` engine for this machine, ignoring any executor. Parameters and errors as for `pick_distance_engine`."""
@@ -109,14 +109,14 @@ def pick_own_distance_engine(
         from gpualign.gpu.papers.payne import PayneEngine
 
         return PayneEngine(paper_device(resources.device, parameter("kernel", kernel)), kernel, resources.host_threads)
-    if comparisons is not None and _may_choose(resources):
+    if comparisons is not None and _may_choose_device(resources):
         from gpualign.jobs.devices.auto import cuda_is_faster
 
         if not cuda_is_faster(comparisons, resources.host_threads):
             reporter.detail("on the CPU, which takes less time than CUDA to start")
             return CpuDistanceEngine(resources.threads, spare_cpus=resources.spare_threads)
     engines: list[DistanceEngine] = []
-    if inventory := _gpus(resources.device, reporter):
+    if inventory := _find_gpus(resources.device, reporter):
         from gpualign.gpu.factory import make_distance_engines
 
         engines += make_distance_engines(_gpu_selection(resources.device), inventory, resources.host_threads)
@@ -150,7 +150,7 @@ def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
     """Return the GPU to benchmark, or None if there is none or the CPU is requested. Raises the same errors as `paper_device`."""
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
-    if inventory := _gpus(device, reporter, "only the CPU is measured"):
+    if inventory := _find_gpus(device, reporter, "only the CPU is measured"):
         from gpualign.gpu.runtime.inventory import first_selected_device
 
         return first_selected_device(_gpu_selection(device), inventory)

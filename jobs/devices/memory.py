@@ -11,7 +11,7 @@ from gpualign.core.planning.memory_budget import Budget
 
 _MAX_DEFAULT_BYTES = 2 << 30
 
-_TEXT_BYTES = 8 << 20
+_TEXT_BYTES_PER_THREAD = 8 << 20
 """Bytes that a thread needs to format results as text: two blocks with CIGARs, one of them being formatted."""
 
 
@@ -26,7 +26,7 @@ def sequence_bytes(task: Task) -> int:
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
 
 
-def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
+def remaining_memory(task: Task, memory: int | None, held: int = 0) -> int:
     """Return the bytes remaining after the sequences and `held` more bytes.
 
     memory: total bytes; None: the default
@@ -41,10 +41,10 @@ def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
     return left
 
 
-def text_threads(budget: Budget, threads: int) -> int:
+def text_thread_count(budget: Budget, threads: int) -> int:
     """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one, whatever
     that thread needs."""
-    return max(1, min(threads, budget.text_bytes // _TEXT_BYTES))
+    return max(1, min(threads, budget.text_bytes // _TEXT_BYTES_PER_THREAD))
 
 
 def peak_memory() -> int | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.devices.local_engines import cpu_engine, paper_device, pick_own_distance_engine, pick_own_engine
+from gpualign.jobs.devices.local_engines import cpu_engine, paper_device, pick_local_distance_engine, pick_local_engine
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.reporter import Reporter
 
@@ -24,7 +24,7 @@ def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool =
         from gpualign.jobs.remote.worker_entry import remote_engine
 
         return remote_engine(resources, reporter)
-    return pick_own_engine(resources, reporter, host_traceback)
+    return pick_local_engine(resources, reporter, host_traceback)
 
 
 def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
@@ -39,10 +39,10 @@ def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str =
         from gpualign.jobs.remote.worker_entry import remote_distance_engine
 
         return remote_distance_engine(resources, reporter)
-    return pick_own_distance_engine(resources, reporter, kernel, comparisons)
+    return pick_local_distance_engine(resources, reporter, kernel, comparisons)
 
 
-def pick_global_engine(resources: Resources, reporter: Reporter, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
+def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
     """Return the engine for `nw`. kernel: "auto", or a kernel from Li 2014. Raises the same errors as `pick_engine` and `paper_device`."""
     if kernel == AUTO:
         if transfer is not None:
@@ -76,7 +76,7 @@ def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
     return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
 
 
-def pick_local_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:
+def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:
     """Return the engine for `sw`. kernel: "auto", or a kernel from Munekawa 2008. Raises the same errors as `pick_engine` and
     `paper_device`."""
     if kernel == AUTO:

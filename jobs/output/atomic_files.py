@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.commit import PendingFile
     from gpualign.jobs.output.run_identity import ResumePolicy
 
-_MAX_PACKERS = 4
+_MAX_COMPRESSION_THREADS = 4
 
 
 class ClosedPipe(RunError):
@@ -39,9 +39,9 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
     outputs: paths; None is standard output
     """
     outputs = list(outputs)
-    read = {_identity(one): one for one in inputs}
+    read = {_file_identity(one): one for one in inputs}
     for output in outputs:
-        identity = _identity(STDIO if output is None else output, writing=True)
+        identity = _file_identity(STDIO if output is None else output, writing=True)
         if identity is not None and identity in read:
             name, shown = read[identity], "standard output" if output is None else str(output)
             source = "" if name == shown or not isinstance(name, str) else " (standard input)" if name == STDIO else f" ({name})"
@@ -49,14 +49,14 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
     written: dict[object, str] = {}
     for output in outputs:
         shown = "standard output" if output is None else str(output)
-        key = _identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
+        key = _file_identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
         if key and key in written:
             both = f"{shown} is" if written[key] == shown else f"{written[key]} and {shown} are the same file,"
             raise InputError(f"{both} named for two outputs; each needs its own")
         written[key] = shown
 
 
-def _identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
+def _file_identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
     """Return the device and inode of a regular file, given as a name or an open file, or None for anything else."""
     try:
         if isinstance(file, str) and file == STDIO:
@@ -69,7 +69,7 @@ def _identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
 
 
 @contextmanager
-def naming_output(path: Path | None) -> Iterator[None]:
+def translate_output_errors(path: Path | None) -> Iterator[None]:
     """Turn OS errors into a `RunError` that names the output (None: standard output), and a closed pipe into a `ClosedPipe`."""
     try:
         yield
@@ -80,15 +80,15 @@ def naming_output(path: Path | None) -> Iterator[None]:
 
 def check_writable(path: Path) -> None:
     """Raise `OSError` if a file with this name cannot be written, so that a run fails before computation starts."""
-    if _is_plain(path) and not path.parent.is_dir():
+    if _is_plain_file(path) and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")
 
 
-def _packers() -> int:
+def _compression_thread_count() -> int:
     """Return the number of threads for compressing an output. A few threads keep up with the rest of a run."""
     from gpualign.jobs.devices.resources import Resources
 
-    return min(_MAX_PACKERS, Resources().host_threads)
+    return min(_MAX_COMPRESSION_THREADS, Resources().host_threads)
 
 
 def output_path(output: str) -> Path | None:
@@ -111,7 +111,7 @@ def is_file_name(path: Path) -> bool:
     return descriptor_of(path) is None and (path.is_file() or not path.exists())
 
 
-def _is_plain(path: Path) -> bool:
+def _is_plain_file(path: Path) -> bool:
     """Return whether an output is a writable file or does not exist yet; False for devices, pipes and open descriptors.
 
     Raises `OSError` for a folder, and for a file without write permission.
@@ -188,7 +188,7 @@ class OutputFiles(ScratchFiles):
             self._committed = True  # all of it went to standard output, a device or a pipe
             return
         for one in self._files:
-            with naming_output(one.final or output):
+            with translate_output_errors(one.final or output):
                 one.file.flush()
                 if checkpoints is not None and checkpoints.has_journal and one.final is not None:
                     os.fsync(one.file.fileno())
@@ -199,7 +199,7 @@ class OutputFiles(ScratchFiles):
         with signals_blocked():
             self._rename((one.part, one.final) for one in elsewhere)
             if checkpoints is not None:
-                with naming_output(output):
+                with translate_output_errors(output):
                     checkpoints.complete(beside)
             self._rename((one.part, one.final) for one in beside)
             self._finish(one.final.parent for one in self._files if one.final is not None)
@@ -213,7 +213,7 @@ class OutputFiles(ScratchFiles):
     def _rename(self, files: Iterable[tuple[Path, Path | None]]) -> None:
         """Rename part files to their final paths, or delete them where the path is None."""
         for part, final in files:
-            with naming_output(final or self._output):
+            with translate_output_errors(final or self._output):
                 if final is None:
                     part.unlink(missing_ok=True)
                 else:
@@ -221,7 +221,7 @@ class OutputFiles(ScratchFiles):
 
     def _finish(self, folders: Iterable[Path]) -> None:
         if self._checkpoints is not None:
-            with naming_output(self._output):
+            with translate_output_errors(self._output):
                 self._checkpoints.finish(set(folders))
 
     def resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
@@ -230,8 +230,8 @@ class OutputFiles(ScratchFiles):
         If an earlier run has written everything, do its pending renames and return None. span: queries in the output, start and stop.
         Raises `InputError` if this run cannot resume the existing output.
         """
-        with naming_output(path):
-            if path is None or resume_policy is None or not _is_plain(path):
+        with translate_output_errors(path):
+            if path is None or resume_policy is None or not _is_plain_file(path):
                 return NO_CHECKPOINTS
         from gpualign.jobs.output.checkpoint import CheckpointedOutput
 
@@ -259,7 +259,7 @@ class OutputFiles(ScratchFiles):
         sizes += [(path, path.stat().st_size) for path in self._complete]
         for one in sorted(self._files, key=lambda one: one.name is None):
             if one.final is not None:
-                with naming_output(one.final):
+                with translate_output_errors(one.final):
                     one.file.flush()
                 sizes.append((one.final, os.fstat(one.file.fileno()).st_size))
         return sizes
@@ -267,8 +267,8 @@ class OutputFiles(ScratchFiles):
     def open(self, path: Path) -> BinaryIO:
         """Return a new file, readable and writable, that will be renamed to `path`. Devices and pipes are written directly, descriptors at
         their current position."""
-        with naming_output(path):
-            if not _is_plain(path):
+        with translate_output_errors(path):
+            if not _is_plain_file(path):
                 self._direct.append(path)
                 number = descriptor_of(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path if number is None else os.dup(number), "wb")))
@@ -290,7 +290,7 @@ class OutputFiles(ScratchFiles):
             if final in self._direct and os.fstat(file.fileno()).st_size:
                 raise RunError(f"cannot write {final}: an array needs a file of its own, and this one has content already")
             return partial(NpyArray, file), file
-        with naming_output(final or beside):
+        with translate_output_errors(final or beside):
             store, _ = self._checkpoints.store(name, final)
 
         def make(shape: tuple[int, ...], dtype: NumberType) -> NpyArray:
@@ -303,7 +303,7 @@ class OutputFiles(ScratchFiles):
         """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
         if self._checkpoints is None:
             return self.new_scratch(beside)
-        with naming_output(beside):
+        with translate_output_errors(beside):
             store, _ = self._checkpoints.store(name)
         from gpualign.core.output.resumable_files import GrowingFile
 
@@ -319,10 +319,10 @@ class OutputFiles(ScratchFiles):
             return
         from gpualign.core.output.resumable_files import GzipTextFile, TextFile
 
-        with naming_output(path):
+        with translate_output_errors(path):
             store, position = self._checkpoints.store("", path)
         packed = path.suffix == ".gz"
-        store.writer = text = GzipTextFile(store.file, position, _packers()) if packed else TextFile(store.file, position)
+        store.writer = text = GzipTextFile(store.file, position, _compression_thread_count()) if packed else TextFile(store.file, position)
         yield text
         text.finish()
 
@@ -336,7 +336,7 @@ class OutputFiles(ScratchFiles):
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
 
-            packed = BgzfWriter(self.open(path), threads=_packers())
+            packed = BgzfWriter(self.open(path), threads=_compression_thread_count())
             yield packed
             packed.finish()
             return

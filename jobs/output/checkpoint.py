@@ -33,18 +33,18 @@ from gpualign.core.files.journal import (
 )
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.resumable_files import ResumePosition
-from gpualign.jobs.output.commit import PendingFile, add_pending, journal_path, lasting_part, sync_folder
+from gpualign.jobs.output.commit import PendingFile, add_pending, journal_path, resumable_part_path, sync_folder
 from gpualign.jobs.output.interrupted_run import InterruptedRun, open_locked
 from gpualign.jobs.output.journal_file import JournalFile, boot_id
 from gpualign.jobs.output.run_identity import ResumePolicy
 
-_WAIT = 2.0
+_MIN_SECONDS_TO_JOURNAL = 2.0
 """Minimum seconds before a run starts a journal."""
 
-_SHARE = 100
-"""Digesting the input takes at most 1 / `_SHARE` of the run time."""
+_MIN_RUN_TO_DIGEST_RATIO = 100
+"""Digesting the input takes at most 1 / `_MIN_RUN_TO_DIGEST_RATIO` of the run time."""
 
-_PAUSE, _SYNC_PAUSE = 0.2, 1.0
+_CHECKPOINT_PAUSE_SECONDS, _SYNC_PAUSE_SECONDS = 0.2, 1.0
 """Minimum seconds between checkpoints, and between the end of one disk sync and the start of the next."""
 
 
@@ -140,7 +140,7 @@ class CheckpointedOutput:
             self._files.append(PendingFile(file, part, final, name))
             return self._files[-1], position
         if self.resumed is not None:
-            lasting_part(self.path, name).unlink(missing_ok=True)
+            resumable_part_path(self.path, name).unlink(missing_ok=True)
         hidden = self.path.with_name(f"{self.path.name}{name and '.' + name}")
         return add_pending(self._files, hidden, final, self._note, name), None
 
@@ -157,10 +157,10 @@ class CheckpointedOutput:
 
     def rows_written(self, rows: int) -> None:
         now = time.monotonic()
-        if rows <= self._rows or self._silent or now - self._checkpointed < _PAUSE:
+        if rows <= self._rows or self._silent or now - self._checkpointed < _CHECKPOINT_PAUSE_SECONDS:
             return
         if not self.has_journal:
-            if now - self._start < _WAIT + _SHARE * self._resume_policy.seconds:
+            if now - self._start < _MIN_SECONDS_TO_JOURNAL + _MIN_RUN_TO_DIGEST_RATIO * self._resume_policy.seconds:
                 return
             self._begin_journal()
         if self._silent:
@@ -168,7 +168,7 @@ class CheckpointedOutput:
         checkpoint = self._measure(rows)  # may wait for a disk, and be interrupted
         self._rows, self._checkpointed = rows, now
         self._write_checkpoint(checkpoint)
-        if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
+        if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE_SECONDS:
             with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.start(partial(self._sync, self._journal, rows))
 
@@ -203,7 +203,7 @@ class CheckpointedOutput:
 
     def _begin_journal(self) -> None:
         """Give part files persistent names. While the files are being renamed, the journal exists but is empty."""
-        if taken := [part for name, _ in self._stores if os.path.lexists(part := lasting_part(self.path, name))]:
+        if taken := [part for name, _ in self._stores if os.path.lexists(part := resumable_part_path(self.path, name))]:
             self._note(f"{taken[0]} exists without a journal and is left alone; this run cannot be resumed")
             self._silent = True
             return
@@ -219,7 +219,7 @@ class CheckpointedOutput:
                 self._silent = True  # another run was first
                 return
             for name, store in self._stores:
-                os.replace(store.part, lasting := lasting_part(self.path, name))
+                os.replace(store.part, lasting := resumable_part_path(self.path, name))
                 store.part = lasting
             self._write(header_line(identity) + process_line(boot_id()))
             self._write_checkpoint(self._header_checkpoint)
@@ -279,7 +279,7 @@ class CheckpointedOutput:
         if self._is_kept and keep_resumable:
             start, stop = self._span
             done = f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self.path} are done"
-            signals.set_resume_hint(f"{done}; resume with: {_command(self._resume_policy.arguments)}")
+            signals.set_resume_hint(f"{done}; resume with: {_resume_command(self._resume_policy.arguments)}")
 
     def keeps(self, one: PendingFile) -> bool:
         """Return whether `stop` has kept a file for a later run, which resumes it, or only renames it if the output is complete."""
@@ -293,7 +293,7 @@ class CheckpointedOutput:
                 self._journal.remove()
 
 
-def _command(arguments: Sequence[str]) -> str:
+def _resume_command(arguments: Sequence[str]) -> str:
     """Return the command line that resumes the run. arguments: words of its command line, without the program name."""
     import shlex
 

@@ -18,7 +18,7 @@ from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import ResultKind
 from gpualign.core.output.writer import CountingStream
 from gpualign.jobs.member_alignments import MemberAlignments
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import container_of, pick_format, pick_output
 from gpualign.jobs.sequence_loading import Inputs
 
@@ -86,7 +86,7 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
 
 
 @dataclass(frozen=True)
-class Clustered:
+class ClusteredRecords:
     """Clusters to be written.
 
     ids: record ids
@@ -110,25 +110,25 @@ class Clustered:
 
 
 @contextmanager
-def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[Clustered], None]]:
+def open_cluster_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[ClusteredRecords], None]]:
     """Open all outputs before any work is done, and yield the function that writes them. `files` commits the outputs."""
     requested = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
     with ExitStack() as stack:
         streams: list[tuple[str, Path | None, ByteWriter]] = []
         for format, path in requested[:1] + [one for one in requested[1:] if one[1] is not None]:
-            stack.enter_context(naming_output(path))
+            stack.enter_context(translate_output_errors(path))
             typed = format == spec.format and spec.container is not None
             streams.append((format, path, stack.enter_context(files.binary(path) if typed else files.text(path))))
 
-        def write(clustered: Clustered) -> None:
+        def write(clustered: ClusteredRecords) -> None:
             for format, path, stream in streams:
-                with naming_output(path):
-                    _write(format, stream, clustered, spec.container)
+                with translate_output_errors(path):
+                    _write_format(format, stream, clustered, spec.container)
 
         yield write
 
 
-def _write(format: str, stream: ByteWriter, clustered: Clustered, container: str | None) -> None:
+def _write_format(format: str, stream: ByteWriter, clustered: ClusteredRecords, container: str | None) -> None:
     if format in ("tsv", "csv"):
         write_table(stream, clustered.ids, clustered.clustering, clustered.whole, "\t" if format == "tsv" else ",")
     elif format == "fasta":
@@ -147,24 +147,24 @@ def _write(format: str, stream: ByteWriter, clustered: Clustered, container: str
         write_typed_table(stream, container, clustered.ids, clustered.clustering, clustered.whole)
 
 
-_SAMPLED = 10_000
+_MAX_SAMPLED_RECORDS = 10_000
 """Maximum number of records used to extrapolate the output size."""
 
 
-def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
+def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
     """Return the human-readable total size of all outputs, computed as if each record were its own cluster.
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
-    count = min(len(ids), _SAMPLED)
+    count = min(len(ids), _MAX_SAMPLED_RECORDS)
     numbers = np.arange(count, dtype=np.int64)
     sample = None
     if sequences is not None:
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
-    clustered = Clustered(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, of_identities)
+    clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, of_identities)
     stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
     for format in files:
-        _write(format, stream, clustered, spec.container)
+        _write_format(format, stream, clustered, spec.container)
     size = format_bytes(round(stream.size * len(ids) / max(1, count)))
     return f"about {size}" + (" at most" if {"uc", "fasta"} & set(files) else "")

@@ -29,7 +29,7 @@ def journal_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.journal")
 
 
-def lasting_part(output: Path, name: str) -> Path:
+def resumable_part_path(output: Path, name: str) -> Path:
     """Return the path of a part file that a later run can resume. name: name among the files of the output, "" for the output itself."""
     return output.with_name(f"{output.name}{name and '.' + name}.part")
 
@@ -94,12 +94,12 @@ def pending_renames(files: Iterable[FinishedFile], output: Path, journal: Path) 
     """
     pending, files = [], list(files)
     if all(one.final_name != output.name for one in files):
-        raise _damaged(journal)
+        raise _damage_error(journal)
     for one in files:
         _check_names(one, output, journal)
         part, final = output.with_name(one.current_name), None if one.final_name is None else output.with_name(one.final_name)
         is_pending = os.path.lexists(part)
-        if final is not None and not _is(one, part if is_pending else final):
+        if final is not None and not _is_unchanged(one, part if is_pending else final):
             raise InputError(
                 f"{final} was complete, but {part if is_pending else final} has changed since; remove {journal} and its part files "
                 f"({output.name}*.part), and run without {parameter('resume')}"
@@ -109,7 +109,7 @@ def pending_renames(files: Iterable[FinishedFile], output: Path, journal: Path) 
     return pending
 
 
-def _is(one: FinishedFile, path: Path) -> bool:
+def _is_unchanged(one: FinishedFile, path: Path) -> bool:
     """Return whether a file is unchanged since the entry was recorded, and belongs to this user."""
     try:
         status = os.lstat(path)
@@ -128,8 +128,8 @@ def _check_names(one: FinishedFile, output: Path, journal: Path) -> None:
         one.final_name is not None and re.fullmatch(rf"\.{re.escape(one.final_name)}\.[0-9a-f]{{8}}\.part", one.current_name) is not None
     )
     if not (of_output or of_final) or any(name in ("", ".", "..") or "/" in name for name in names):
-        raise _damaged(journal)
+        raise _damage_error(journal)
 
 
-def _damaged(journal: Path) -> InputError:
+def _damage_error(journal: Path) -> InputError:
     return InputError(f"{journal}: damaged; remove it and its part files, and run without {parameter('resume')}")

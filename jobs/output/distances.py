@@ -20,10 +20,10 @@ from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, f
 from gpualign.core.output.matrix import CondensedSink, MatrixSink
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.distance_spec import DistanceSpec, pairs_sink
-from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_output, with_separator
-from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
+from gpualign.jobs.output.format_selection import apply_suffix_separator, check_condensed, container_of, pick_output
+from gpualign.jobs.output.matrices import open_matrices, open_sparse_spools
 from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MatrixSpec
@@ -43,15 +43,17 @@ def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     near, related = options.max_distance is not None, options.min_kinship is not None
     threshold = parameter("max_distance") if near else parameter("min_kinship") if related else None
     if threshold is not None and not FORMATS[format].supports_any_pairs:
-        raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
+        raise InputError(f"{threshold} writes a table of pairs, as {_pair_list_formats()}; {format} holds every pair")
     check_distance(options.max_distance)
     if added and not FORMATS[format].supports_any_pairs:
-        raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
+        raise InputError(
+            f"{parameter('add')} makes a table of pairs, as {_pair_list_formats()}; {format} is a matrix, of one file or of two"
+        )
     if not one_set and FORMATS[format].square_only_name:
         raise InputError(f"{FORMATS[format].square_only_name} needs one set; for two inputs write tsv, csv, molten, npy or npz")
     if o.condensed:
         check_condensed(format, one_set)
-    format = with_separator(format, path)
+    format = apply_suffix_separator(format, path)
     spec = DistanceSpec(o, format, path, threshold, compared, added, container_of(format, path))
     # A minimum decides which pairs have a distance, so tables with column names show the number of compared sites.
     if options.min_compared is not None and options.kernel == AUTO and spec.is_pair_list and spec.layout is not Layout.SPARSE:
@@ -105,12 +107,12 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
         )
 
 
-def _lists() -> str:
+def _pair_list_formats() -> str:
     """Return the names of the pair-list formats, for messages."""
     return ", ".join(name for name in format_names(ResultKind.DISTANCES) if FORMATS[name].supports_any_pairs)
 
 
-def no_distance(spec: DistanceSpec, job: DistJob) -> str:
+def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
     """Return a description of how the output represents pairs without a distance, for messages."""
     metric = job.prepared.task.metric
     if spec.threshold is not None:
@@ -137,7 +139,7 @@ class WrittenDistances:
     def report(self, spec: DistanceSpec, messages: RunReporter) -> None:
         """Report the pairs without a distance, those left out, and the totals."""
         if without := self.job.without_value(self.totals):
-            messages.note(f"{without}: {no_distance(spec, self.job)}")
+            messages.note(f"{without}: {describe_no_distance(spec, self.job)}")
         if left_out := self.job.left_out(self.totals):
             messages.note(left_out)
         messages.distance_summary(self.job.samples.row_count, self.totals, self.job.hardware, self.earlier)
@@ -162,10 +164,10 @@ def write_distances(
     written = job.written_as(spec.format, messages)
     query_range = QueryRange.of(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
-        from gpualign.jobs.output.size_estimate import expected_distances
+        from gpualign.jobs.output.size_estimate import describe_distances_size
 
         restricted, (start, stop) = query_range.restrict(job), query_range.span
-        messages.plan([*restricted.describe(), ("output", expected_distances(spec, restricted, stop - start))])
+        messages.plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
     if job.samples.pairs == 0:
         messages.note("one sample makes no pairs")
@@ -180,22 +182,22 @@ def write_distances(
         write_clusters = None
         if spec.clusters is not None:
             from gpualign.core.clustering.near_distances import ClusteringSink
-            from gpualign.jobs.output.clusters import Clustered, opened_outputs
+            from gpualign.jobs.output.clusters import ClusteredRecords, open_cluster_outputs
 
-            write_clusters = stack.enter_context(opened_outputs(spec.clusters, files))
-        with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as sink:
+            write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
+        with translate_output_errors(query_range.path), _open_sink(spec, written, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
                 totals = written.run(messages.stages.timed(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
-            write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
+            write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))
             figures |= clustering.clustering.summary
     if picture is not None:
         from gpualign.jobs.plotting.heatmap import heatmap_of_distances
         from gpualign.jobs.plotting.output import write_plot
 
         values = cast("MatrixSink[Samples, BandDistances]", sink).arrays[0].values
-        with naming_output(picture.path):
+        with translate_output_errors(picture.path):
             write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
     figures = {**totals.summary_with_earlier(earlier, earlier * totals.sites), **figures}
     messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
@@ -203,7 +205,7 @@ def write_distances(
 
 
 @contextmanager
-def _opened_sink(
+def _open_sink(
     spec: DistanceSpec, job: DistJob, session: OutputSession, threads: int
 ) -> Iterator[PairsSink | MatrixSink[Samples, BandDistances]]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error."""
@@ -212,7 +214,7 @@ def _opened_sink(
         count = 1 + spec.compared
         names, titles = (metric.value_name, "compared")[:count], (metric.name, "compared sites")[:count]
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
-        with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
+        with open_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
             yield sink(DistanceMatrices(job.dtype, spec.compared), makes, session.rows, threads)
     elif spec.container is not None:
@@ -221,7 +223,7 @@ def _opened_sink(
     elif spec.layout is Layout.SPARSE:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
-        with opened_sparse(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
+        with open_sparse_spools(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
             yield CsrPairsSink(spools, job.dtype)
     else:
         with session.text() as lines:

@@ -59,7 +59,7 @@ def pick_output(o: OutputOptions, results: ResultKind) -> tuple[str, Path | None
     return format, path
 
 
-def with_separator(format: str, path: Path | None) -> str:
+def apply_suffix_separator(format: str, path: Path | None) -> str:
     """Return `csv` for a `matrix` whose file name ends in .csv, because `matrix` allows both tabs and commas; otherwise `format`."""
     return "csv" if format == "matrix" and _is_csv(path) else format
 
@@ -84,7 +84,7 @@ def check_condensed(format: str, one_set: bool) -> None:
         )
 
 
-def rows_of(format: str, path: Path | None, fields: list[Field]) -> AnyRowFormat | None:
+def select_row_format(format: str, path: Path | None, fields: list[Field]) -> AnyRowFormat | None:
     """Return the row format, with these columns if the columns can be chosen; None if the format has no rows.
 
     Raises `InputError` if pyarrow is needed but missing.
@@ -123,7 +123,7 @@ def report_unusual_names(format: str, task: Task, note: Callable[[str], None]) -
 
 
 @contextmanager
-def opened_rows(
+def open_row_sink(
     session: OutputSession,
     task: Task,
     rows: AnyRowFormat | None,
@@ -143,13 +143,13 @@ def opened_rows(
     path = session.query_range.path
     if isinstance(rows, TypedTable):
         with session.files.binary(path) as stream:
-            yield rows_sink(stream, task, rows, path, width, filter, identity_definition)
+            yield make_row_sink(stream, task, rows, path, width, filter, identity_definition)
         return
     with session.text() as text:
-        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads)
+        yield make_row_sink(text, task, rows, path, width, filter, identity_definition, threads)
 
 
-def rows_sink(
+def make_row_sink(
     stream: ByteWriter,
     task: Task,
     rows: AnyRowFormat | None,
@@ -159,7 +159,7 @@ def rows_sink(
     identity_definition: int = DEFAULT_DEFINITION,
     threads: int = 1,
 ) -> PairsSink:
-    """Return a sink that writes pairs to a stream. path: output path; remaining parameters as for `opened_rows`."""
+    """Return a sink that writes pairs to a stream. path: output path; remaining parameters as for `open_row_sink`."""
     from gpualign.core.output.formats.typed import TypedTable
 
     if isinstance(rows, TypedTable):

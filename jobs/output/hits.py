@@ -7,8 +7,8 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, ResultKind, format_names
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.options import check_self
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import opened_rows, pick_output, report_unusual_names, rows_of
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
+from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
 from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
@@ -31,7 +31,7 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
     options.resolve(one_set)
     traceback = not options.no_traceback
     fields = parse_fields(hit_fields(traceback, options.translate is not None) if o.fields is None else o.fields, allow_hits_only=True)
-    rows = rows_of(format, path, fields)
+    rows = select_row_format(format, path, fields)
     traced = rows is None or rows.detail is not Detail.SCORE
     if traced and not traceback:
         what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
@@ -43,19 +43,21 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
     """Run a search and write the hits; a dry run prints the plan instead."""
     query_range = QueryRange.of(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
-        from gpualign.jobs.output.size_estimate import expected_hits
+        from gpualign.jobs.output.size_estimate import describe_hits_size
 
-        messages.plan([*query_range.restrict(job).describe(), ("output", expected_hits(spec, job, query_range.span, messages.line_width))])
+        messages.plan(
+            [*query_range.restrict(job).describe(), ("output", describe_hits_size(spec, job, query_range.span, messages.line_width))]
+        )
         return
     report_unusual_names(spec.format, job.task, messages.note)
-    with OutputFiles(messages.note) as files, naming_output(query_range.path):
+    with OutputFiles(messages.note) as files, translate_output_errors(query_range.path):
         session = query_range.open(files, resume_policy_of_task(messages.invocation, spec.options.resume, job.task), messages.note)
         if session is None:
             messages.run_summary.write(files, None, {})
             return
         rest = session.remaining(job)
         with (
-            opened_rows(session, job.task, spec.rows, messages.line_width) as report,
+            open_row_sink(session, job.task, spec.rows, messages.line_width) as report,
             messages.progress(rest.work, query_range.path, job.unit) as progress,
         ):
             totals = rest.run(messages.stages.timed(report), progress, session.checkpoints)

@@ -10,12 +10,12 @@ from typing import BinaryIO, cast
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.files.journal import CompleteOutput, ResumePoint, process_line, read_journal, sync_line
 from gpualign.core.output.resumable_files import ResumePosition
-from gpualign.jobs.output.commit import journal_path, lasting_part, pending_renames
+from gpualign.jobs.output.commit import journal_path, pending_renames, resumable_part_path
 from gpualign.jobs.output.journal_file import JournalFile, boot_id
 from gpualign.jobs.output.run_identity import ResumePolicy
-from gpualign.jobs.output.stale_files import Lock, is_file, is_ours, lock
+from gpualign.jobs.output.stale_files import LockOwner, is_owned_by_user, is_same_file, try_lock
 
-_MAX_BYTES = 1 << 30
+_MAX_JOURNAL_BYTES = 1 << 30
 """Maximum number of bytes read from a journal."""
 
 
@@ -27,9 +27,9 @@ def open_locked(path: Path, output: Path) -> BinaryIO:
     except OSError as error:
         raise InputError(f"{parameter('resume')}: {path}: {error.strerror or error}; run without {parameter('resume')}") from None
     problem: InputError | RunError | None = None
-    if not is_ours(descriptor):
+    if not is_owned_by_user(descriptor):
         problem = InputError(f"{parameter('resume')}: {path} belongs to another user; run without {parameter('resume')}")
-    elif lock(descriptor) is Lock.TAKEN or not is_file(descriptor, path):
+    elif try_lock(descriptor) is LockOwner.TAKEN or not is_same_file(descriptor, path):
         problem = RunError(f"another run is writing {output}")
     if problem is not None:
         os.close(descriptor)
@@ -59,7 +59,7 @@ class InterruptedRun:
         self.complete_files: list[Path] = []
         with ExitStack() as refused:
             file = refused.enter_context(open_locked(path, output))
-            identity, found = read_journal(file.read(_MAX_BYTES), str(path), boot_id())
+            identity, found = read_journal(file.read(_MAX_JOURNAL_BYTES), str(path), boot_id())
             if identity is not None:
                 resume_policy.identity().check(identity, str(path))
             if isinstance(found, CompleteOutput):
@@ -80,19 +80,22 @@ class InterruptedRun:
     def _check_parts(self, point: ResumePoint) -> None:
         """Raise `InputError` if the part files do not match the journal."""
         for name, sums in point.sums.items():
-            part, size = lasting_part(self._output, name), sums[-1].size
+            part, size = resumable_part_path(self._output, name), sums[-1].size
             with open_locked(part, self._output) as file:
                 actual = os.fstat(file.fileno()).st_size
                 if actual < size:
-                    raise _damaged(part, f"has {actual:,} bytes, its journal says {size:,}")
+                    raise _damage_error(part, f"has {actual:,} bytes, its journal says {size:,}")
                 for one in sums:
                     if one.piece.checksum(file.fileno()) != one.crc32:
-                        raise _damaged(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
+                        raise _damage_error(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def open_part(self, name: str) -> tuple[BinaryIO, Path, ResumePosition | None]:
-        """Return (part file, cut to what the journal says; its path; resume position, None for an array). name: as for `lasting_part`."""
+        """Return (part file, cut to what the journal says; its path; resume position, None for an array).
+
+        name: as for `resumable_part_path`
+        """
         assert self.point is not None
-        part = lasting_part(self._output, name)
+        part = resumable_part_path(self._output, name)
         file = open_locked(part, self._output)
         if (position := self.point.files.get(name)) is not None:
             file.truncate(position[0])
@@ -103,5 +106,5 @@ class InterruptedRun:
         return file, part, position
 
 
-def _damaged(part: Path, why: str) -> InputError:
+def _damage_error(part: Path, why: str) -> InputError:
     return InputError(f"{part} {why}; remove both, and run without {parameter('resume')}")

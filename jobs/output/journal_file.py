@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from gpualign.core.files.journal import chain_checks
-from gpualign.jobs.output.stale_files import Lock, is_file, lock
+from gpualign.jobs.output.stale_files import LockOwner, is_same_file, try_lock
 
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str | None:
     """Return the boot id of this machine, or None if the system does not provide one."""
     try:
-        return _BOOT.read_text().strip()
+        return _BOOT_ID_PATH.read_text().strip()
     except OSError:
         return None
 
@@ -43,7 +43,7 @@ class JournalFile:
         except FileExistsError:
             return None
         # A resuming run may have found it before it was locked.
-        if lock(descriptor) is Lock.TAKEN or not is_file(descriptor, path):
+        if try_lock(descriptor) is LockOwner.TAKEN or not is_same_file(descriptor, path):
             os.close(descriptor)
             return None
         return cls(path, cast(BinaryIO, os.fdopen(descriptor, "w+b")))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened_matrices(
+def open_matrices(
     spec: MatrixSpec,
     files: OutputFiles,
     queries: IdentifiedRecords,
@@ -43,7 +43,7 @@ def opened_matrices(
         yield part.arrays(spec.names)
         part.finish_matrices(spec, queries, targets)
     elif not FORMATS[spec.format].is_array:
-        with _opened_texts(spec, files, queries, targets, threads) as makes:
+        with _open_text_matrices(spec, files, queries, targets, threads) as makes:
             yield makes
     elif spec.format == "npz":
         assert spec.path is not None  # an array needs a file
@@ -63,7 +63,7 @@ def opened_matrices(
 
 
 @contextmanager
-def opened_sparse(
+def open_sparse_spools(
     path: Path | None,
     files: OutputFiles,
     queries: IdentifiedRecords,
@@ -90,7 +90,7 @@ def opened_sparse(
 
 
 @contextmanager
-def _opened_texts(
+def _open_text_matrices(
     spec: MatrixSpec, files: OutputFiles, queries: IdentifiedRecords, targets: IdentifiedRecords, threads: int
 ) -> Iterator[list[ArrayMaker]]:
     with ExitStack() as stack:

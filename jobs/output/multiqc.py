@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_HEADERS: dict[str, dict[str, Any]] = {
+_COLUMN_HEADERS: dict[str, dict[str, Any]] = {
     "command": {"title": "Command", "description": "Of gpualign"},
     "sequences": {"title": "Sequences", "format": "{:,.0f}", "scale": "Blues"},
     "samples": {"title": "Samples", "format": "{:,.0f}", "scale": "Blues"},
@@ -45,14 +45,14 @@ def section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
         "description": "Exact all-vs-all sequence alignment, search and SNP distance.",
         "plot_type": "table",
         "pconfig": {"id": "gpualign_table", "title": "gpualign: runs", "namespace": "gpualign"},
-        "headers": {key: {**header, "placement": place} for place, (key, header) in enumerate(_HEADERS.items()) if key in row},
+        "headers": {key: {**header, "placement": place} for place, (key, header) in enumerate(_COLUMN_HEADERS.items()) if key in row},
         "data": {name: row},
     }
 
 
 def _row(summary: Mapping[str, Any]) -> dict[str, Any]:
     results, engine = summary["results"], summary["engine"]
-    row = {key: results[key] for key in _HEADERS if isinstance(results.get(key), (int, float))}
+    row = {key: results[key] for key in _COLUMN_HEADERS if isinstance(results.get(key), (int, float))}
     if "cells_per_second" in results:
         row["gcups"] = results["cells_per_second"] / 1e9
     row |= {"command": summary["command"], "time": summary["seconds"]["total"]}

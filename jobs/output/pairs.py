@@ -17,14 +17,14 @@ from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.options import check_self
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import (
+    apply_suffix_separator,
     check_condensed,
-    opened_rows,
+    open_row_sink,
     pick_output,
     report_unusual_names,
-    rows_of,
-    with_separator,
+    select_row_format,
 )
 from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import resume_policy_of_task
@@ -105,12 +105,12 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     t = options.thresholds
     identity, distance, coverage = (one is not None for one in (t.min_identity, t.max_distance, t.min_coverage))
     shown = default_fields(edit, identity, distance, options.strand == BOTH, coverage) if o.fields is None else o.fields
-    rows = rows_of(format, path, parse_fields(shown, edit_distance=edit))
+    rows = select_row_format(format, path, parse_fields(shown, edit_distance=edit))
     pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE
     if t.nearest is not None:
         pairing = Pairing.ALL
     matrix_value = MatrixValue(value, options.identity_def, edit)
-    return OutputSpec(o, with_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
+    return OutputSpec(o, apply_suffix_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
 
 
 def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
@@ -121,26 +121,26 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
     """
     task, picture = job.task, spec.picture
     if picture is not None:
-        from gpualign.jobs.matrix_memory import DRAWING, check_memory
+        from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
-        check_memory(DRAWING, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
+        check_memory(DRAWING_USE, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
     query_range = QueryRange.of(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
     if dry_run:
-        from gpualign.jobs.output.size_estimate import expected_pairs
+        from gpualign.jobs.output.size_estimate import describe_pairs_size
 
         restricted, (start, stop) = query_range.restrict(job), query_range.span
-        messages.plan([*restricted.describe(), ("output", expected_pairs(spec, restricted, stop - start, messages.line_width))])
+        messages.plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, messages.line_width))])
         return
     report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
-        with naming_output(query_range.path):
+        with translate_output_errors(query_range.path):
             resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
             session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return
             rest = session.remaining(job)
-            with _opened_sink(spec, job, session, threads, messages.line_width) as sink:
+            with _open_sink(spec, job, session, threads, messages.line_width) as sink:
 
                 def counts() -> Mapping[str, int]:
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
@@ -154,7 +154,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
             from gpualign.jobs.plotting.output import write_plot
 
             values = cast("MatrixSink[Plan, BandResults]", sink).arrays[0].values
-            with naming_output(picture.path):
+            with translate_output_errors(picture.path):
                 write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
         messages.run_summary.resolve(scoring=task.scoring.name)
         earlier = session.done_before(job, rest)
@@ -167,28 +167,28 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
 
 
 @contextmanager
-def _opened_sink(
+def _open_sink(
     spec: OutputSpec, job: PairJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
 ) -> Iterator[AnySink]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
 
-    width: as for `opened_rows`
+    width: as for `open_row_sink`
     """
     task, files = job.task, session.files
     if spec.is_matrix:
         from gpualign.core.output.matrix import CondensedSink, MatrixSink
-        from gpualign.jobs.output.matrices import opened_matrices
+        from gpualign.jobs.output.matrices import open_matrices
 
-        with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as makes:
+        with open_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
             yield sink(ValueMatrix(task, spec.value), makes, session.rows, threads)
     elif spec.is_sparse:
         from gpualign.core.output.sparse import CsrSink, stored_dtype
-        from gpualign.jobs.output.matrices import opened_sparse
+        from gpualign.jobs.output.matrices import open_sparse_spools
 
         dtype = stored_dtype(spec.value.dtype(task), task)
-        with opened_sparse(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
+        with open_sparse_spools(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
             yield CsrSink(spools, task, spec.value, spec.filter)
     else:
-        with opened_rows(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as rows:
+        with open_row_sink(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as rows:
             yield rows

@@ -23,7 +23,7 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
         return [path]
     from gpualign.core.output.matrix_files import id_list_names
 
-    return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
+    return [path, *(_id_list_path(path, name) for name in id_list_names(one_set))]
 
 
 def open_id_lists(
@@ -34,8 +34,8 @@ def open_id_lists(
 
     if not is_file_name(path):
         return []
-    return [(files.open(_id_list(path, name)), records) for name, records in id_lists(queries, targets).items()]
+    return [(files.open(_id_list_path(path, name)), records) for name, records in id_lists(queries, targets).items()]
 
 
-def _id_list(path: Path, name: str) -> Path:
+def _id_list_path(path: Path, name: str) -> Path:
     return path.with_name(f"{path.stem}.{name}.txt")

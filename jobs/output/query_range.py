@@ -76,14 +76,14 @@ class QueryRange:
             start, stop = self.span
             which = f"queries {start + 1:,} to {stop:,} of {self.queries:,}" if start < stop else f"none of the {self.queries:,} queries"
             note(f"share {self.shard.number:,} of {self.shard.count:,}: {which}, to {self.path}")
-            from gpualign.jobs.output.shard_file import Description, PartFile
+            from gpualign.jobs.output.shard_file import PartDescription, PartFile
 
             assert self.path is not None  # check_resumable() requires both
             assert resume_policy is not None
             if checkpoints is NO_CHECKPOINTS:
                 raise RunError(f"cannot write {self.path}: a part needs a file of its own, not a device or a pipe")
             shard = self.shard.number, self.shard.count
-            part = PartFile(files, self.path, Description(resume_policy.identity(), shard, self.span, self.format))
+            part = PartFile(files, self.path, PartDescription(resume_policy.identity(), shard, self.span, self.format))
         return OutputSession(self, files, files.rows_done, checkpoints, part)
 
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.jobs.options import OutputOptions
 
-_IRRELEVANT = {
+_IRRELEVANT_PARAMETERS = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how to compute: results are the same
     *("dry_run", "quiet", "verbose", "log", "summary", "resume", "shard", "plot"),
     *("matrix", "output"),  # the content of the matrix is in the digest; the journal is beside the output
 }
 """Command parameters that do not affect the output, or affect it only through the input."""
 
-_INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
+_INPUT_PARAMETERS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
 """Parameters that name inputs. The digest covers the content of the files, whatever their names, but not which inputs were given."""
 
-_DIGEST_BYTES = 1e9
+_DIGEST_BYTES_PER_SECOND = 1e9
 """Bytes of input digested per second."""
 
 
@@ -93,11 +93,13 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
     nbytes: size of the input, bytes
     """
     parameters = invocation.parameters.items()
-    relevant = {name: value for name, value in sorted(parameters) if name not in _IRRELEVANT and value is not None and value is not False}
+    relevant = {
+        name: value for name, value in sorted(parameters) if name not in _IRRELEVANT_PARAMETERS and value is not None and value is not False
+    }
     # Options that may be given several times are lists, as in JSON; an empty one was not given.
     relevant = {name: list(value) if isinstance(value, tuple) else value for name, value in relevant.items() if value != ()}
-    options = {name: value for name, value in relevant.items() if name not in _INPUTS}
-    inputs = [name for name in relevant if name in _INPUTS]
+    options = {name: value for name, value in relevant.items() if name not in _INPUT_PARAMETERS}
+    inputs = [name for name in relevant if name in _INPUT_PARAMETERS]
 
     @cache  # shards and resumed runs both need it
     def identity() -> RunIdentity:
@@ -105,7 +107,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
 
         return RunIdentity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
 
-    return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.arguments)
+    return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES_PER_SECOND, invocation.arguments)
 
 
 def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:

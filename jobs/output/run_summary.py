@@ -14,7 +14,7 @@ from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.digests import digest_file
 from gpualign.core.files.paths import STDIN_NAME, STDIO
-from gpualign.jobs.output.atomic_files import ClosedPipe, OutputFiles, check_writable, naming_output
+from gpualign.jobs.output.atomic_files import ClosedPipe, OutputFiles, check_writable, translate_output_errors
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.stages import StageTimer
     from gpualign.jobs.sequence_loading import Inputs
 
-LAYOUT = 1
+LAYOUT_VERSION = 1
 
-OF_MULTIQC = "_mqc.json"
+MULTIQC_SUFFIX = "_mqc.json"
 """Suffix of files that MultiQC searches for report sections."""
 
-Counts = tuple[int, int | None]
+InputCounts = tuple[int, int | None]
 """(number of records, number of letters or None if the records are not sequences)."""
 
 
@@ -51,7 +51,7 @@ class RunSummary:
         self._invocation = invocation
         self._started = time.time()
         self._inputs: list[str] = []
-        self._counts: Mapping[str, Counts] = {}
+        self._counts: Mapping[str, InputCounts] = {}
         self._resolved: dict[str, object] = {}
         self._digests: dict[str, tuple[str, int]] = {}
         self._digesting: BackgroundTask | None = None
@@ -60,10 +60,10 @@ class RunSummary:
         """Record the inputs of the run, ignoring names that are not files. Raises `RunError` if the summary cannot be written."""
         if self.path is not None:
             self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
-            with naming_output(self.path):
+            with translate_output_errors(self.path):
                 check_writable(self.path)
 
-    def record_inputs(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
+    def record_inputs(self, counts: Mapping[str, InputCounts], resources: Resources, **resolved: object) -> None:
         """Record the record and letter counts of the inputs, and the values used for options not given (`resolved`)."""
         self._stages.enter(PLANNING)
         if self.path is None:
@@ -105,13 +105,13 @@ class RunSummary:
         if self._digesting is not None:
             self._digesting.wait()
         summary = self._summary(files, engine, results)
-        if self.path.name.endswith(OF_MULTIQC):
+        if self.path.name.endswith(MULTIQC_SUFFIX):
             from gpualign.jobs.output.multiqc import section
 
-            summary = section(summary, self.path.name.removesuffix(OF_MULTIQC))
+            summary = section(summary, self.path.name.removesuffix(MULTIQC_SUFFIX))
         import json
 
-        with suppress(ClosedPipe), naming_output(self.path):  # outputs are kept even if the reader of the summary has gone
+        with suppress(ClosedPipe), translate_output_errors(self.path):  # outputs are kept even if the reader of the summary has gone
             out = files.open(self.path)
             out.write(json.dumps(summary, indent=2).encode() + b"\n")
             out.flush()  # an error of writing must come before outputs get their names
@@ -133,7 +133,7 @@ class RunSummary:
             return datetime.fromtimestamp(moment, timezone.utc).isoformat(timespec="seconds")
 
         return {
-            "gpualign_summary": LAYOUT,
+            "gpualign_summary": LAYOUT_VERSION,
             "command": invocation.command,
             "command_line": shlex.join(["gpualign", *invocation.arguments]),
             "started": at(self._started),
@@ -144,7 +144,7 @@ class RunSummary:
                 **{name: version(name) for name in ("numpy", "biopython")},
                 "system": f"{platform.system()} {platform.release()} {platform.machine()}",
             },
-            "options": {name: _plain(value) for name, value in invocation.options.items()},
+            "options": {name: _to_json_value(value) for name, value in invocation.options.items()},
             "resolved": self._resolved,
             "inputs": [self._input(path) for path in self._inputs],
             "engine": None if engine is None else {"hardware": engine[0], "kernel": engine[1]},
@@ -161,9 +161,9 @@ class RunSummary:
         return {"path": path, "bytes": nbytes, "sha256": digest, "records": records, "letters": letters}
 
 
-def counts_of(inputs: Inputs) -> dict[str, Counts]:
+def input_counts_of(inputs: Inputs) -> dict[str, InputCounts]:
     """Return the number of records and letters in each sequence file."""
-    counts: dict[str, Counts] = {}
+    counts: dict[str, InputCounts] = {}
     for one in [inputs.targets] if inputs.one_set or inputs.added else [inputs.targets, inputs.queries]:
         firsts = [first for first, _ in one.files]
         for (first, name), stop in zip(one.files, [*firsts[1:], len(one)], strict=True):
@@ -171,5 +171,5 @@ def counts_of(inputs: Inputs) -> dict[str, Counts]:
     return counts
 
 
-def _plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

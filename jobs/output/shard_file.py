@@ -3,7 +3,7 @@
 A part file begins with the output of a run with only these queries, as it grows in any run: the rows, including the header, or the first
 matrix. When it is complete, an uncompressed zip archive is appended, so that truncation and damage are detected. Members:
 
-    part.json                    a `Description`
+    part.json                    a `PartDescription`
     NAME.npy                     other matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
     counts, indices, data        for a sparse matrix, which has nothing before the archive: core/output/sparse.py
     ids, or query_ids and target_ids     for matrices: one id per line, in output format
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.output.specs import MatrixSpec
 
-LAYOUT = 2
-DESCRIPTION = "part.json"
+LAYOUT_VERSION = 2
+DESCRIPTION_MEMBER = "part.json"
 
-ROWS, MATRIX, SPARSE = "rows", "matrix", "sparse"
+ROWS_CONTENT, MATRIX_CONTENT, SPARSE_CONTENT = "rows", "matrix", "sparse"
 
 _COPY_BYTES = 1 << 22
-_MAX_DESCRIPTION = 1 << 20
+_MAX_DESCRIPTION_BYTES = 1 << 20
 _MAX_DECIMALS = 17
 
-_DAMAGES = (
+_DAMAGE_ERRORS = (
     *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
     *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
 )
@@ -60,7 +60,7 @@ _DAMAGES = (
 
 
 @dataclass(frozen=True)
-class Description:
+class PartDescription:
     """Content of a part file.
 
     identity: identity of the whole job
@@ -82,7 +82,7 @@ class Description:
     shard: tuple[int, int]
     span: tuple[int, int]
     format: str
-    content: str = ROWS
+    content: str = ROWS_CONTENT
     body: tuple[str, int, int] = ("", 0, 0)
     header: int = 0
     names: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class PartFile:
 
     files: OutputFiles
     path: Path
-    description: Description
+    description: PartDescription
     _members: dict[str, BinaryIO] = field(default_factory=dict)
 
     @contextmanager
@@ -113,7 +113,7 @@ class PartFile:
         with self.files.rows(self.path) as text:
             assert isinstance(text, TextFile)
             yield text
-        self._append("rows", text.file, content=ROWS, header=text.header_bytes)
+        self._append("rows", text.file, content=ROWS_CONTENT, header=text.header_bytes)
 
     def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
         """Return the array makers for the matrices, the first of which is the beginning of the part file."""
@@ -135,7 +135,7 @@ class PartFile:
         self._append(
             first,
             self._members.pop(first),
-            content=MATRIX,
+            content=MATRIX_CONTENT,
             names=spec.names,
             titles=spec.titles,
             decimals=spec.decimals,
@@ -146,7 +146,7 @@ class PartFile:
     def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         """Write the part file, once the spools have been filled. dtype: value type."""
         self._add_ids(queries, targets)
-        self._append("", self.files.open(self.path), content=SPARSE, dtype=dtype.str)
+        self._append("", self.files.open(self.path), content=SPARSE_CONTENT, dtype=dtype.str)
 
     def _add_ids(self, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         for name, records in id_lists(queries, targets).items():
@@ -162,7 +162,7 @@ class PartFile:
         file.seek(size)
         description = replace(self.description, body=(body, size, checksum), **content)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            archive.writestr(zipfile.ZipInfo(DESCRIPTION), json.dumps({"gpualign part": LAYOUT, **asdict(description)}))
+            archive.writestr(zipfile.ZipInfo(DESCRIPTION_MEMBER), json.dumps({"gpualign part": LAYOUT_VERSION, **asdict(description)}))
             for name, held in self._members.items():
                 held.seek(0)
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
@@ -180,23 +180,23 @@ class PartFileReader:
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
-                raw = archive.open(DESCRIPTION).read(_MAX_DESCRIPTION)
+                raw = archive.open(DESCRIPTION_MEMBER).read(_MAX_DESCRIPTION_BYTES)
             fields = json.loads(raw)
             layout = fields.pop("gpualign part")
-            if layout != LAYOUT:
+            if layout != LAYOUT_VERSION:
                 raise InputError(
-                    f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}: write it again, or merge with the"
-                    " gpualign that wrote it"
+                    f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT_VERSION}: write it again, or merge with"
+                    " the gpualign that wrote it"
                 )
             identity = parse_identity(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-            self.description = Description(identity, **values)
-            _check(self.description)
+            self.description = PartDescription(identity, **values)
+            _check_description(self.description)
         except InputError:
             raise
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
-        except _DAMAGES:
+        except _DAMAGE_ERRORS:
             raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
 
     def has(self, name: str) -> bool:
@@ -220,7 +220,7 @@ class PartFileReader:
                     yield member
         except OSError as error:
             raise InputError(f"{self.path}: {error.strerror or error}") from None
-        except _DAMAGES:
+        except _DAMAGE_ERRORS:
             raise InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again") from None
 
     def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
@@ -237,14 +237,14 @@ class PartFileReader:
     def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Return (shape, type) of an array member."""
         with self._member(name) as member:
-            return _array_head(member)
+            return _read_array_header(member)
 
     def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield (first row, rows) of an array member in blocks of about `nbytes`. Raises `InputError` for a different shape or type."""
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
         step = max(1, nbytes // max(1, row_bytes))
         with self._member(name) as member:
-            if _array_head(member) != (shape, dtype):
+            if _read_array_header(member) != (shape, dtype):
                 raise ValueError("another array")
             for start in range(0, shape[0], step):
                 count = min(step, shape[0] - start)
@@ -253,7 +253,7 @@ class PartFileReader:
                 raise ValueError("more values")
 
 
-def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _read_array_header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if np.lib.format.read_magic(member) != (1, 0):
         raise ValueError("version")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
@@ -262,22 +262,22 @@ def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, dtype
 
 
-def _check(d: Description) -> None:
-    """Raise one of `_DAMAGES` if the description contradicts itself."""
+def _check_description(d: PartDescription) -> None:
+    """Raise one of `_DAMAGE_ERRORS` if the description contradicts itself."""
     (number, count), (start, stop), (body, size, checksum) = d.shard, d.span, d.body
     numbers = number, count, start, stop, size, checksum, d.header, d.decimals
     consistent = (
         all(type(number) is int and number >= 0 for number in numbers)
         and 1 <= number <= count <= MAX_SHARDS
         and start <= stop <= d.identity.rows
-        and d.content in (ROWS, MATRIX, SPARSE)
+        and d.content in (ROWS_CONTENT, MATRIX_CONTENT, SPARSE_CONTENT)
         and d.format in FORMATS
         and d.decimals <= _MAX_DECIMALS
         and isinstance(body, str)
         and len(d.names) == len(d.titles) <= 2
         and all(isinstance(text, str) for text in (*d.names, *d.titles))
-        and (d.content != MATRIX or len(d.names) > d.beside)
-        and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
+        and (d.content != MATRIX_CONTENT or len(d.names) > d.beside)
+        and (d.content != SPARSE_CONTENT or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
     )
     if not consistent:
         raise ValueError("out of range")

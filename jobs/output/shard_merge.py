@@ -17,14 +17,14 @@ from gpualign.core.sequences.ids import SampleNames
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.distance_spec import compared_path
-from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
-from gpualign.jobs.output.shard_file import MATRIX, ROWS, PartFileReader
+from gpualign.jobs.output.matrices import open_matrices, open_sparse_spools
+from gpualign.jobs.output.shard_file import MATRIX_CONTENT, ROWS_CONTENT, PartFileReader
 from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker
 
-_READ_BYTES = 64 << 20
+_READ_BLOCK_BYTES = 64 << 20
 
 
 def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
@@ -56,18 +56,18 @@ def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
 def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     """Write the output of the whole job. parts: as returned by `order_parts`; path: None: standard output."""
     content = parts[0].description.content
-    if content == ROWS:
+    if content == ROWS_CONTENT:
         with files.text(path) as out:
             for part in parts:
                 for data in part.chunks("rows", skip=0 if part is parts[0] else part.description.header):
                     out.write(data)
-    elif content == MATRIX:
+    elif content == MATRIX_CONTENT:
         _merge_matrices(parts, path, files)
     else:
         _merge_sparse(parts, path, files)
 
 
-def _names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
+def _read_record_names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
     """Return the query names and target names; for one set, both are the same object."""
     lists = [SampleNames(part.lines(name)) for name in id_list_names(part.has("ids"))]
     if len(lists[0]) != part.description.identity.rows:
@@ -78,8 +78,8 @@ def _names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
 
 
 def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
-    dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _names(parts[0])
-    with opened_sparse(path, files, queries, targets, dtype) as spools:
+    dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _read_record_names(parts[0])
+    with open_sparse_spools(path, files, queries, targets, dtype) as spools:
         for name, spool in zip(SPOOL_NAMES, spools, strict=True):
             for part in parts:
                 for piece in part.chunks(name):
@@ -92,7 +92,7 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
     """Raise `InputError` if a row number in `counts` is out of range, or if the total count differs from the array lengths (`lengths`)."""
     size, total, valid = counts.tell(), 0, True
     counts.seek(0)
-    while valid and size % 16 == 0 and (piece := counts.read(_READ_BYTES)):
+    while valid and size % 16 == 0 and (piece := counts.read(_READ_BLOCK_BYTES)):
         numbers, pairs = np.frombuffer(piece, np.int64).reshape(-1, 2).T
         valid = bool(numbers.min() >= 0 and numbers.max() < rows and pairs.min() >= 0 and pairs.max() <= max(lengths))
         total += int(pairs.sum())
@@ -104,13 +104,13 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
     description = parts[0].description
     beside = compared_path(path) if description.beside and path is not None else None
     spec = MatrixSpec(description.format, path, beside, description.names, description.titles, description.decimals)
-    queries, targets = _names(parts[0])
-    with opened_matrices(spec, files, queries, targets, Resources().host_threads) as makes:
+    queries, targets = _read_record_names(parts[0])
+    with open_matrices(spec, files, queries, targets, Resources().host_threads) as makes:
         for name, make in zip(description.names, makes, strict=True):
-            _join(parts, name, make, (len(queries), len(targets)))
+            _join_matrix(parts, name, make, (len(queries), len(targets)))
 
 
-def _join(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
+def _join_matrix(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
     """Join the parts of the matrix with this `shape`, or of the condensed matrix for as many records."""
     stored_shape, dtype = parts[0].array_type(f"{name}.npy")
     condensed = len(stored_shape) == 1
@@ -122,7 +122,7 @@ def _join(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: t
         first = condensed_start(start, shape[0]) if condensed else start
         column = start if part.description.triangle else 0
         expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
-        for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BYTES):
+        for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BLOCK_BYTES):
             if placement is None:
                 whole.reserve(first + at + len(values))
                 out[first + at : first + at + len(values)] = values

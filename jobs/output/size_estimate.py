@@ -20,7 +20,7 @@ from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.output.writer import CountingStream
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.atomic_files import is_file_name
-from gpualign.jobs.output.format_selection import rows_sink
+from gpualign.jobs.output.format_selection import make_row_sink
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
     from gpualign.jobs.sw import SearchJob
 
-_OF_NONE = 3
+_LIKELY_SAMPLED_PAIRS = 3
 """If this many passing pairs are expected in a sample, the sample very likely (95 %) contains one."""
 
-_MEMBER_BYTES, _ARCHIVE_BYTES = 30 + 20 + 46, 22
+_MEMBER_OVERHEAD_BYTES, _ARCHIVE_OVERHEAD_BYTES = 30 + 20 + 46, 22
 """Overhead of a .npz in bytes: per array, in addition to the array name (stored twice); and at the end of the file."""
 
-_ZIP64 = 0xFFFFFFFF
+_MAX_EXACT_NPZ_BYTES = 0xFFFFFFFF
 """Size in bytes up to which the estimate for a .npz is exact; a larger file is a few bytes longer."""
 
 
-Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
+ArrayShapes: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
 """(shape, type) of each array, by name."""
 
 
 @dataclass(frozen=True)
-class RowBytes:
+class FileSizeEstimate:
     """File size as a function of the number of rows.
 
     before: bytes before and after the rows
@@ -59,7 +59,7 @@ class RowBytes:
     each: float
 
     @classmethod
-    def measured(cls, size: Callable[[int], int], rows: int) -> RowBytes | None:
+    def measured(cls, size: Callable[[int], int], rows: int) -> FileSizeEstimate | None:
         """Measure the size on files with all rows and with half the rows; None without rows. size: returns the bytes for `n` rows."""
         if not rows:
             return None
@@ -73,11 +73,11 @@ class RowBytes:
         return round(self.before + self.each * rows)
 
 
-def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
+def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
     rows: number of queries written
-    line_width: as `width` in `opened_rows`
+    line_width: as `width` in `open_row_sink`
     """
     task, sampled = job.task, job.sampled
     if spec.is_matrix:
@@ -85,36 +85,36 @@ def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callab
         if FORMATS[spec.format].is_array:
             values = job.pairs if spec.options.condensed else rows * len(task.targets)
             shape = (values,) if spec.options.condensed else (rows, len(task.targets))
-            return arrays_text(spec.format, spec.path, {spec.value.array_name: (shape, dtype)}, task.queries, task.targets)
-        width = _value_width(spec, job, sampled.results)
+            return describe_arrays_size(spec.format, spec.path, {spec.value.array_name: (shape, dtype)}, task.queries, task.targets)
+        width = _mean_value_width(spec, job, sampled.results)
         if width is None:
-            return _UNMEASURED
-        return _about(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
+            return _UNMEASURED_MESSAGE
+        return _format_estimate(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
     thresholds = replace(spec.filter, groups=None, nearest_count=None, one_set=False)
     passing = _count_passing(spec, job, thresholds, sampled.results)
     if spec.is_sparse:
         from gpualign.core.output.sparse import stored_dtype
 
-        row_bytes: RowBytes | None = sparse_bytes(task.queries, task.targets, stored_dtype(spec.value.dtype(task), task))
+        row_bytes: FileSizeEstimate | None = sparse_size_estimate(task.queries, task.targets, stored_dtype(spec.value.dtype(task), task))
     else:
 
         def size(count: int) -> int:
             stream = CountingStream()
-            sink = rows_sink(stream, task, spec.rows, spec.path, line_width, None, spec.value.identity_definition)
-            return written(sink, job.plan, _first(sampled.results, count), stream)
+            sink = make_row_sink(stream, task, spec.rows, spec.path, line_width, None, spec.value.identity_definition)
+            return file_bytes(sink, job.plan, _first_pairs(sampled.results, count), stream)
 
-        row_bytes = RowBytes.measured(size, len(sampled.results.pairs))
+        row_bytes = FileSizeEstimate.measured(size, len(sampled.results.pairs))
     max_rows = job.pairs if spec.filter.nearest_count is None else min(job.pairs, spec.filter.nearest_count * rows)
     if row_bytes is None:
-        return _UNMEASURED if max_rows else _about(0, spec.path)
+        return _UNMEASURED_MESSAGE if max_rows else _format_estimate(0, spec.path)
     if thresholds == Filter():
-        return rows_text(row_bytes, max_rows, spec.path)
+        return describe_rows_size(row_bytes, max_rows, spec.path)
     if not passing and not sampled.equal_count:
-        return _of_none(row_bytes, sampled.examined_count, job.pairs, max_rows, spec.path)
-    return rows_text(row_bytes, min(max_rows, sampled.expected_pairs(job.pairs, passing)), spec.path, max_rows)
+        return _describe_size_bound(row_bytes, sampled.examined_count, job.pairs, max_rows, spec.path)
+    return describe_rows_size(row_bytes, min(max_rows, sampled.expected_pairs(job.pairs, passing)), spec.path, max_rows)
 
 
-def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
+def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     """Return a human-readable output size for a `dist` job. rows: number of samples written as queries."""
     from gpualign.core.distance.output.base import DECIMALS as DISTANCE_DECIMALS
     from gpualign.core.distance.runner import sample_distances
@@ -123,24 +123,26 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
     if FORMATS[spec.format].is_array:
         shape = (pairs,) if spec.options.condensed else (rows, len(samples.targets))
-        arrays: Arrays = {metric.value_name: (shape, job.dtype)}
+        arrays: ArrayShapes = {metric.value_name: (shape, job.dtype)}
         if spec.compared:
             arrays["compared"] = (shape, np.dtype(np.int32))
-        return arrays_text(spec.format, spec.path, arrays, samples.queries, samples.targets)
+        return describe_arrays_size(spec.format, spec.path, arrays, samples.queries, samples.targets)
     sampled, looked_at = sample_distances(job.prepared)
     if not spec.is_pair_list:
         matrices = [[one.values for one in sampled]]
         if spec.compared:
             matrices.append([one.compared_sites for one in sampled if one.compared_sites is not None])
-        widths = [text_width(values, 0 if metric.is_integer else DISTANCE_DECIMALS) for values in matrices]
+        widths = [mean_text_width(values, 0 if metric.is_integer else DISTANCE_DECIMALS) for values in matrices]
         if spec.format == "molten":
             letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
             each = letters + 2 + sum(widths) + len(widths)
-            return rows_text(RowBytes(0, each), rows * len(samples.targets), spec.path)
-        return _about(sum(matrix_bytes(spec.format, samples.queries, samples.targets, rows, width) for width in widths), spec.path)
+            return describe_rows_size(FileSizeEstimate(0, each), rows * len(samples.targets), spec.path)
+        return _format_estimate(
+            sum(matrix_bytes(spec.format, samples.queries, samples.targets, rows, width) for width in widths), spec.path
+        )
     count = looked_at if spec.threshold is None else sum(len(one.values) for one in sampled)
     if spec.layout is Layout.SPARSE:
-        size = sparse_bytes(samples.queries, samples.targets, job.dtype)
+        size = sparse_size_estimate(samples.queries, samples.targets, job.dtype)
     else:
 
         def whole(bands: Sequence[Any]) -> int:
@@ -156,16 +158,16 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         few = count * len(half) // len(sampled) if spec.threshold is None else sum(len(one.values) for one in half)
         letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
         # Measured by what the second half adds, since ids may precede all rows.
-        each = (whole(sampled) - whole(half)) / (count - few) if count > few else letters + 2 + _DIGITS
-        size = RowBytes(max(0.0, whole(sampled) - each * count), each)
+        each = (whole(sampled) - whole(half)) / (count - few) if count > few else letters + 2 + _ASSUMED_CELL_CHARS
+        size = FileSizeEstimate(max(0.0, whole(sampled) - each * count), each)
     if spec.threshold is None:
-        return rows_text(size, pairs, spec.path)
+        return describe_rows_size(size, pairs, spec.path)
     if not count:
-        return _of_none(size, looked_at, pairs, pairs, spec.path)
-    return rows_text(size, pairs * count / looked_at, spec.path, pairs)
+        return _describe_size_bound(size, looked_at, pairs, pairs, spec.path)
+    return describe_rows_size(size, pairs * count / looked_at, spec.path, pairs)
 
 
-def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
+def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for the hits of queries [start, stop), extrapolated from as many of the first queries as can be
     searched quickly."""
     from gpualign.jobs.reporter import SILENT
@@ -173,16 +175,16 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
     (start, stop), targets = span, len(job.task.targets)
     max_rows = (stop - start) * min(targets, job.options.hits_per_query or targets)
     work = job.row_work[start:stop]
-    if not len(work) or work[0] > _LONGEST_SEARCH:
+    if not len(work) or work[0] > _MAX_QUERY_CELLS:
         return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"
-    count = max(1, int(np.searchsorted(np.cumsum(work), _SEARCHED_CELLS, side="right")))
+    count = max(1, int(np.searchsorted(np.cumsum(work), _MAX_SAMPLE_CELLS, side="right")))
     quiet = replace(job, reporter=SILENT)
 
     def searched(queries: int) -> tuple[int, int]:
         stream, hits = CountingStream(), 0
-        sink = rows_sink(stream, job.task, spec.rows, spec.path, line_width)
+        sink = make_row_sink(stream, job.task, spec.rows, spec.path, line_width)
         if queries:
-            hits = quiet.for_queries(start, start + queries).run(sink, _Unseen()).hits
+            hits = quiet.for_queries(start, start + queries).run(sink, _SampleProgress()).hits
         else:
             sink.begin(job.search.plan)
             sink.finish()
@@ -190,54 +192,54 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
 
     before, (size, hits) = searched(0)[0], searched(count)
     each = (size - before) / max(1, hits)
-    return rows_text(RowBytes(before, each), hits * (stop - start) / count, spec.path, max_rows)
+    return describe_rows_size(FileSizeEstimate(before, each), hits * (stop - start) / count, spec.path, max_rows)
 
 
-class _Unseen(NullSink):
+class _SampleProgress(NullSink):
     """Ignores the progress of the sample search in a dry run."""
 
     def expect(self, work: int) -> None:
         pass
 
 
-_SEARCHED_CELLS, _LONGEST_SEARCH = 5e8, 4e9
+_MAX_SAMPLE_CELLS, _MAX_QUERY_CELLS = 5e8, 4e9
 """Maximum DP cells that a dry run searches for the sample of queries, and for a single query."""
 
-_DIGITS = 3
+_ASSUMED_CELL_CHARS = 3
 """Assumed characters for the distance of a near pair plus the line end, if the sample has no near pairs."""
 
-_UNMEASURED = "unknown: aligning one pair of the sample would take too long"
+_UNMEASURED_MESSAGE = "unknown: aligning one pair of the sample would take too long"
 
 
-def rows_text(size: RowBytes, rows: float, path: Path | None, max_rows: int | None = None) -> str:
+def describe_rows_size(size: FileSizeEstimate, rows: float, path: Path | None, max_rows: int | None = None) -> str:
     """Return a human-readable size of a file of `rows` rows. max_rows: upper bound, if `rows` is an estimate; None: `rows` is exact."""
     if max_rows is None:
-        return f"{_about(size.of(rows), path)}: {round(rows):,} rows of about {size.each:,.0f} bytes"
+        return f"{_format_estimate(size.of(rows), path)}: {round(rows):,} rows of about {size.each:,.0f} bytes"
     return (
-        f"{_about(size.of(rows), path)}: about {_rounded(rows)} rows of {size.each:,.0f} bytes, by a sample;"
+        f"{_format_estimate(size.of(rows), path)}: about {_format_rounded(rows)} rows of {size.each:,.0f} bytes, by a sample;"
         f" {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
     )
 
 
-def _of_none(size: RowBytes, looked_at: int, pairs: int, max_rows: int, path: Path | None) -> str:
-    rows = min(max_rows, _OF_NONE * pairs / max(1, looked_at))
+def _describe_size_bound(size: FileSizeEstimate, looked_at: int, pairs: int, max_rows: int, path: Path | None) -> str:
+    rows = min(max_rows, _LIKELY_SAMPLED_PAIRS * pairs / max(1, looked_at))
     return (
-        f"probably less than {_about(size.of(rows), path).removeprefix('about ')}: {size.each:,.0f} bytes a row, and of a sample of"
-        f" {looked_at:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
+        f"probably less than {_format_estimate(size.of(rows), path).removeprefix('about ')}: {size.each:,.0f} bytes a row, and of a sample"
+        f" of {looked_at:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
     )
 
 
-def _rounded(number: float) -> str:
+def _format_rounded(number: float) -> str:
     """Return the number, rounded to two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
-def _about(size: int, path: Path | None) -> str:
+def _format_estimate(size: int, path: Path | None) -> str:
     packed = path is not None and path.name.lower().endswith(".gz")
     return f"about {format_bytes(size)}{' before compression' if packed else ''}"
 
 
-def written(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
+def file_bytes(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
     """Return the size in bytes of a complete file with these pairs."""
     sink.begin(plan)
     if len(results.pairs):
@@ -246,7 +248,7 @@ def written(sink: PairsSink, plan: Any, results: NearResults, stream: CountingSt
     return stream.size
 
 
-def _first(results: NearResults, count: int) -> NearResults:
+def _first_pairs(results: NearResults, count: int) -> NearResults:
     from gpualign.core.results.near_results import NearResults
 
     numbers = np.arange(count, dtype=np.int64)
@@ -261,17 +263,17 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
     return sum(int(np.count_nonzero(block.output_mask(filter.mask(block)))) for block in blocks)
 
 
-def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
+def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
     """Return the average number of characters per value."""
     if not job.pairs:
         return 1.0
     if not len(results.pairs):
         return None
     blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return text_width([spec.value.block_values(block)[block.output_mask(None)] for block in blocks], DECIMALS)
+    return mean_text_width([spec.value.block_values(block)[block.output_mask(None)] for block in blocks], DECIMALS)
 
 
-def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
+def mean_text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
     """Return the average number of characters per value. decimals: decimal places for values that are not integers."""
     texts = [
         f"{one:.{decimals}f}" if values[0].dtype.kind == "f" else str(one)
@@ -280,30 +282,32 @@ def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
     return sum(map(len, texts)) / max(1, len(texts))
 
 
-def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> str:
+def describe_arrays_size(
+    format: str, path: Path | None, arrays: ArrayShapes, queries: IdentifiedRecords, targets: IdentifiedRecords
+) -> str:
     """Return the human-readable total size of .npy files, or of one .npz."""
     if format == "npz":
         size = _npz_bytes(arrays, queries, targets)
-        return f"about {format_bytes(size)}" if size > _ZIP64 else f"{format_bytes(size)} ({size:,} bytes)"
+        return f"about {format_bytes(size)}" if size > _MAX_EXACT_NPZ_BYTES else f"{format_bytes(size)} ({size:,} bytes)"
     size = sum(_npy_bytes(shape, dtype) for shape, dtype in arrays.values())
     if path is not None and is_file_name(path):
         size += sum(int(records.id_column.lengths.sum()) + len(records.ids) for records in id_lists(queries, targets).values())
     return f"{format_bytes(size)} ({size:,} bytes)"
 
 
-def sparse_bytes(queries: IdentifiedRecords, targets: IdentifiedRecords, dtype: NumberType) -> RowBytes:
+def sparse_size_estimate(queries: IdentifiedRecords, targets: IdentifiedRecords, dtype: NumberType) -> FileSizeEstimate:
     """Return the size of a sparse-matrix .npz as a function of the number of pairs. dtype: type of the stored values."""
     index, rows = np.dtype(np.int32), len(queries.ids) + 1
-    vectors: Arrays = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
-    header: Arrays = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
-    return RowBytes(_npz_bytes(vectors | header, queries, targets), index.itemsize + dtype.itemsize)
+    vectors: ArrayShapes = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
+    header: ArrayShapes = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
+    return FileSizeEstimate(_npz_bytes(vectors | header, queries, targets), index.itemsize + dtype.itemsize)
 
 
-def _npz_bytes(arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> int:
+def _npz_bytes(arrays: ArrayShapes, queries: IdentifiedRecords, targets: IdentifiedRecords) -> int:
     """Return the size in bytes of a .npz with these arrays and the ids."""
     every = arrays | {name: ((len(records.ids),), _id_dtype(records)) for name, records in id_lists(queries, targets).items()}
-    of_names = sum(_MEMBER_BYTES + 2 * len(f"{name}.npy") for name in every)
-    return _ARCHIVE_BYTES + of_names + sum(_npy_bytes(shape, dtype) for shape, dtype in every.values())
+    of_names = sum(_MEMBER_OVERHEAD_BYTES + 2 * len(f"{name}.npy") for name in every)
+    return _ARCHIVE_OVERHEAD_BYTES + of_names + sum(_npy_bytes(shape, dtype) for shape, dtype in every.values())
 
 
 def _npy_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:

@@ -24,9 +24,9 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
             descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except FileExistsError:
             continue
-        lock(descriptor)
+        try_lock(descriptor)
         # A run that removes stale files may have removed it before it was locked.
-        if is_file(descriptor, part):
+        if is_same_file(descriptor, part):
             return cast(BinaryIO, os.fdopen(descriptor, "w+b")), part
         os.close(descriptor)
 
@@ -41,14 +41,14 @@ def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
             continue  # it has just been removed, or cannot be read
         try:
             status = os.fstat(descriptor)
-            if is_ours(descriptor) and lock(descriptor) is Lock.OURS:
+            if is_owned_by_user(descriptor) and try_lock(descriptor) is LockOwner.OURS:
                 part.unlink(missing_ok=True)
                 note(f"removed {part} ({format_bytes(status.st_size)}), left by a killed run")
         finally:
             os.close(descriptor)
 
 
-class Lock(Enum):
+class LockOwner(Enum):
     """Owner of a file lock, after an attempt to acquire the lock."""
 
     OURS = "this run's"
@@ -56,23 +56,23 @@ class Lock(Enum):
     ABSENT = "none: the file system has no locks"
 
 
-def lock(descriptor: int) -> Lock:
+def try_lock(descriptor: int) -> LockOwner:
     """Lock an open file unless another run holds the lock, and return the owner of the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return Lock.TAKEN
+        return LockOwner.TAKEN
     except OSError:
-        return Lock.ABSENT
-    return Lock.OURS
+        return LockOwner.ABSENT
+    return LockOwner.OURS
 
 
-def is_ours(descriptor: int) -> bool:
+def is_owned_by_user(descriptor: int) -> bool:
     """Return whether an open file belongs to the user of this process."""
     return os.fstat(descriptor).st_uid == os.geteuid()
 
 
-def is_file(descriptor: int, name: Path) -> bool:
+def is_same_file(descriptor: int, name: Path) -> bool:
     """Return whether an open file is still the file with this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(name))

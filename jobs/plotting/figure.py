@@ -10,19 +10,29 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, cell_font_size, ticks, wrapped
-from gpualign.jobs.plotting.group_colours import ColourStrip, strips_of
-from gpualign.jobs.plotting.heatmap import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
-from gpualign.jobs.plotting.legends import draw_bar, draw_legends, legends_of, max_entries
+from gpualign.jobs.plotting.figure_layout import (
+    DIAGONAL_COLOUR,
+    LABEL_FONT_SIZE,
+    MISSING_COLOUR,
+    SMALL_FONT_SIZE,
+    TITLE_FONT_SIZE,
+    FigureLayout,
+    cell_font_size,
+    tick_formatter,
+    wrap_text,
+)
+from gpualign.jobs.plotting.group_colours import ColourStrip, colour_strips_of
+from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, DrawnTree, HeatMap, Order, Scale, block_means, shorten_text
+from gpualign.jobs.plotting.legends import draw_colour_bar, draw_legends, legends_of, max_entries
 
 if TYPE_CHECKING:
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
 
-MAX_CELLS = 800
+MAX_CELLS_PER_SIDE = 800
 """Maximum number of cells along a side. With more records, each cell is the mean of several, so that a picture of thousands is at most a 2
 MB file."""
-_BRACKETS = 1000
+_BRACKETS_PER_PATH = 1000
 """Number of tree brackets drawn as one path. Keeps the number of elements in a vector file low, and each path short enough for the
 rasterizer."""
 
@@ -43,7 +53,7 @@ class Style:
     vmax: float | None = None
 
 
-def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
+def draw_heatmap(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
     """Return the figure. Ids, numbers and a separate diagonal colour are drawn only where they would be legible. Without numbers, a
     histogram of values appears beside the colour bar.
 
@@ -51,36 +61,36 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     """
     from matplotlib.figure import Figure
 
-    parts = Parts(heat, order, len(groups))
+    parts = FigureLayout(heat, order, len(groups))
     figure = Figure(figsize=(parts.width, parts.height))
     if order.tree is not None:
         axes = parts.place(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
         _draw_tree(axes, parts, order.tree, heat.exponent)
-    strips = strips_of(groups, max_entries(parts))
+    strips = colour_strips_of(groups, max_entries(parts))
     if strips:
         _draw_strips(
             parts.place(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
         )
-    colours = _colours(heat, style.cmap, scale)
+    colours = _make_colour_map(heat, style.cmap, scale)
     rows, columns = heat.values.shape
-    block = -(-rows // MAX_CELLS), -(-columns // MAX_CELLS)
+    block = -(-rows // MAX_CELLS_PER_SIDE), -(-columns // MAX_CELLS_PER_SIDE)
     pixels = _pixels(heat, order, block, colours)
     cells = parts.place(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
     _draw_frame(cells, heat, parts, block)
     if parts.texts:
         _draw_numbers(cells, parts.texts, pixels, cell_font_size(rows, columns))
-    bar = draw_bar(figure, parts, heat, colours, scale)
+    bar = draw_colour_bar(figure, parts, heat, colours, scale)
     draw_legends(figure, parts, legends_of(heat, block == (1, 1), strips), bar)
     if style.title:
-        letters = max(24, int((parts.width - parts.matrix_left) * 72 / (TITLE * 0.55)))
+        letters = max(24, int((parts.width - parts.matrix_left) * 72 / (TITLE_FONT_SIZE * 0.55)))
         above = (parts.margin + parts.matrix_height + 0.1) / parts.height
         title = "\n".join(textwrap.wrap(style.title, letters))
-        figure.text(parts.matrix_left / parts.width, above, title, fontsize=TITLE, va="bottom", parse_math=False)
+        figure.text(parts.matrix_left / parts.width, above, title, fontsize=TITLE_FONT_SIZE, va="bottom", parse_math=False)
     return figure
 
 
-def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
+def _draw_tree(axes: Any, parts: FigureLayout, tree: DrawnTree, exponent: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -88,8 +98,8 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     wide = min(0.8, 0.4 * 72 * parts.matrix_height / count)  # points, so that adjacent leaves do not touch
     if tree.leaf_heights.any():
         axes.hlines(np.arange(count), 0, tree.leaf_heights, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
-    for start in range(0, len(corners), _BRACKETS):
-        points = corners[start : start + _BRACKETS].reshape(-1, 2)
+    for start in range(0, len(corners), _BRACKETS_PER_PATH):
+        points = corners[start : start + _BRACKETS_PER_PATH].reshape(-1, 2)
         path = Path(points, np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO], len(points) // 4))
         path.should_simplify = False
         patch = PathPatch(path, facecolor="none", edgecolor="0.2", linewidth=wide, joinstyle="miter", capstyle="butt")
@@ -102,10 +112,10 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_position(("outward", 3))
     axes.locator_params(axis="x", nbins=3)
-    axes.xaxis.set_major_formatter(ticks(exponent))
-    axes.tick_params(axis="x", labelsize=SMALL, length=3, pad=2)
-    label = "\n".join(wrapped(line, parts.tree_width, SMALL) for line in tree.height_label.split("\n"))
-    axes.set_xlabel(label, fontsize=SMALL, labelpad=3, parse_math=False)
+    axes.xaxis.set_major_formatter(tick_formatter(exponent))
+    axes.tick_params(axis="x", labelsize=SMALL_FONT_SIZE, length=3, pad=2)
+    label = "\n".join(wrap_text(line, parts.tree_width, SMALL_FONT_SIZE) for line in tree.height_label.split("\n"))
+    axes.set_xlabel(label, fontsize=SMALL_FONT_SIZE, labelpad=3, parse_math=False)
 
 
 def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None:
@@ -116,21 +126,21 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None
     axes.imshow(np.array(colours), aspect="auto", interpolation="nearest", extent=(0, len(strips), len(order.rows) - 0.5, -0.5))
     for k in range(1, len(strips)):
         axes.axvline(k, color="white", linewidth=1.5)
-    titles = [shown_text(strip.title) for strip in strips]
-    axes.set_xticks([k + 0.5 for k in range(len(strips))], titles, rotation=90, fontsize=SMALL, parse_math=False)
+    titles = [shorten_text(strip.title) for strip in strips]
+    axes.set_xticks([k + 0.5 for k in range(len(strips))], titles, rotation=90, fontsize=SMALL_FONT_SIZE, parse_math=False)
     axes.yaxis.set_visible(False)
     axes.tick_params(length=0, pad=3)
     for spine in axes.spines.values():
         spine.set_visible(False)
 
 
-def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
+def _make_colour_map(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
     """Return the mapping from values to colours. By default, the dark end means similar records."""
     import matplotlib
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    name = cmap or ("viridis_r" if heat.kind in SIMILARITIES else "viridis")
+    name = cmap or ("viridis_r" if heat.kind in SIMILARITY_KINDS else "viridis")
     return ScalarMappable(Normalize(scale.low, scale.high), matplotlib.colormaps[name])
 
 
@@ -142,15 +152,15 @@ def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -
             np.fill_diagonal(values, np.nan)
         values = block_means(values, *block)
     pixels: Pixels = colours.to_rgba(values, bytes=True)
-    pixels[np.isnan(values)] = MISSING
+    pixels[np.isnan(values)] = MISSING_COLOUR
     if heat.one_set and block == (1, 1):
-        pixels[np.diag_indices(len(pixels))] = DIAGONAL
+        pixels[np.diag_indices(len(pixels))] = DIAGONAL_COLOUR
     elif heat.one_set and len(heat.rows) % block[0] == 1:  # the last cell is a single record with itself
-        pixels[-1, -1] = DIAGONAL
+        pixels[-1, -1] = DIAGONAL_COLOUR
     return pixels
 
 
-def _draw_frame(axes: Any, heat: HeatMap, parts: Parts, block: tuple[int, int]) -> None:
+def _draw_frame(axes: Any, heat: HeatMap, parts: FigureLayout, block: tuple[int, int]) -> None:
     """Draw the ids, or the number of records instead."""
     axes.yaxis.tick_right()
     axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
@@ -162,10 +172,10 @@ def _draw_frame(axes: Any, heat: HeatMap, parts: Parts, block: tuple[int, int]) 
     mean = f", a cell is the mean of {block[0]} x {block[1]} pairs" if block != (1, 1) else ""
     rows, columns = heat.values.shape
     if not parts.column_names:
-        axes.set_xlabel(f"{columns:,} {'samples' if heat.one_set else 'columns'}{mean}", fontsize=LABEL, labelpad=4)
+        axes.set_xlabel(f"{columns:,} {'samples' if heat.one_set else 'columns'}{mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
     if not parts.row_names and not heat.one_set:
         axes.yaxis.set_label_position("right")
-        axes.set_ylabel(f"{rows:,} rows{'' if not parts.column_names else mean}", fontsize=LABEL, labelpad=4)
+        axes.set_ylabel(f"{rows:,} rows{'' if not parts.column_names else mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
 
 
 def _draw_numbers(axes: Any, texts: list[list[str]], pixels: Pixels, size: float) -> None:

@@ -8,46 +8,46 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shown_names
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shorten_names
 
-MAX_NUMBERS = 30
+MAX_RECORDS_WITH_VALUES = 30
 """Maximum number of records for which every cell shows its value."""
-MAX_LABELS = 150
+MAX_LABELLED_RECORDS = 150
 """Maximum number of records whose ids are drawn beside the rows and columns; with more, the ids would be too small to read."""
-DIAGONAL = (204, 204, 204, 255)
-MISSING = (255, 255, 255, 255)
+DIAGONAL_COLOUR = (204, 204, 204, 255)
+MISSING_COLOUR = (255, 255, 255, 255)
 """Colours not found in any colour map, for cells that compare a record with itself and for pairs that have no value."""
 
-TITLE, LABEL, SMALL, _MIN_SIZE = 10.0, 8.0, 7.0, 5.0
+TITLE_FONT_SIZE, LABEL_FONT_SIZE, SMALL_FONT_SIZE, _MIN_FONT_SIZE = 10.0, 8.0, 7.0, 5.0
 """Text sizes in points; _MIN_SIZE is the smallest size that journals print."""
 
 COLOUR_STRIP_WIDTH = 0.16
 """Width of a group strip, in inches."""
 
 
-class Parts:
+class FigureLayout:
     """Sizes and positions in inches. `margin` is the space below the matrix, for column ids."""
 
     def __init__(self, heat: HeatMap, order: Order, strip_count: int) -> None:
         rows, columns = heat.values.shape
-        self.row_names = _names(heat.rows, order.rows)
-        self.column_names = _names(heat.columns, order.columns)
-        texts = cell_texts(heat) if max(rows, columns) <= MAX_NUMBERS else None
+        self.row_names = _ordered_names(heat.rows, order.rows)
+        self.column_names = _ordered_names(heat.columns, order.columns)
+        texts = cell_texts(heat) if max(rows, columns) <= MAX_RECORDS_WITH_VALUES else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
-        number_width = max(width_of(text, cell_font_size(rows, columns)) for line in texts for text in line) if texts else 0.0
+        number_width = max(text_width(text, cell_font_size(rows, columns)) for line in texts for text in line) if texts else 0.0
         self.matrix_height, self.matrix_width = _matrix_side(rows, number_width), _matrix_side(columns, number_width)
         self.row_size, self.column_size = (
-            min(LABEL, max(_MIN_SIZE, 0.88 * 72 * side / count))
+            min(LABEL_FONT_SIZE, max(_MIN_FONT_SIZE, 0.88 * 72 * side / count))
             for side, count in ((self.matrix_height, rows), (self.matrix_width, columns))
         )
-        self.margin = 0.1 + max((width_of(name, self.column_size) for name in self.column_names), default=0.2)
+        self.margin = 0.1 + max((text_width(name, self.column_size) for name in self.column_names), default=0.2)
         self.tree_width = 1.3
         self.strips_width = strip_count * COLOUR_STRIP_WIDTH
         self.matrix_left = (
             0.1 + (self.tree_width + 0.06 if order.tree is not None else 0) + (self.strips_width + 0.05 if strip_count else 0)
         )
         self.histogram_width = 0.0 if texts else 0.4
-        beside = 0.25 + max((width_of(name, self.row_size) for name in self.row_names), default=0)
+        beside = 0.25 + max((text_width(name, self.row_size) for name in self.row_names), default=0)
         self.bar_left = self.matrix_left + self.matrix_width + beside + self.histogram_width
         self.width = self.bar_left + 1.2
         self.height = self.margin + self.matrix_height + 0.1
@@ -58,14 +58,14 @@ class Parts:
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 
 
-def _names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
-    names = shown_names(ids) if len(ids) <= MAX_LABELS else []
+def _ordered_names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
+    names = shorten_names(ids) if len(ids) <= MAX_LABELLED_RECORDS else []
     return [names[k] for k in order] if names else []
 
 
 def cell_font_size(rows: int, columns: int) -> float:
     """Return the text size of the numbers in cells, in points."""
-    return SMALL if max(rows, columns) <= 12 else 6.0
+    return SMALL_FONT_SIZE if max(rows, columns) <= 12 else 6.0
 
 
 def _matrix_side(count: int, number_width: float) -> float:
@@ -73,10 +73,10 @@ def _matrix_side(count: int, number_width: float) -> float:
     are none."""
     if number_width:
         return max(count * max(0.27, number_width + 0.08), min(1.8, 0.6 * count))
-    return 7.0 if count > MAX_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
+    return 7.0 if count > MAX_LABELLED_RECORDS else max(0.078 * count, min(6.5, 0.24 * count))
 
 
-def width_of(text: str, size: float) -> float:
+def text_width(text: str, size: float) -> float:
     """Return the width of a line of text at `size` points, in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -84,12 +84,12 @@ def width_of(text: str, size: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72
 
 
-def wrapped(text: str, inches: float, size: float) -> str:
+def wrap_text(text: str, inches: float, size: float) -> str:
     """Return the text wrapped into lines about `inches` inches wide."""
     return "\n".join(textwrap.wrap(text, max(10, int(inches * 72 / (size * 0.55)))))
 
 
-def ticks(exponent: int) -> Any:
+def tick_formatter(exponent: int) -> Any:
     """Return a formatter for the numbers along a scale, in units of 10 to the power of `exponent`."""
     from matplotlib.ticker import FuncFormatter
 

@@ -58,7 +58,7 @@ class ColourStrip:
     gradient: Gradient | None = None
 
 
-def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[ColourStrip]:
+def colour_strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[ColourStrip]:
     """Return a strip for each column. lines: maximum number of lines in a legend."""
     strips: list[ColourStrip] = []
     for column in columns:
@@ -80,7 +80,7 @@ def gradient_strip(quantity: Quantity, name: str) -> ColourStrip:
     places = (quantity.values / 2 - low / 2) / (high / 2 - low / 2) * (len(colours) - 1)  # halves, whose difference is finite
     rows = [None if np.isnan(place) else colours[round(place)] for place in places.tolist()]
     return ColourStrip(
-        quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.are_dates else _ticks(quantity))
+        quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.are_dates else _round_ticks(quantity))
     )
 
 
@@ -88,7 +88,7 @@ def _day_ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(float(day), date.fromordinal(day).isoformat()) for day in sorted({int(low), int(low + high) // 2, int(high)})]
 
 
-def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
+def _round_ticks(quantity: Quantity) -> list[tuple[float, str]]:
     """Return two to four round numbers with their labels."""
     from matplotlib.ticker import MaxNLocator
 

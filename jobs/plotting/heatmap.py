@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
 
 
-LINKAGES = ("average", "complete", "single", "weighted")
+LINKAGE_METHODS = ("average", "complete", "single", "weighted")
 """Linkage methods. Ward's method is not included: it is defined for points in Euclidean space, which aligned sequences and SNP distances
 are not."""
 
@@ -36,7 +36,7 @@ DISTANCE_LABELS = {
     "grm": "genomic relationship",
 }
 
-SIMILARITIES = ("identity", "score", "kinship", "relationship")
+SIMILARITY_KINDS = ("identity", "score", "kinship", "relationship")
 """Kinds of values that are larger for more similar records."""
 
 ALIGNMENT_KINDS = ("score", "identity", "distance")
@@ -47,7 +47,7 @@ _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "dist
 _MAX_ORDERED_LEAVES = 400
 """Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
 
-_PROFILE_WORK = 2 * 10**9
+_MAX_PROFILE_WORK = 2 * 10**9
 """Maximum number of values compared, so that ordering a rectangle by row profiles takes seconds."""
 
 _MIN_EXPONENT = -307
@@ -163,12 +163,12 @@ def heatmap_of_matrix(
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
-        numbers = _unfold(numbers, len(rows), {"distance": 0.0, "identity": 1.0}.get(kind, np.nan))
+        numbers = _expand_condensed(numbers, len(rows), {"distance": 0.0, "identity": 1.0}.get(kind, np.nan))
     known = numbers[~np.isnan(numbers)]
     return HeatMap(numbers, list(rows), list(columns), one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
 
 
-def _unfold(pairs: Reals, count: int, diagonal: float) -> Reals:
+def _expand_condensed(pairs: Reals, count: int, diagonal: float) -> Reals:
     out = np.full((count, count), diagonal)
     upper = np.triu_indices(count, 1)
     out[upper] = pairs
@@ -176,7 +176,7 @@ def _unfold(pairs: Reals, count: int, diagonal: float) -> Reals:
     return out
 
 
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 """Maximum distance that some programs write between a record and itself."""
 
 
@@ -204,7 +204,7 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     known = diagonal[~np.isnan(diagonal)]
     if not len(known) and len(values) > 1 and _are_fractions(values):
         return None
-    if not np.any(np.abs(known) > _ROUNDING) and not np.any(values < 0):
+    if not np.any(np.abs(known) > _ROUNDING_TOLERANCE) and not np.any(values < 0):
         return "distance"
     # A kinship of a sample with itself is 0.5. Records with ambiguous letters are not quite identical to themselves, but not all have some.
     whole = np.nanmax(diagonal, initial=0) == 1
@@ -243,7 +243,7 @@ def to_distances(heat: HeatMap) -> Reals:
     values = heat.values
     if np.isnan(values).all():
         return np.zeros_like(values)
-    if heat.kind in SIMILARITIES:
+    if heat.kind in SIMILARITY_KINDS:
         own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
         values = (own[:, None] + own[None, :]) / 2 - values
     distances: Reals = np.maximum((values + values.T) / 2, 0)
@@ -252,7 +252,7 @@ def to_distances(heat: HeatMap) -> Reals:
     return distances
 
 
-def order_of(heat: HeatMap, method: str) -> Order:
+def tree_order(heat: HeatMap, method: str) -> Order:
     """Return the leaf order of a tree. One set has a single tree. For two sets, rows and columns are each ordered by a tree of their
     profiles, which is not drawn."""
     if not heat.one_set:
@@ -263,9 +263,9 @@ def order_of(heat: HeatMap, method: str) -> Order:
 
     joins = linkage_of(heat, method)
     own = f"largest {heat.kind}" if np.isnan(np.diagonal(heat.values)).any() else f"mean self-{heat.kind}"
-    similarities = dict.fromkeys(SIMILARITIES, f"{own} − {heat.kind}") | {"identity": "1 − identity"}
+    similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heat.kind}") | {"identity": "1 − identity"}
     heights = similarities.get(heat.kind, heat.label) + heat.unit
-    tree = DrawnTree(branches(joins), np.zeros(len(heat.rows)), f"{heights}\n({method} linkage)")
+    tree = DrawnTree(bracket_corners(joins), np.zeros(len(heat.rows)), f"{heights}\n({method} linkage)")
     return Order(leaves_list(joins), leaves_list(joins), tree)
 
 
@@ -292,7 +292,7 @@ def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
             name = ascii(_truncate(min(alone), _MAX_ID_CHARS))
             raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves must be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
-    return Order(rows, rows, brackets_of(tree))
+    return Order(rows, rows, drawn_tree_of(tree))
 
 
 def input_order(heat: HeatMap) -> Order:
@@ -312,7 +312,7 @@ def sorted_order(order: Order, rows: Sequence[int], columns: Sequence[int] | Non
 
 def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:
     """Return a row order that places similar rows next to each other, or the original order if comparing the rows would take too long."""
-    if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
+    if len(values) < 2 or len(values) ** 2 * values.shape[1] > _MAX_PROFILE_WORK or np.isnan(values).all():
         return np.arange(len(values))
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist
@@ -322,7 +322,7 @@ def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:
     return leaves
 
 
-def branches(tree: Reals) -> Reals:
+def bracket_corners(tree: Reals) -> Reals:
     """Return the corners of each merge's bracket in a linkage matrix: [merges][4][height, position]; leaf k in drawing order is at position
     k."""
     from scipy.cluster.hierarchy import leaves_list
@@ -338,7 +338,7 @@ def branches(tree: Reals) -> Reals:
     return out
 
 
-def brackets_of(tree: Tree) -> DrawnTree:
+def drawn_tree_of(tree: Tree) -> DrawnTree:
     """Return the tree as drawn, with the records as leaves. Distances from the root are preserved."""
     count, parents, lengths = len(tree.ids), tree.parents.tolist(), tree.lengths
     depth, place = np.zeros(len(parents)), np.zeros(len(parents))
@@ -380,15 +380,15 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
     return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
 
 
-def shown_text(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a title or legend text as drawn: beyond 40 characters, the middle is elided. Invalid bytes and unprintable characters become
     the replacement character."""
-    return _truncate(_printable(text), _MAX_ID_CHARS)
+    return _truncate(_make_printable(text), _MAX_ID_CHARS)
 
 
-def shown_names(ids: list[str]) -> list[str]:
-    """Return ids as drawn, shortened as in `shown_text`, but never so that two different ids look the same."""
-    names = [_printable(name) for name in ids]
+def shorten_names(ids: list[str]) -> list[str]:
+    """Return ids as drawn, shortened as in `shorten_text`, but never so that two different ids look the same."""
+    names = [_make_printable(name) for name in ids]
     longest = max(map(len, names))
     limit = _MAX_ID_CHARS
     while limit < longest:
@@ -399,7 +399,7 @@ def shown_names(ids: list[str]) -> list[str]:
     return names
 
 
-def _printable(name: str) -> str:
+def _make_printable(name: str) -> str:
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 

@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
+from gpualign.jobs.plotting.figure_layout import (
+    DIAGONAL_COLOUR,
+    LABEL_FONT_SIZE,
+    MISSING_COLOUR,
+    SMALL_FONT_SIZE,
+    FigureLayout,
+    text_width,
+    tick_formatter,
+    wrap_text,
+)
 from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
-from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shown_text
+from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shorten_text
 
 _BAR_WIDTH = 0.16
 """Width of the colour bar, in inches."""
@@ -20,7 +29,7 @@ _BAR_WIDTH = 0.16
 _BIN_COUNT = 60
 """Number of histogram bins over the whole bar."""
 
-_LINE_SPACING = 1.5 * SMALL / 72
+_LINE_SPACING = 1.5 * SMALL_FONT_SIZE / 72
 """Line spacing in a legend, in inches."""
 
 _GRADIENT_LENGTH = 0.6
@@ -48,15 +57,17 @@ class Legend:
         return lines * _LINE_SPACING + (0 if self.gradient is None else _GRADIENT_LENGTH + _LINE_SPACING)
 
 
-def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
+def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: Any, scale: Scale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
     axes = parts.place(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
     axes.locator_params(axis="y", nbins=5, integer=heat.is_integer)
-    axes.yaxis.set_major_formatter(ticks(heat.exponent))
-    axes.tick_params(labelsize=SMALL, length=3, width=0.5, pad=2)
-    bar.set_label(wrapped(heat.label + heat.unit, parts.bar_height, LABEL), fontsize=LABEL, labelpad=5, parse_math=False)
+    axes.yaxis.set_major_formatter(tick_formatter(heat.exponent))
+    axes.tick_params(labelsize=SMALL_FONT_SIZE, length=3, width=0.5, pad=2)
+    bar.set_label(
+        wrap_text(heat.label + heat.unit, parts.bar_height, LABEL_FONT_SIZE), fontsize=LABEL_FONT_SIZE, labelpad=5, parse_math=False
+    )
     if parts.histogram_width:
         left = parts.bar_left - parts.histogram_width
         _draw_histogram(
@@ -81,9 +92,9 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
     axes.set_xlim(max(1, largest), 0)
     axes.set_ylim(low, high)
     axes.yaxis.set_visible(False)
-    axes.set_xticks([largest], [f"{largest:,}"], fontsize=SMALL)
+    axes.set_xticks([largest], [f"{largest:,}"], fontsize=SMALL_FONT_SIZE)
     axes.tick_params(axis="x", length=2, width=0.5, pad=2)
-    axes.set_xlabel("pairs", fontsize=SMALL, labelpad=1)
+    axes.set_xlabel("pairs", fontsize=SMALL_FONT_SIZE, labelpad=1)
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_linewidth(0.5)
@@ -93,23 +104,23 @@ def legends_of(heat: HeatMap, diagonal_apart: bool, groups: Sequence[ColourStrip
     """Yield the legends for colours that do not represent values. diagonal_apart: diagonal cells have their own colour."""
     others = []
     if heat.one_set and diagonal_apart:
-        others.append(("with itself", _hex(DIAGONAL)))
+        others.append(("with itself", _hex_colour(DIAGONAL_COLOUR)))
     if np.isnan(heat.pair_values).any():
-        others.append(("no distance" if heat.kind == "distance" else "no value", _hex(MISSING)))
+        others.append(("no distance" if heat.kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
     if others:
         yield Legend(None, others)
     for strip in groups:
-        entries = [(shown_text(label), colour) for label, colour in strip.legend]
-        yield Legend(shown_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])], strip.gradient)
+        entries = [(shorten_text(label), colour) for label, colour in strip.legend]
+        yield Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])], strip.gradient)
 
 
-def max_entries(parts: Parts) -> int:
+def max_entries(parts: FigureLayout) -> int:
     """Return how many entries fit in a legend as high as the matrix or the colour bar, whichever is higher, not counting its title and a
     line for rows without a group."""
     return int(max(parts.matrix_height, parts.bar_height) / _LINE_SPACING) - 2
 
 
-def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
+def draw_legends(figure: Any, parts: FigureLayout, legends: Iterator[Legend], bar: Any) -> None:
     """Draw the legends below the bar (its axes), one below the other. Legends that would extend below the matrix go into columns to the
     right."""
     left, bottom = parts.bar_left, min(0.0, parts.matrix_height - parts.bar_height)
@@ -126,49 +137,49 @@ def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any)
         top -= legend.height + _LINE_SPACING
 
 
-def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
+def _draw_entries(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
     """Draw the entries and return their width in inches."""
     from matplotlib.patches import Patch
 
     figure.legend(
         handles=[Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=label) for label, colour in legend.entries],
         title=legend.title,
-        title_fontsize=SMALL,
+        title_fontsize=SMALL_FONT_SIZE,
         alignment="left",
         loc="upper left",
         bbox_to_anchor=(left / parts.width, (parts.margin + top) / parts.height),
         frameon=False,
-        fontsize=SMALL,
+        fontsize=SMALL_FONT_SIZE,
         handlelength=1.0,
         handleheight=1.0,
         handletextpad=0.6,
         borderpad=0,
         borderaxespad=0,
     )
-    widest = max(1.6 * SMALL / 72 + width_of(label, SMALL) for label, _ in legend.entries)
-    return max(widest, width_of(legend.title or "", SMALL))
+    widest = max(1.6 * SMALL_FONT_SIZE / 72 + text_width(label, SMALL_FONT_SIZE) for label, _ in legend.entries)
+    return max(widest, text_width(legend.title or "", SMALL_FONT_SIZE))
 
 
-def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
+def _draw_gradient(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
     """Draw the gradient and return the position of its right end, in inches."""
     from matplotlib.colors import to_rgb
 
     gradient, title = legend.gradient, legend.title or ""
     assert gradient is not None
-    figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL, va="top", parse_math=False)
+    figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL_FONT_SIZE, va="top", parse_math=False)
     axes = parts.place(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
     colours = np.array([[to_rgb(colour)] for colour in gradient.colours])
     axes.imshow(colours, aspect="auto", origin="lower", extent=(0, 1, gradient.low, gradient.high))
     axes.yaxis.tick_right()
-    axes.set_yticks([value for value, _ in gradient.ticks], [label for _, label in gradient.ticks], fontsize=SMALL)
+    axes.set_yticks([value for value, _ in gradient.ticks], [label for _, label in gradient.ticks], fontsize=SMALL_FONT_SIZE)
     axes.xaxis.set_visible(False)
     axes.tick_params(axis="y", length=3, width=0.5, pad=2)
     for spine in axes.spines.values():
         spine.set_linewidth(0.5)
     if legend.entries:
         _draw_entries(figure, parts, Legend(None, legend.entries), left, top - legend.height + len(legend.entries) * _LINE_SPACING)
-    return max(float(axes.get_tightbbox().x1) / float(figure.dpi), left + width_of(title, SMALL))
+    return max(float(axes.get_tightbbox().x1) / float(figure.dpi), left + text_width(title, SMALL_FONT_SIZE))
 
 
-def _hex(colour: tuple[int, int, int, int]) -> str:
+def _hex_colour(colour: tuple[int, int, int, int]) -> str:
     return f"#{bytes(colour[:3]).hex()}"

@@ -19,8 +19,8 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, input_order, order_by_tree, order_of, scale_of, sorted_order
+from gpualign.jobs.plotting.figure import Style, draw_heatmap
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, input_order, order_by_tree, scale_of, sorted_order, tree_order
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
     from gpualign.jobs.reporter import Reporter
 
-_FORMATS = ("png", "svg", "pdf")
+_PICTURE_FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
 _LARGE_FILE_BYTES = 1_500_000
 
@@ -59,10 +59,10 @@ class RowOrder:
     def order(self, heat: HeatMap, method: str) -> Order:
         """Return the order in which rows and columns are drawn."""
         if self.by == "tree":
-            return order_of(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
+            return tree_order(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
         if self.by == "groups":
             own = self.groups[0].ranks()
-            return sorted_order(order_of(heat, method), own, own if heat.one_set else None)
+            return sorted_order(tree_order(heat, method), own, own if heat.one_set else None)
         if self.by == "input":
             return input_order(heat)
         return sorted_order(
@@ -78,8 +78,8 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
     """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
-    if format not in _FORMATS:
-        suffixes = [f".{one}" for one in _FORMATS]
+    if format not in _PICTURE_FORMATS:
+        suffixes = [f".{one}" for one in _PICTURE_FORMATS]
         raise InputError(f"{output}: expected a name that ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if no_matrix_reason is not None:
         raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {no_matrix_reason}")
@@ -142,16 +142,16 @@ def write_plot(
     start = time.perf_counter()
     order = shown.order(heat, style.linkage)
     clustered = time.perf_counter()
-    with _own_settings(), warnings.catch_warnings(record=True) as caught:
+    with _default_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save(draw(heat, order, scale, style, shown.groups), file, picture.format)
+        _save_figure(draw_heatmap(heat, order, scale, style, shown.groups), file, picture.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
     reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
 
 
 @contextmanager
-def _own_settings() -> Iterator[None]:
+def _default_settings() -> Iterator[None]:
     """Use matplotlib's defaults instead of the user's settings, so that the same matrix always gives the same picture."""
     import matplotlib
 
@@ -162,7 +162,7 @@ def _own_settings() -> Iterator[None]:
         yield
 
 
-def _save(figure: Any, file: BinaryIO, format: str) -> None:
+def _save_figure(figure: Any, file: BinaryIO, format: str) -> None:
     """Write the figure without cropping, however long the ids are. A large .png is reduced to 256 colours, which looks the same."""
     from PIL import Image
 

@@ -15,11 +15,11 @@ from gpualign.core.files.square_matrices import parse_number
 _MISSING_WORDS = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
 """Cells without a value; the last few are used in INSDC records."""
 
-_DATE = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?:[T ]\d{1,2}:\d\d.*)?")
+_DATE_PATTERN = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?:[T ]\d{1,2}:\d\d.*)?")
 """Year, month and day; Nextstrain writes XX for unknown parts. Dates in a different day and month order are ambiguous and not read as
 dates."""
 
-_NAMES = re.compile(
+_NAME_TITLE_PATTERN = re.compile(
     r"(?<![a-z])(?:sts?|(?:cg|wg)?mlst|ccs?|hc|clusters?|clades?|lineages?|groups?|[a-z]*types?|clonal|[a-z]*complex"
     r"|patients?|wards?|rooms?|[a-z]*codes?|ids?)(?![a-z])"
 )
@@ -45,7 +45,7 @@ class Quantity:
         return ranks
 
 
-def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
+def parse_quantity(title: str, cells: Sequence[str]) -> Quantity | None:
     """Return the numbers or dates in a column. Returns None if a cell is neither, if fewer than two differ, or if the numbers are names,
     such as sequence types.
 
@@ -56,7 +56,7 @@ def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
     numbers = [parse_number(cell) for cell in known]
     if all(number is not None and np.isfinite(number) for number in numbers):
         parsed, dates = numbers, False
-        if _NAMES.search(title.lower()):
+        if _NAME_TITLE_PATTERN.search(title.lower()):
             return None
     else:
         parsed, dates = [_day_of(cell) for cell in known], True
@@ -69,7 +69,7 @@ def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
 
 def _day_of(cell: str) -> float | None:
     """Return the day number, using the first day of a month or year; None if `cell` is not a date."""
-    match = _DATE.fullmatch(cell)
+    match = _DATE_PATTERN.fullmatch(cell)
     if match is None:
         return None
     year, _, month, day = match.groups()

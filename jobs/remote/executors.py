@@ -18,31 +18,31 @@ from gpualign.core.execution.remote.protocol import Answer
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.reporter import Reporter
 
-MPI = "mpi"
-_LOCAL_CLUSTER = re.compile(r"dask:([0-9]+)")
-_MAX_PROCESSES_ANYWHERE = 16
+MPI_CLUSTER_NAME = "mpi"
+_LOCAL_CLUSTER_PATTERN = re.compile(r"dask:([0-9]+)")
+_MIN_PROCESS_LIMIT = 16
 """Number of processes that may be requested on any machine, however few threads it has."""
 
-_ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
+_ADDRESS_PATTERN = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 
-_CONNECT_SECONDS = 10
-_END_SECONDS = 0.25
+_CONNECT_TIMEOUT_SECONDS = 10
+_END_TIMEOUT_SECONDS = 0.25
 _HANDLED_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
 
 def check_cluster(name: str) -> None:
     """Raise `InputError` if `name` is not a cluster name, or requests more processes than make sense on this machine."""
-    local = _LOCAL_CLUSTER.fullmatch(name)
+    local = _LOCAL_CLUSTER_PATTERN.fullmatch(name)
     workers = local[1].lstrip("0") if local else ""
-    max_processes = max(_MAX_PROCESSES_ANYWHERE, Resources().host_threads)
+    max_processes = max(_MIN_PROCESS_LIMIT, Resources().host_threads)
     if len(workers) > len(str(max_processes)) or int(workers or 0) > max_processes:
         threads = Resources().host_threads
         raise InputError(
             f"{parameter('cluster', name)}: processes share the {threads:,} threads of this machine; it runs"
             f" {max_processes:,} of them at most"
         )
-    if not (name == MPI or workers or _ADDRESS.fullmatch(name)):
+    if not (name == MPI_CLUSTER_NAME or workers or _ADDRESS_PATTERN.fullmatch(name)):
         raise InputError(
             f"{parameter('cluster', name)}: expected a scheduler's address, tls://HOST:PORT, dask://HOST:PORT or tcp://HOST:PORT, or"
             " dask:N for N processes of this machine, or mpi under mpirun"
@@ -57,7 +57,7 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
     Raises `InputError` if a package is missing or MPI has started only one process, `RunError` if no scheduler responds.
     """
     with ExitStack() as stack:
-        if name == MPI:
+        if name == MPI_CLUSTER_NAME:
             executor = _enter_mpi(stack)
             yield None if executor is None else replace(resources, executor=executor)
             return
@@ -65,10 +65,10 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
             import distributed
         except ImportError as error:
             raise _missing_package_error(name, "distributed", error) from error
-        _silence()
-        if local := _LOCAL_CLUSTER.fullmatch(name):
+        _silence_dask_loggers()
+        if local := _LOCAL_CLUSTER_PATTERN.fullmatch(name):
             workers = int(local[1])
-            cluster = stack.enter_context(_start_cluster(workers))
+            cluster = stack.enter_context(_start_local_cluster(workers))
             stack.callback(_end_workers, cluster)
             resources = replace(resources, workers_per_machine=workers)
             client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False, direct_to_workers=True))
@@ -77,7 +77,7 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
         yield replace(resources, executor=client.get_executor(pure=False))
 
 
-def _start_cluster(workers: int) -> Any:
+def _start_local_cluster(workers: int) -> Any:
     """Return a cluster of local processes that use only the loopback interface."""
     from multiprocessing import resource_tracker
 
@@ -125,12 +125,12 @@ def _end_workers(cluster: Any) -> None:
     nannies = list(cluster.workers.values())
 
     async def end() -> None:
-        await asyncio.gather(*(nanny.close(timeout=_END_SECONDS) for nanny in nannies), return_exceptions=True)
+        await asyncio.gather(*(nanny.close(timeout=_END_TIMEOUT_SECONDS) for nanny in nannies), return_exceptions=True)
 
     cluster.sync(end)
 
 
-def _silence() -> None:
+def _silence_dask_loggers() -> None:
     """Silence Dask's log messages about lost connections and dead workers, which are reported where they matter. Each Dask module has its
     own log level. The underlying event loops log errors from calls that are not awaited."""
     for name in list(logging.root.manager.loggerDict):
@@ -148,7 +148,7 @@ def _connect(name: str, reporter: Reporter) -> Any:
     import distributed
 
     address = name.replace("dask://", "tcp://")
-    match = _ADDRESS.fullmatch(name)
+    match = _ADDRESS_PATTERN.fullmatch(name)
     assert match is not None
     if address.startswith("tcp:") and match["host"] not in _LOOPBACK_HOSTS:
         reporter.note(
@@ -156,7 +156,7 @@ def _connect(name: str, reporter: Reporter) -> Any:
             " its workers; outside a closed network use tls:// (docs/cluster.md)"
         )
     try:
-        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=True)
+        return distributed.Client(address, timeout=_CONNECT_TIMEOUT_SECONDS, set_as_default=False, direct_to_workers=True)
     except (OSError, TimeoutError, asyncio.TimeoutError) as error:  # the last differs from TimeoutError before Python 3.11
         raise RunError(f"{parameter('cluster', name)}: no Dask scheduler answers there ({error})") from error
     except (TypeError, ValueError) as error:  # TLS without certificates
@@ -168,9 +168,9 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
         from mpi4py import MPI as mpi
         from mpi4py.futures import MPICommExecutor
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI to load
-        raise _missing_package_error(MPI, "mpi4py and MPI", ImportError(str(error))) from error
+        raise _missing_package_error(MPI_CLUSTER_NAME, "mpi4py and MPI", ImportError(str(error))) from error
     if mpi.COMM_WORLD.Get_size() == 1:
-        mpi_cluster = parameter("cluster", MPI)
+        mpi_cluster = parameter("cluster", MPI_CLUSTER_NAME)
         raise InputError(f"{mpi_cluster}: this is the only process; start two or more: mpirun -n 3 gpualign ... {mpi_cluster}")
     return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
 

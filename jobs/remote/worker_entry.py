@@ -20,8 +20,8 @@ from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, on
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPreparedTask
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_own_engine
-from gpualign.jobs.devices.memory import default_memory, memory_left
+from gpualign.jobs.devices.local_engines import pick_local_distance_engine, pick_local_engine
+from gpualign.jobs.devices.memory import default_memory, remaining_memory
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 from gpualign.jobs.remote.executors import worker_client
 from gpualign.jobs.reporter import SILENT, Reporter
@@ -39,10 +39,10 @@ def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDi
 
 def serve(call: Call, *payload: bytes) -> Answer:
     """Handle a call on a worker."""
-    return _node.answer(call, *payload)
+    return _worker_node.answer(call, *payload)
 
 
-def _open(arguments: list[Any]) -> RequestHandler:
+def _open_handler(arguments: list[Any]) -> RequestHandler:
     order, *remaining = arguments
     resources = _local_resources(order.settings)
     if isinstance(order, TaskSpec):
@@ -51,7 +51,7 @@ def _open(arguments: list[Any]) -> RequestHandler:
     return _open_panels(order, remaining, resources)
 
 
-_node = WorkerNode(_open)
+_worker_node = WorkerNode(_open_handler)
 
 
 def _local_resources(requested: Resources) -> Resources:
@@ -67,7 +67,7 @@ def _local_resources(requested: Resources) -> Resources:
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
-    prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.from_total(memory_left(task, resources.memory)))
+    prepared = pick_local_engine(resources, SILENT).prepare(task, Budget.from_total(remaining_memory(task, resources.memory)))
     rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.estimated_seconds, 1e-9)
     if isinstance(prepared, CpuPreparedTask):
         compute = prepared.make_computer()  # once for all runs, since it may read all records
@@ -78,7 +78,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 
 def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
-    engine = pick_own_distance_engine(resources, SILENT)
+    engine = pick_local_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare_cpus=resources.spare_threads

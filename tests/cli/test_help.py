@@ -6,7 +6,7 @@ import click
 import pytest
 from command import gpualign_here
 
-from gpualign.cli.main import COMMANDS, cli
+from gpualign.cli.main import COMMAND_NAMES, cli
 from gpualign.cli.options.headings import HeadedCommand, HeadedOption, Heading
 
 # Different options that share a name: groups of records or colours, letters or sites, centroids or rows, what is written or read.
@@ -28,13 +28,13 @@ def options(command):
     return [one for one in cli.commands[command].params if isinstance(one, click.Option)]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_NAMES)
 def test_every_option_has_a_heading(command):
     assert isinstance(cli.commands[command], HeadedCommand)
     assert [one.name for one in options(command) if not isinstance(one, HeadedOption)] == []
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_NAMES)
 def test_every_option_is_shown_once_below_its_heading(command):
     expected = {heading.value: [] for heading in Heading}
     for one in options(command):
@@ -45,7 +45,7 @@ def test_every_option_is_shown_once_below_its_heading(command):
 
 def test_the_same_option_has_the_same_heading_in_every_command():
     headings = {}
-    for command in COMMANDS:
+    for command in COMMAND_NAMES:
         for one in options(command):
             headings.setdefault(max(one.opts, key=len), set()).add(one.heading)
     assert {name for name, found in headings.items() if len(found) > 1} == HOMONYMS
@@ -57,7 +57,7 @@ def test_headings_stand_in_the_order_of_use():
     assert list(Heading)[-1] is Heading.PAPERS
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMAND_NAMES)
 def test_all_sections_share_a_column(command):
     text = "".join(lines for _, lines in sections(command))
     assert len({len(beside) for beside in re.findall(r"^(  -(?:\S| \S)* {2,}| {3,})", text, re.MULTILINE)}) == 1

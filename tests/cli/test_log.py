@@ -76,7 +76,7 @@ def test_merge(here):
 
 
 def test_progress_is_in_it(here, monkeypatch):
-    monkeypatch.setattr(progress, "PERIOD", 0.0)
+    monkeypatch.setattr(progress, "REPORT_INTERVAL_SECONDS", 0.0)
     assert gpualign_here("nw", "x.fa", "-q", "--log", "run.log")[1] == ""
     assert any("% done in" in line for line in lines(here / "run.log"))
 

@@ -68,7 +68,7 @@ OPTIONS = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("files", [("one",), ("one", "two"), ("two", "--add", "one")], ids=" ".join)
 def test_rows(folder, options, which, groups, files, monkeypatch):
-    monkeypatch.setattr(jobs, "_WORTH_CUTTING", 2)
+    monkeypatch.setattr(jobs, "_MAX_SELECTED_FRACTION", 2)
     if "--self" in options and len(files) == 2:
         pytest.skip("of one file")
     words = [*options, *(name if name.startswith("-") else folder / f"{name}.fa" for name in files)]

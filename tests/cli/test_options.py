@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 import pytest
 from command import gpualign_here
 
-from gpualign.cli.main import COMMANDS, cli
+from gpualign.cli.main import COMMAND_NAMES, cli
 from gpualign.cli.options import params as filling
 from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.dist import DistOptions
@@ -49,7 +49,7 @@ def arguments_of(command):
 
 
 def test_every_command_that_passes_options_on_is_tried():
-    passing = {name for name in COMMANDS if arguments_of(cli.commands[name])[1]}
+    passing = {name for name in COMMAND_NAMES if arguments_of(cli.commands[name])[1]}
     assert passing == set(OPTIONS)
 
 

@@ -80,7 +80,7 @@ def test_what_is_expected_later_counts(clock):
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "wanted"), [([], True), (["-q"], False)])
 def test_on_stderr_unless_quiet(monkeypatch, small_16s, options, wanted):
-    monkeypatch.setattr(module, "PERIOD", 0.0)
+    monkeypatch.setattr(module, "REPORT_INTERVAL_SECONDS", 0.0)
     lines = gpualign_here("nw", "--edit", small_16s, "--device", "cpu", *options)[1].splitlines()
     assert any(LINE.fullmatch(line) for line in lines) == wanted
     assert wanted or lines == []
@@ -89,7 +89,7 @@ def test_on_stderr_unless_quiet(monkeypatch, small_16s, options, wanted):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [["nw"], ["cluster", "--method", "greedy"]], ids=["nw", "cluster"])
 def test_near_pairs_are_told_in_pairs(monkeypatch, small_16s, command):
-    monkeypatch.setattr(module, "PERIOD", 0.0)
+    monkeypatch.setattr(module, "REPORT_INTERVAL_SECONDS", 0.0)
     said = gpualign_here(*command, "--edit", "--max-distance", "20", small_16s, "--device", "cpu")[1]
     assert re.search(r"100\.0% done in 0:\d\d:\d\d, \S+ [kM]? ?pairs/s, 0:00:00 left", said)
     assert "CUPS" not in said

@@ -11,7 +11,7 @@ import pytest
 from command import LIMIT, gpualign
 from places import DATA
 
-from gpualign.cli.main import COMMANDS
+from gpualign.cli.main import COMMAND_NAMES
 from gpualign.core.common.arrays import distinct
 
 SEQUENCES, PROTEINS, DATABASE, CALLS = (
@@ -132,7 +132,7 @@ def test_what_serves_parts_and_pictures_alone_is_loaded_for_those(tmp_path, argu
 
 
 def test_a_command_does_not_load_the_others():
-    commands = {f"gpualign.cli.commands.{name}" for name in COMMANDS}
+    commands = {f"gpualign.cli.commands.{name}" for name in COMMAND_NAMES}
     assert set(among(loaded_by("nw", "--help"), commands)) == {"gpualign.cli.commands.nw"}
     assert set(among(loaded_by("--help"), commands)) == commands
 

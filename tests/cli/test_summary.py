@@ -182,7 +182,7 @@ def test_who_reads_the_summary_may_have_gone(here):
 def test_stages_add_up(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])
-    clock = stages.Stages()
+    clock = stages.RunStageTimer()
 
     def work(seconds):
         now[0] += seconds

@@ -5,7 +5,7 @@ import pytest
 from command import gpualign, gpualign_here
 
 from gpualign.cli.main import cli
-from gpualign.cli.options.choice_suggestions import explain_error
+from gpualign.cli.options.choice_suggestions import with_option_suggestion
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import nearest_name
 
@@ -37,7 +37,7 @@ def message(*words):
         gpualign_here(*words)
     error = caught.value
     if isinstance(error, click.NoSuchOption):
-        error = explain_error(error, cli.commands)
+        error = with_option_suggestion(error, cli.commands)
     return error.format_message() if isinstance(error, click.UsageError) else str(error)
 
 

@@ -23,14 +23,14 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.dist import DistOptions, prepare, read
+from gpualign.jobs.dist import DistOptions, prepare, read_source
 
 CORE = GOLDEN / "dist" / "core.aln"
 
 
 def job_of(content, options, notes=None):
     with ScratchFiles() as files:
-        source = read([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
+        source = read_source([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
         return prepare(options, source, CpuDistanceEngine(1), files.new_scratch, notes or Heard())
 
 

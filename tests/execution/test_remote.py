@@ -50,7 +50,7 @@ class Workers:
     """So many workers in threads of this process, each with what it alone keeps; a call goes to any of them. opened: how often each has
     opened a set of shared arguments."""
 
-    def __init__(self, number, open=nodes._open):
+    def __init__(self, number, open=nodes._open_handler):
         self.opened = Counter()
         self.nodes = [WorkerNode(self._counting(k, open)) for k in range(number)]
         self._turn = count()
@@ -375,10 +375,10 @@ def test_a_gpu_among_cpus_does_without(rng, gpus):
     with closing(Threads(1)) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
     for device in ("auto", "cpu"):
-        server = nodes._open([RemoteCountRequest(Resources(device, 1), wanted, False, counter.names), panel])
+        server = nodes._open_handler([RemoteCountRequest(Resources(device, 1), wanted, False, counter.names), panel])
         assert server(None).hardware.startswith("cpu")
     with pytest.raises(RunError, match="other bit planes than the first worker; give device='cpu' or cuda"):
-        nodes._open([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.names), panel])
+        nodes._open_handler([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.names), panel])
 
 
 def processes(number):

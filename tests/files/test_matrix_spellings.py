@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpualign.cli.inputs.distance_matrices import read_matrix
-from gpualign.cli.inputs.pair_lists import read_edges
+from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.common.errors import InputError
 
 
@@ -182,7 +182,7 @@ def test_any_text_is_read_or_refused(tmp_path, rows, delimiter, end):
     path = tmp_path / "m"
     path.write_bytes(end.join(delimiter.join(row) for row in rows).encode())
     words = {cell.strip('" ') for row in rows for cell in row}
-    for read in (lambda: read_matrix(str(path)).rows, lambda: read_edges(str(path), None, False).pairs.ids):
+    for read in (lambda: read_matrix(str(path)).rows, lambda: read_pair_list(str(path), None, False).pairs.ids):
         try:
             ids = read()
         except InputError:

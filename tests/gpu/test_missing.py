@@ -79,7 +79,7 @@ def test_a_run_that_the_cpu_does_starts_no_driver(monkeypatch, without_pycuda):
     monkeypatch.setattr(missing, "has_volta", lambda: pytest.fail("started"))
     said = []
     notes = types.SimpleNamespace(note=said.append, detail=said.append)
-    assert engines._gpus("auto", notes) is None
+    assert engines._find_gpus("auto", notes) is None
     assert said == ["using the CPU: PyCUDA is not installed (gpualign info says what to do)"]
 
 

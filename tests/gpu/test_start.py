@@ -25,8 +25,8 @@ from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs.devices import cuda_prestart as early
 from gpualign.jobs.devices.cuda_prestart import (
     CUDA_START_SECONDS,
-    EDIT_CELLS,
-    GLOBAL_CELLS,
+    EDIT_CELLS_PER_SECOND,
+    GLOBAL_CELLS_PER_SECOND,
     alignment_seconds,
     distance_seconds,
     near_seconds,
@@ -149,22 +149,22 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
     small, large, packed = map(str, (small, large, packed))
-    assert alignment_seconds([large], None, GLOBAL_CELLS) == pytest.approx(6e6**2 / 2 / 6e10)
-    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 60e10)
+    assert alignment_seconds([large], None, GLOBAL_CELLS_PER_SECOND) == pytest.approx(6e6**2 / 2 / 6e10)
+    assert alignment_seconds([large], None, EDIT_CELLS_PER_SECOND) == pytest.approx(6e6**2 / 2 / 60e10)
     assert (
-        alignment_seconds([small], [large], GLOBAL_CELLS)
-        == alignment_seconds([large], [small], GLOBAL_CELLS)
-        == alignment_seconds([small], [packed], GLOBAL_CELLS)
+        alignment_seconds([small], [large], GLOBAL_CELLS_PER_SECOND)
+        == alignment_seconds([large], [small], GLOBAL_CELLS_PER_SECOND)
+        == alignment_seconds([small], [packed], GLOBAL_CELLS_PER_SECOND)
         == pytest.approx(0.3)
     )
     assert distance_seconds([small, packed]) == pytest.approx(0.030015)
     for name, size in (("reads.fastq", 6_000_000), ("reads.fq.gz", 1_500_000)):  # of which half is qualities
         (tmp_path / name).write_bytes(b"A" * size)
-        assert alignment_seconds([small], [str(tmp_path / name)], GLOBAL_CELLS) == pytest.approx(0.15)
+        assert alignment_seconds([small], [str(tmp_path / name)], GLOBAL_CELLS_PER_SECOND) == pytest.approx(0.15)
     for unknown in ("-", str(tmp_path / "missing.fa")):
         assert (
-            alignment_seconds([unknown], None, GLOBAL_CELLS)
-            == alignment_seconds([large], [unknown], GLOBAL_CELLS)
+            alignment_seconds([unknown], None, GLOBAL_CELLS_PER_SECOND)
+            == alignment_seconds([large], [unknown], GLOBAL_CELLS_PER_SECOND)
             == distance_seconds([unknown])
             == 0
         )
@@ -238,7 +238,7 @@ def test_little_is_unpacked():
 def test_commands_say_whether_thresholds_leave_pairs_out(monkeypatch, tmp_path, words, bounded):
     """As the plan then says, which names the edits that pairs have at most."""
     asked = []
-    monkeypatch.setattr(early, "start_for_pairs", lambda device, queries, targets, cells, bounded=False: asked.append(bounded))
+    monkeypatch.setattr(early, "prestart_for_pairs", lambda device, queries, targets, cells, bounded=False: asked.append(bounded))
     path = tmp_path / "reads.fa"
     path.write_text(f">a\n{'ACGT' * 25}\n>b\n{'ACGT' * 25}\n")
     command, *options = words

@@ -208,7 +208,7 @@ def end(output, files):
 
 def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     """Marks are written while it is at work, and what it has is known by itself."""
-    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE_SECONDS", 0)
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
@@ -230,7 +230,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
 
 
 def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE_SECONDS", 0)
 
     def fails(number):
         raise OSError(5, "Input/output error")

@@ -24,7 +24,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.devices.memory import text_threads
+from gpualign.jobs.devices.memory import text_thread_count
 
 FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": Blast6, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
 
@@ -243,12 +243,12 @@ def test_threads_that_the_budget_holds():
     for memory in (0, 1, 1000, 10**7, 2 << 30, 10**12):
         budget = Budget.from_total(memory)
         assert budget.result_bytes + budget.scratch_bytes + budget.text_bytes == memory
-        found = [text_threads(budget, threads) for threads in (1, 2, 16, 200)]
+        found = [text_thread_count(budget, threads) for threads in (1, 2, 16, 200)]
         assert found[0] == 1
         assert found == sorted(found)
-    assert text_threads(Budget.from_total(10**8), 16) == 1
-    assert text_threads(Budget.from_total(2 << 30), 16) == 16
-    assert text_threads(Budget.from_total(10**12), 200) == 200
+    assert text_thread_count(Budget.from_total(10**8), 16) == 1
+    assert text_thread_count(Budget.from_total(2 << 30), 16) == 16
+    assert text_thread_count(Budget.from_total(10**12), 200) == 200
 
 
 @pytest.fixture(scope="module")

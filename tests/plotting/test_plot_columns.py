@@ -14,13 +14,13 @@ pytest.importorskip("scipy")
 
 from matplotlib.colors import to_hex, to_rgb
 
-from gpualign.cli.inputs.record_groups import read_columns, split_columns
+from gpualign.cli.inputs.record_groups import read_columns, split_column_names
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.group_colours import gradient_strip, strips_of
+from gpualign.jobs.plotting.figure import Style, draw_heatmap
+from gpualign.jobs.plotting.group_colours import colour_strips_of, gradient_strip
 from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, scale_of
 from gpualign.jobs.plotting.output import RowOrder
-from gpualign.jobs.plotting.quantities import Quantity, quantity_of
+from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
 from gpualign.jobs.record_groups import Grouping
 
 IDS = ["a", "b", "c", "d"]
@@ -64,7 +64,7 @@ def test_where_the_name_of_the_file_ends(tmp_path, monkeypatch, files, argument,
     monkeypatch.chdir(tmp_path)
     for name in files:
         (tmp_path / name).touch()
-    assert split_columns(argument) == expected
+    assert split_column_names(argument) == expected
 
 
 def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path):
@@ -150,7 +150,7 @@ def test_a_title_of_two_columns_is_refused(tmp_path):
     ],
 )
 def test_what_is_a_number_or_a_date(title, cells, expected):
-    found = quantity_of(title, cells)
+    found = parse_quantity(title, cells)
     if expected is None:
         assert found is None
         return
@@ -166,7 +166,7 @@ values = st.lists(st.floats(-1e300, 1e300) | st.integers(1900, 2100), min_size=2
 @given(values)
 def test_colours_are_in_the_order_of_the_numbers(numbers):
     cells = [*map(repr, numbers), ""]
-    quantity = quantity_of("x", cells)
+    quantity = parse_quantity("x", cells)
     strip = gradient_strip(quantity, "Oranges")
     gradient = strip.gradient
     assert strip.rows[-1] is None
@@ -197,7 +197,7 @@ def test_colours_are_in_the_order_of_the_numbers(numbers):
     ],
 )
 def test_ticks_are_few_and_round(cells, labels):
-    assert [label for _, label in gradient_strip(quantity_of("x", cells), "Blues").gradient.ticks] == labels
+    assert [label for _, label in gradient_strip(parse_quantity("x", cells), "Blues").gradient.ticks] == labels
 
 
 # ---- what is drawn
@@ -213,10 +213,10 @@ def test_gradients_and_their_legends(rng, rows):
         Quantity("ct", rng.random(rows), False),
     ]
     order = RowOrder(columns).order(heat, "average")
-    figure = draw(heat, order, scale_of(heat, None, None), Style(), columns)
+    figure = draw_heatmap(heat, order, scale_of(heat, None, None), Style(), columns)
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["year", "place", "date", "ct"])
     pixels = np.asarray(strips.images[0].get_array())
-    for k, strip in enumerate(strips_of(columns, 20)):
+    for k, strip in enumerate(colour_strips_of(columns, 20)):
         if strip.gradient:
             assert [to_hex(pixel) for pixel in pixels[:, k]] == [strip.rows[row] or "#ffffff" for row in order.rows]
     cells = max((axes for axes in figure.axes if axes.images), key=lambda axes: axes.get_position().width).get_window_extent()

@@ -17,9 +17,9 @@ from scipy.cluster.hierarchy import leaves_list
 from gpualign.cli.inputs.newick import read_tree
 from gpualign.cli.inputs.record_groups import read_groups, read_order
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.plotting.figure import Style, draw
+from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.group_colours import group_strip
-from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, linkage_of, order_of, scale_of
+from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, linkage_of, scale_of, tree_order
 from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.record_groups import Grouping
 
@@ -41,7 +41,7 @@ def some_distances(rng, count, largest=9):
 
 def drawn(heat, rows, **style):
     style = Style(**style)
-    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style, rows.groups)
+    return draw_heatmap(heat, rows.order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style, rows.groups)
 
 
 # ---- what is read
@@ -117,7 +117,7 @@ def test_strips_are_beside_their_rows(rng):
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["ward", "ST"])
     pixels = np.asarray(strips.images[0].get_array())
     wards = group_strip(groups[0])
-    order = order_of(heat, "average").rows
+    order = tree_order(heat, "average").rows
     assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.rows[k] or "#ffffff" for k in order]
     assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
     shown = [(legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]) for legend in figure.legends]
@@ -186,7 +186,7 @@ def test_two_inputs_in_other_orders(rng):
     heat = heatmap_of_matrix(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
     by_groups = RowOrder([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heat, "average")
     assert by_groups.rows[0] == 1
-    assert list(by_groups.columns) == list(order_of(heat, "average").columns)
+    assert list(by_groups.columns) == list(tree_order(heat, "average").columns)
     places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
     listed = RowOrder(by="list", positions=places).order(heat, "average")
     assert [heat.rows[k] for k in listed.rows] == ["q3", "q1", "q2"]

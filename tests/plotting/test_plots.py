@@ -17,18 +17,18 @@ from scipy.cluster.hierarchy import cophenet, dendrogram
 from scipy.spatial.distance import squareform
 
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.figure_layout import DIAGONAL, MISSING
+from gpualign.jobs.plotting.figure import Style, draw_heatmap
+from gpualign.jobs.plotting.figure_layout import DIAGONAL_COLOUR, MISSING_COLOUR
 from gpualign.jobs.plotting.heatmap import (
     block_means,
     cell_texts,
     guess_kind,
     heatmap_of_matrix,
     linkage_of,
-    order_of,
     scale_of,
-    shown_names,
+    shorten_names,
     to_distances,
+    tree_order,
 )
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ def heat_of(values, kind="distance", ids=None, columns=None):
 
 def figure_of(heat, **style):
     style = Style(**style)
-    return draw(heat, order_of(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style)
+    return draw_heatmap(heat, tree_order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style)
 
 
 def cells_of(figure):
@@ -91,8 +91,8 @@ def test_isolates_that_are_all_far_apart_show_no_cluster(rng):
     assert bar_of(figure).get_ylim() == (0, 108)
     pixels = pixels_of(figure)
     diagonal = np.eye(10, dtype=bool)
-    assert (pixels[diagonal] == DIAGONAL).all()
-    assert not (pixels[~diagonal] == DIAGONAL).all(axis=-1).any()
+    assert (pixels[diagonal] == DIAGONAL_COLOUR).all()
+    assert not (pixels[~diagonal] == DIAGONAL_COLOUR).all(axis=-1).any()
     # The smallest distance is drawn at 88/108 of the map: in its bright half, where the colour of 0 is nearly black.
     assert brightness(pixels[~diagonal]).min() > 130
     assert legend_of(figure) == ["with itself"]
@@ -135,7 +135,7 @@ def test_pairs_without_a_value_have_a_colour_of_their_own(rng):
     values[2, 3] = values[3, 2] = np.inf
     figure = figure_of(heat_of(values))
     assert legend_of(figure) == ["with itself", "no distance"]
-    assert (pixels_of(figure) == MISSING).all(axis=-1).sum() == 4
+    assert (pixels_of(figure) == MISSING_COLOUR).all(axis=-1).sum() == 4
     assert bar_of(figure).get_ylim()[1] == values[np.isfinite(values)].max()
     assert legend_of(figure_of(heat_of(np.full((3, 3), np.nan), "score"))) == ["with itself", "no value"]
 
@@ -155,7 +155,7 @@ def test_means_of_many_pairs(rng):
     assert pixels_of(figure).shape == (401, 401, 4)
     assert "801 samples, a cell is the mean of 2 x 2 pairs" in cells_of(figure).get_xlabel()
     assert legend_of(figure) == []  # the diagonal is in no mean
-    assert (pixels_of(figure) == DIAGONAL).all(axis=-1).sum() == 1  # the last record, which is in a cell of its own
+    assert (pixels_of(figure) == DIAGONAL_COLOUR).all(axis=-1).sum() == 1  # the last record, which is in a cell of its own
 
 
 # ---- order and tree
@@ -164,7 +164,7 @@ def test_means_of_many_pairs(rng):
 @pytest.mark.parametrize("count", [2, 10, 100, 150, 700])
 def test_alike_samples_stand_together(rng, count):
     heat = heat_of(blocks(rng, count))
-    groups = [k % 2 for k in order_of(heat, "average").rows]
+    groups = [k % 2 for k in tree_order(heat, "average").rows]
     assert sum(a != b for a, b in pairwise(groups)) == 1
     figure = figure_of(heat)
     cells = cells_of(figure)
@@ -181,7 +181,7 @@ def test_alike_samples_stand_together(rng, count):
 @pytest.mark.parametrize("method", ["average", "complete", "single", "weighted"])
 def test_the_tree_is_that_of_scipy(rng, method):
     values = blocks(rng, 40)
-    order = order_of(heat_of(values), method)
+    order = tree_order(heat_of(values), method)
     joins = linkage_of(heat_of(values), method)
     theirs = dendrogram(joins, no_plot=True)
     assert theirs["leaves"] == list(order.rows)
@@ -199,7 +199,7 @@ def test_the_tree_is_that_of_scipy(rng, method):
 def test_a_chain_of_thousands_is_drawn(rng):
     """Single linkage joins one sample after another, and a function that calls itself a merge would go too deep."""
     places = np.cumsum(np.arange(3000))
-    order = order_of(heat_of(np.abs(places[:, None] - places[None, :])), "single")
+    order = tree_order(heat_of(np.abs(places[:, None] - places[None, :])), "single")
     assert sorted(order.rows) == list(range(3000))
     assert order.tree.brackets[:, 1, 0].max() == 2999
 
@@ -214,7 +214,7 @@ def test_the_tree_has_an_axis():
     assert left >= 10 > right == 0
     assert tree.get_position().x1 < cells_of(figure).get_position().x0
     for kind, expected in (("identity", "1 − identity"), ("score", "mean self-score − score")):
-        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").tree.height_label == f"{expected}\n(average linkage)"
+        assert tree_order(heat_of([[1, 0.5], [0.5, 1]], kind), "average").tree.height_label == f"{expected}\n(average linkage)"
 
 
 def test_scores_are_turned_into_distances():
@@ -230,7 +230,7 @@ def test_two_sets_are_ordered_by_their_profiles(rng):
     rows, columns = np.arange(40) % 2, np.arange(14) % 2
     values = np.where(rows[:, None] == columns, 3, 50) + rng.integers(0, 5, (40, 14))
     heat = heat_of(values, columns=[f"t{k}" for k in range(14)])
-    order = order_of(heat, "average")
+    order = tree_order(heat, "average")
     assert order.tree is None
     for found in (rows[order.rows], columns[order.columns]):
         assert sum(a != b for a, b in pairwise(found)) == 1
@@ -238,7 +238,7 @@ def test_two_sets_are_ordered_by_their_profiles(rng):
     assert legend_of(figure) == []
     assert [t.get_text() for t in cells_of(figure).get_xticklabels()] == [f"t{k}" for k in order.columns]
     # The largest rectangles stay in the order of their files, so that drawing ends.
-    assert list(order_of(heat_of(np.zeros((3000, 1500)), columns=["t"] * 1500), "average").rows) == list(range(3000))
+    assert list(tree_order(heat_of(np.zeros((3000, 1500)), columns=["t"] * 1500), "average").rows) == list(range(3000))
 
 
 # ---- names and numbers
@@ -246,15 +246,15 @@ def test_two_sets_are_ordered_by_their_profiles(rng):
 
 def test_long_ids_are_cut_in_the_middle():
     ids = [f"hCoV-19/England/CAMC-1234567{k}/2021|EPI_ISL_123456{k}|2021-03-1{k}" for k in range(5)]
-    for name, whole in zip(shown_names(ids), ids, strict=True):
+    for name, whole in zip(shorten_names(ids), ids, strict=True):
         head, tail = name.split("…")
         assert len(name) == 40
         assert whole.startswith(head)
         assert whole.endswith(tail)
     same_ends = [f"{'a' * 40}{k}{'b' * 40}" for k in range(3)]
-    assert shown_names(same_ends) == same_ends  # cut, they would be one
-    assert shown_names(["x" * 40, "y"]) == ["x" * 40, "y"]
-    assert shown_names(["a\x07b\udcff"]) == ["a\ufffdb\ufffd"]
+    assert shorten_names(same_ends) == same_ends  # cut, they would be one
+    assert shorten_names(["x" * 40, "y"]) == ["x" * 40, "y"]
+    assert shorten_names(["a\x07b\udcff"]) == ["a\ufffdb\ufffd"]
 
 
 def test_ids_are_no_formulas():

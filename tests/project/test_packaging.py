@@ -15,7 +15,7 @@ from command import gpualign_here
 from places import ROOT
 
 from gpualign import __version__
-from gpualign.cli.main import CONTEXT, cli
+from gpualign.cli.main import CONTEXT_SETTINGS, cli
 
 PACKAGING = ROOT / "packaging"
 GALAXY = PACKAGING / "galaxy"
@@ -28,7 +28,7 @@ RECIPES = [PACKAGING / "bioconda" / "meta.yaml", *CONTAINERS, *TOOLS, *MODULES, 
 
 def options_of(command):
     """Options by their names, --help too."""
-    context = click.Context(command, **CONTEXT)
+    context = click.Context(command, **CONTEXT_SETTINGS)
     return {name: option for option in command.get_params(context) if isinstance(option, click.Option) for name in option.opts}
 
 
