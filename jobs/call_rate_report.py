@@ -25,17 +25,17 @@ def describe_few_calls(prepared: PreparedDistances) -> str | None:
     return f"{have} calls at less than half of the sites: {list_poorest_samples(ids, called, few, sites)}; {leaves}"
 
 
-def list_poorest_samples(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
+def list_poorest_samples(ids: Sequence[str], call_counts: CountArray, sample_indices: CountArray, site_count: int) -> str:
     """Return the names of the samples with the fewest calls, fewest first, and the number of remaining samples.
 
-    called: number of calls per sample
-    which: indices of the samples to choose from
-    sites: number of sites in the input
+    call_counts: number of calls per sample
+    sample_indices: indices of the samples to choose from
+    site_count: number of sites in the input
     """
-    worst = which[np.argsort(called[which], kind="stable")][:_MAX_SAMPLES_IN_MESSAGE]
+    worst = sample_indices[np.argsort(call_counts[sample_indices], kind="stable")][:_MAX_SAMPLES_IN_MESSAGE]
     # Only the first one shows the number of sites.
-    named = [f"{ids[k]} ({called[k]:,}{'' if number else f' of {sites:,}'})" for number, k in enumerate(worst)]
-    return ", ".join(named) + (f" and {len(which) - len(worst):,} more" if len(which) > len(worst) else "")
+    named = [f"{ids[k]} ({call_counts[k]:,}{'' if number else f' of {site_count:,}'})" for number, k in enumerate(worst)]
+    return ", ".join(named) + (f" and {len(sample_indices) - len(worst):,} more" if len(sample_indices) > len(worst) else "")
 
 
 def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:

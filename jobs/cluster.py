@@ -47,14 +47,14 @@ PrecomputedDistances = ListedPairs | MatrixOfPairs
 class ClusterOptions:
     """Options of `cluster`, as given; None: not given.
 
-    alignment: how records are aligned, and the thresholds of near pairs
+    alignment_options: how records are aligned, and the thresholds of near pairs
     method: one of `METHODS`
     order: for greedy clustering, one of `greedy.CLUSTERING_ORDERS`; default: length, or input if lengths are unknown
     uc: additional .uc file
     representatives: additional FASTA file of representatives
     """
 
-    alignment: nw.NwOptions = field(default_factory=nw.NwOptions)
+    alignment_options: nw.NwOptions = field(default_factory=nw.NwOptions)
     method: str = "single"
     order: str | None = None
     uc: str | None = None
@@ -62,12 +62,12 @@ class ClusterOptions:
 
     def check(self, aligned: bool) -> None:
         """Raise `InputError` for contradictions, and if scipy is needed but missing. aligned: whether distances come from alignments."""
-        thresholds = self.alignment.thresholds
+        thresholds = self.alignment_options.thresholds
         if (thresholds.max_distance is None) == (thresholds.min_identity is None):
             both = "; found both" if thresholds.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
         if aligned:
-            self.alignment.resolve()
+            self.alignment_options.resolve()
         else:
             thresholds.check_fractions()
             check_distance(thresholds.max_distance)
@@ -100,10 +100,10 @@ class DistanceSource(Protocol):
     def unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
-    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if they do not fit in memory."""
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
+    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
         """Return the distances between all pairs of the given records (ascending), in condensed form."""
 
     def describe(self) -> DescriptionRows:
@@ -114,14 +114,14 @@ class DistanceSource(Protocol):
 class ClusterJob:
     """A run that is ready to start.
 
-    order: order in which greedy clustering visits the records; None for linkage methods
-    cut: maximum distance of a near pair
+    record_order: order in which greedy clustering visits the records; None for linkage methods
+    max_distance: maximum distance of a near pair
     """
 
     distances: DistanceSource
     method: str
-    order: Integers | None
-    cut: float
+    record_order: Integers | None
+    max_distance: float
     memory: int
 
     @property
@@ -140,16 +140,16 @@ class ClusterJob:
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
         """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
-        edges, duplicates = self.distances.near(progress, self.memory), self.distances.duplicates
+        edges, duplicates = self.distances.find_near_pairs(progress, self.memory), self.distances.duplicates
         copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
         near = edges.near_pair_count(copies)
-        if self.order is not None:
-            order, leaders = first_copies(self.order, duplicates.group_of)
+        if self.record_order is not None:
+            order, leaders = first_copies(self.record_order, duplicates.group_of)
             return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders), near
-        labels = single_linkage(edges) if self.method == "single" else self._linked(edges, progress)
+        labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
 
-    def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
+    def _linkage_labels(self, edges: Edges, progress: GrowingProgress) -> Integers:
         group_of = self.distances.duplicates.group_of
         largest = largest_linked_count(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
@@ -160,19 +160,19 @@ class ClusterJob:
             )
         if self.method == "complete":
             return complete_linkage(edges, group_of)
-        return average_linkage(edges, self.cut, lambda members: self.distances.among(members, progress), group_of)
+        return average_linkage(edges, self.max_distance, lambda members: self.distances.distances_among(members, progress), group_of)
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, AlignmentDistances]:
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
     options.check(aligned=True)
-    o, filter = options.alignment, options.alignment.resolve()
+    o, filter = options.alignment_options, options.alignment_options.resolve()
     records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.rule is not AmbiguityRule.SKIP
+    groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
     groups = group_equal(records) if groups_equal else singleton_groups(records)
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
@@ -192,22 +192,22 @@ def near_pair_memory(records: SequenceSet, memory: int) -> int:
 
 
 def prepare_precomputed(
-    precomputed: PrecomputedDistances, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
+    precomputed: PrecomputedDistances, are_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
 ) -> ClusterJob:
     """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
     options.check(aligned=False)
-    given = options.alignment.thresholds
-    if of_identities:
+    given = options.alignment_options.thresholds
+    if are_identities:
         check_fraction("max_distance", given.max_distance, meaning="1 - identity,")
     if given.min_coverage is not None:
         raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
-    if given.min_identity is not None and not of_identities:
+    if given.min_identity is not None and not are_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _record_order(options, precomputed.ids, lengths)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
         reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
-    threshold = Threshold(given.max_distance, given.min_identity, of_identities)
+    threshold = Threshold(given.max_distance, given.min_identity, are_identities)
     if missing := _unknown_pair_count(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
@@ -227,9 +227,9 @@ def _record_order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | Non
 
 
 def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | None) -> ClusterJob:
-    given = o.alignment.thresholds
+    given = o.alignment_options.thresholds
     cut = given.max_distance if given.max_distance is not None else 1 - (given.min_identity or 0.0)
-    return ClusterJob(distances, o.method, order, cut, o.alignment.resources.memory or default_memory())
+    return ClusterJob(distances, o.method, order, cut, o.alignment_options.resources.memory or default_memory())
 
 
 @dataclass(frozen=True)
@@ -238,13 +238,13 @@ class AlignmentDistances:
 
     task: aligns all records
     duplicates: groups of equal records
-    distinct: one record from each group
-    job: aligns `distinct`
+    distinct_inputs: one record from each group
+    job: aligns `distinct_inputs`
     """
 
     task: Task
     duplicates: DuplicateGroups
-    distinct: Inputs
+    distinct_inputs: Inputs
     job: PairJob
     options: nw.NwOptions
     filter: Filter
@@ -258,20 +258,20 @@ class AlignmentDistances:
         return self.job.unit
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of record pairs, including pairs of identical records."""
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
-    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
         edges = GrowingEdges(len(self.duplicates), near_pair_memory(self.task.queries, memory))
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return edges.finish()
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
-        subset = self.distinct.queries.select(members)
-        inputs = replace(self.distinct, queries=subset, targets=subset)
+    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
+        subset = self.distinct_inputs.queries.select(members)
+        inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
@@ -283,7 +283,11 @@ class AlignmentDistances:
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct records only."""
         rows = dict(self.job.describe())
-        counts = {"sequences": f"{self.duplicates.record_count:,}", "distinct": f"{len(self.duplicates):,}", "pairs": f"{self.pairs:,}"}
+        counts = {
+            "sequences": f"{self.duplicates.record_count:,}",
+            "distinct": f"{len(self.duplicates):,}",
+            "pairs": f"{self.pair_count:,}",
+        }
         if not self.duplicates.repeated_count:
             del counts["distinct"]
         return list({**counts, **rows, **counts}.items())
@@ -309,10 +313,10 @@ class _PrecomputedSource:
     def unit(self) -> str:
         return "cells"
 
-    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
         return self.precomputed.near_pairs(self.threshold, memory // 2)
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
+    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
         return self.threshold.distances(
             self.precomputed.condensed_values_of(
                 members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"

@@ -56,29 +56,29 @@ class DistOptions:
     clusters: file for clusters of the near pairs
     compared: also output the number of compared sites
     min_compared: as in `DistanceTask`; None: 1, and near pairs compared at less than half of the sites are left out
-    calls: how calls are read
+    call_options: how calls are read
     max_distance, added, min_kinship: as in `DistanceTask`
     kernel: "auto", or a kernel from Payne 2010
-    sites, samples: which sites and samples are used
+    site_filters, sample_filters: which sites and samples are used
     """
 
     metric: str = "hamming"
     missing: MissingRule = MissingRule.PAIRWISE
-    writing: OutputOptions = field(default_factory=OutputOptions)
+    output_options: OutputOptions = field(default_factory=OutputOptions)
     clusters: str | None = None
     compared: bool = False
     min_compared: int | Fraction | None = None
-    calls: CallOptions = field(default_factory=CallOptions)
+    call_options: CallOptions = field(default_factory=CallOptions)
     max_distance: float | None = None
     added: bool = False
     min_kinship: float | None = None
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
-    sites: SiteFilters = field(default_factory=SiteFilters)
-    samples: SampleFilters = field(default_factory=SampleFilters)
+    site_filters: SiteFilters = field(default_factory=SiteFilters)
+    sample_filters: SampleFilters = field(default_factory=SampleFilters)
 
     @property
-    def counts_compared(self) -> bool:
+    def must_count_compared(self) -> bool:
         """True if pairs can differ in their number of compared sites, so that compared sites are counted."""
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
@@ -86,7 +86,9 @@ class DistOptions:
         """Return the task for these options. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
         believed = (
-            _default_compared_fraction() if self.min_compared is None and self.max_distance is not None and self.counts_compared else None
+            _default_compared_fraction()
+            if self.min_compared is None and self.max_distance is not None and self.must_count_compared
+            else None
         )
         min_compared = 1 if self.min_compared is None else self.min_compared
         task = DistanceTask(metric, self.missing, self.compared, min_compared, self.max_distance, self.added, self.min_kinship, believed)
@@ -116,9 +118,9 @@ class DistOptions:
             )
         return task
 
-    def budget(self, calls: int = 0) -> DistanceBudget:
-        """Return the memory budget of a run that holds `calls` bytes of calls. Raises `RunError` if the calls leave too little."""
-        return DistanceBudget.of(self.resources.memory or default_memory(), calls)
+    def budget(self, call_bytes: int = 0) -> DistanceBudget:
+        """Return the memory budget of a run that holds `call_bytes` bytes of calls. Raises `RunError` if the calls leave too little."""
+        return DistanceBudget.of(self.resources.memory or default_memory(), call_bytes)
 
 
 def _default_compared_fraction() -> Fraction:
@@ -139,14 +141,14 @@ class DistJob:
     """A run that is ready to start. Reading its properties changes nothing.
 
     prepared: the task and everything needed to run it
-    sites_left: site counts before and after selection; None: all sites are used
-    samples_left: sample counts before and after selection; None: all samples are compared
+    site_counts: site counts before and after selection; None: all sites are used
+    sample_counts: sample counts before and after selection; None: all samples are compared
     unit: unit of `work`
     """
 
     prepared: PreparedDistances
-    sites_left: FilterResult | None = None
-    samples_left: SampleCounts | None = None
+    site_counts: FilterResult | None = None
+    sample_counts: SampleCounts | None = None
     unit: ClassVar[str] = "comparisons"
 
     @property
@@ -169,7 +171,7 @@ class DistJob:
         return self.prepared.counter.kernel
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs for which a distance is computed."""
         return self.prepared.pairs
 
@@ -194,7 +196,7 @@ class DistJob:
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
-    def written_as(self, format: str, reporter: Reporter) -> DistJob:
+    def with_ids_for_format(self, format: str, reporter: Reporter) -> DistJob:
         """Return this job with ids that the format can represent; report if any are changed. Raises `InputError` if two ids would become
         equal."""
         samples, changed = samples_with_writable_ids(format, self.samples)
@@ -215,21 +217,21 @@ class DistJob:
         return replace(self, prepared=self.prepared.for_queries(start, stop))
 
     @property
-    def figures(self) -> dict[str, object]:
+    def selected_counts(self) -> dict[str, object]:
         """Selected sample and site counts, for the summary."""
-        samples, sites = self.samples_left, self.sites_left
-        of_samples = {} if samples is None else _figures("samples", samples.read, samples.removed)
+        samples, sites = self.sample_counts, self.site_counts
+        of_samples = {} if samples is None else _named_counts("samples", samples.read, samples.removed)
         return of_samples | ({} if sites is None else _named_counts("sites", sites.input_sites, sites.removed_by_filter))
 
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances. Raises `RunError` if the hardware fails."""
         return runner.measure(self.prepared, sink, progress, checkpoints)
 
-    def without_value(self, totals: DistanceTotals) -> str | None:
+    def describe_undefined_pairs(self, totals: DistanceTotals) -> str | None:
         """Return a human-readable count of pairs that have no distance, with the reasons; None if there are none."""
         return describe_undefined_pairs(self.prepared, totals)
 
-    def left_out(self, totals: DistanceTotals) -> str | None:
+    def describe_left_out_pairs(self, totals: DistanceTotals) -> str | None:
         """Return a human-readable description of the near pairs left out because too few sites were compared; None if there are none."""
         return describe_left_out_pairs(self.prepared, totals)
 
@@ -239,13 +241,13 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
     return bool((4 * prepared.calls_per_sample < 3 * prepared.input_sites).any())
 
 
-def _named_counts(what: str, read: int, removed: dict[str, int]) -> dict[str, object]:
-    return {f"{what}_read": read, f"{what}_left_out": removed}
+def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, object]:
+    return {f"{prefix}_read": read, f"{prefix}_left_out": removed}
 
 
 def read_source(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
     """Read the calls from one input, or from two with the same sites. Raises `InputError` naming file, record and reason."""
-    return read_calls(inputs, options.calls, options.budget().reading, files, reporter.warn, options.resources.host_threads)
+    return read_calls(inputs, options.call_options, options.budget().reading, files, reporter.warn, options.resources.host_threads)
 
 
 def engine_named_by_options(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
@@ -269,13 +271,13 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     memory.
     """
     budget = options.budget(source.nbytes)
-    read, filters = source.samples.row_count, options.samples
+    read, filters = source.samples.row_count, options.sample_filters
     source = drop_excluded(source, filters, reporter)
     excluded = read - source.samples.row_count
-    source, sites_left = select_passing_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
-    if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
+    source, sites_left = select_passing_sites(source, options.site_filters, filters, budget.panel, options.resources.host_threads, reporter)
+    if options.site_filters.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         report_nonfounders(source.samples, parameter("metric", options.metric), reporter)
-    samples_left = SampleCounts.of(read, filters, excluded, source.samples.row_count) if filters.any_set else None
+    samples_left = SampleCounts.from_filters(read, filters, excluded, source.samples.row_count) if filters.has_filters else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)

@@ -62,23 +62,23 @@ class EveryPairJob:
         return self.prepared.task
 
     @property
-    def sequences(self) -> int:
+    def sequence_count(self) -> int:
         """Number of records compared."""
         return count_sequences(self.task)
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of selected pairs."""
         if self.groups is None:
             return self.plan.pair_count
-        return int(self._sums(self.groups, np.ones(self.plan.target_count, dtype=np.int64))[self.plan.start : self.plan.end].sum())
+        return int(self._selected_sums(self.groups, np.ones(self.plan.target_count, dtype=np.int64))[self.plan.start : self.plan.end].sum())
 
     @property
     def work(self) -> int:
         """DP cells, the unit of progress."""
         if self._skipping_groups is None:
             return self.plan.cells
-        return int(self._cells(self._skipping_groups)[self.plan.start : self.plan.end].sum())
+        return int(self._selected_cell_counts(self._skipping_groups)[self.plan.start : self.plan.end].sum())
 
     @property
     def hardware(self) -> str:
@@ -90,10 +90,10 @@ class EveryPairJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
+        return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pair_count, self.work)
 
     @cached_property
-    def sampled(self) -> SampledPairs:
+    def sample(self) -> SampledPairs:
         """A sample of the pairs with their alignments; takes a short time to compute."""
         from gpualign.cpu.alignment.engine import CpuEngine
         from gpualign.jobs.pair_sample import sample_all_pairs
@@ -108,7 +108,9 @@ class EveryPairJob:
     @property
     def row_work(self) -> WorkPerQuery:
         """Approximate work for each query's pairs: float64[queries]."""
-        return self.plan.row_cells if self._skipping_groups is None else self._cells(self._skipping_groups).astype(np.float64)
+        return (
+            self.plan.row_cells if self._skipping_groups is None else self._selected_cell_counts(self._skipping_groups).astype(np.float64)
+        )
 
     @property
     def _skipping_groups(self) -> GroupPairs | None:
@@ -119,14 +121,14 @@ class EveryPairJob:
 
         return self.groups if isinstance(self.prepared, GroupedPreparedTask) else None
 
-    def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _selected_sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sum of each query's selected target weights: int64[queries]."""
         pairing = self.plan.pairing
         return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.query_count)))
 
-    def _cells(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
+    def _selected_cell_counts(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
         strands = 2 if self.task.both_strands else 1
-        return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
+        return strands * self.plan.query_lengths * self._selected_sums(groups, self.plan.target_lengths)
 
     def for_queries(self, start: int, stop: int) -> EveryPairJob:
         """Return a job for only the pairs of queries [start, stop)."""
@@ -135,7 +137,7 @@ class EveryPairJob:
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and pass whole bands to the sink, in order."""
         totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
-        return replace(totals, pairs=self.pairs, work=self.work)
+        return replace(totals, pairs=self.pair_count, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

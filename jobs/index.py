@@ -23,7 +23,7 @@ from gpualign.jobs.sequence_loading import (
 
 
 def build_index(
-    database: OpenedFile,
+    opened_database: OpenedFile,
     options: ReadOptions,
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
@@ -37,7 +37,7 @@ def build_index(
 
     Raises `InputError` naming file, record and reason.
     """
-    stream, source = database
+    stream, source = opened_database
     unknown = options.unknown_letters()
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)

@@ -29,7 +29,7 @@ class Job(Protocol):
     """Planned work, with everything needed to run it, any number of times."""
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs computed."""
 
     @property
@@ -81,7 +81,7 @@ class PairJob(Job, Protocol):
         """Number of threads for sinks that format text."""
 
     @property
-    def sampled(self) -> SampledPairs:
+    def sample(self) -> SampledPairs:
         """A sample of the pairs; takes a short time to compute."""
 
     def blocks(self, identity_definition: int, progress: Progress, /) -> Iterator[Block]:

@@ -34,15 +34,15 @@ TREE_USES = {
 """Matrix use for each method. Measured with 3,000 records read from arrays and condensed matrices."""
 
 
-def check_memory(use: MatrixUse, where: str, rows: int, columns: int, reading: int = 0) -> None:
+def check_memory(use: MatrixUse, source: str, rows: int, columns: int, bytes_per_cell: int = 0) -> None:
     """Raise `InputError` for a matrix that needs more memory than is still available to this process; never raises if that is unknown.
 
-    where: start of the message: the file, or the parameter that requests the matrix
-    reading: bytes per pair needed for reading
+    source: start of the message: the file, or the parameter that requests the matrix
+    bytes_per_cell: bytes per pair needed for reading
     """
-    needed, available = rows * columns * max(use.pair_bytes, reading), free_memory()
+    needed, available = rows * columns * max(use.pair_bytes, bytes_per_cell), free_memory()
     if available is not None and needed > available:
         raise InputError(
-            f"{where}: {rows:,} x {columns:,} values take about {format_bytes(needed)} of memory {use.purpose}, and this process may have"
+            f"{source}: {rows:,} x {columns:,} values take about {format_bytes(needed)} of memory {use.purpose}, and this process may have"
             f" {format_bytes(available)}; {use.advice}, or take a machine with more memory"
         )

@@ -41,11 +41,13 @@ class MemberAlignments:
     is_reverse_complement: npt.NDArray[np.bool_] = field(repr=False)
 
 
-def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, definition: int, memory: int | None) -> MemberAlignments:
+def align_members(
+    task: Task, groups: DuplicateGroups, clustering: Clustering, identity_definition: int, memory: int | None
+) -> MemberAlignments:
     """Align each record with its representative, with the earlier record as query (as in an all-pairs run), on the better strand if the
     task covers both. Of identical records (`groups`), the first is aligned.
 
-    definition: identity definition
+    identity_definition: identity definition
 
     Raises `RunError` if a pair needs more than `memory`.
     """
@@ -58,13 +60,13 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
         pair = int(firsts[record]), int(firsts[representative])
         if pair not in done:
-            done[pair] = _align_to_representative(task, aligner, *pair, definition)
+            done[pair] = _align_to_representative(task, aligner, *pair, identity_definition)
         identities[record], cigars[record], is_reverse_complement[record] = done[pair]
     return MemberAlignments(identities, cigars, is_reverse_complement)
 
 
 def _align_to_representative(
-    task: Task, aligner: PairAligner, record: int, representative: int, definition: int
+    task: Task, aligner: PairAligner, record: int, representative: int, identity_definition: int
 ) -> tuple[float, str, bool]:
     """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative."""
     query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
@@ -80,7 +82,7 @@ def _align_to_representative(
             query, alignment = reverse_complement, other
     rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target)
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
-    block = RectangleBlock(pair, definition, alignment)
+    block = RectangleBlock(pair, identity_definition, alignment)
     identity = float(block.identity_fraction[0, 0])
     cigar = _UNIT_LENGTH_PATTERN.sub("", block.path_text((0, 0), "cigar_m"))
     if is_reverse_complement and np.array_equal(query.codes, target.codes):

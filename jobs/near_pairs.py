@@ -58,16 +58,16 @@ class NearTotals(Totals):
     """Totals of a run that finds near pairs.
 
     survivors: number of pairs of distinct records that remain after each step
-    distinct: number of distinct records
+    distinct_count: number of distinct records
     """
 
     survivors: Mapping[str, int]
-    distinct: int
+    distinct_count: int
 
     @property
     def notes(self) -> list[str]:
         survivors = ", ".join(f"{step} {count:,}" for step, count in self.survivors.items())
-        return [f"{self.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else "")]
+        return [f"{self.distinct_count:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else "")]
 
     @property
     def speed_text(self) -> str:
@@ -76,7 +76,7 @@ class NearTotals(Totals):
     @property
     def summary_values(self) -> dict[str, object]:
         figures = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
-        return {**figures, "distinct_sequences": self.distinct, "pairs_left": dict(self.survivors)}
+        return {**figures, "distinct_sequences": self.distinct_count, "pairs_left": dict(self.survivors)}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class NearJob:
     engines: the chosen engines
     budget: budget per engine
     text_threads: threads for sinks that format text
-    ungrouped: creates an equivalent job in which each record is its own group
+    make_ungrouped: creates an equivalent job in which each record is its own group
     groups: selects near pairs according to their records' groups; None: all pairs
     unit: unit of `work`
     """
@@ -105,14 +105,14 @@ class NearJob:
     engines: Engines
     budget: Budget
     text_threads: int
-    ungrouped: Callable[[], NearJob] = field(repr=False)
+    make_ungrouped: Callable[[], NearJob] = field(repr=False)
     groups: GroupPairs | None = None
     unit: ClassVar[str] = "pairs"
 
     @property
     def engine(self) -> Engine:
         """The engine that would compute every pair."""
-        return self.engines.chosen
+        return self.engines.requested
 
     @property
     def work(self) -> int:
@@ -128,29 +128,29 @@ class NearJob:
         return self.prepared.kernel
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of record pairs to classify as near or not."""
-        targets, (start, stop) = len(self.task.targets), self._rows
+        targets, (start, stop) = len(self.task.targets), self._query_range
         if self.groups is not None:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
             return int(self.groups.weight_sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
         return self.pairing.pair_count(stop, targets) - self.pairing.pair_count(start, targets)
 
     @property
-    def all_pairs(self) -> int:
+    def all_pair_count(self) -> int:
         """Number of record pairs there would be to classify without selection by groups."""
-        return replace(self, groups=None).pairs
+        return replace(self, groups=None).pair_count
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        task, plan, sampled = self.task, self.plan, self.sampled
+        task, plan, sampled = self.task, self.plan, self.sample
         distinct = [len(duplicates) for duplicates in self.duplicates]
         one_set = task.targets is task.queries
         memory = f"sequences {format_bytes(sequence_bytes(task))}, kernels {format_bytes(plan.limits.scratch_bytes)}"
         return [
             ("sequences", f"{len(task.queries):,}" if one_set else f"{len(task.queries):,} x {len(task.targets):,}"),
             ("distinct", f"{distinct[0]:,}" if one_set else f"{distinct[0]:,} x {distinct[1]:,}"),
-            ("pairs", f"{self.pairs:,}"),
+            ("pairs", f"{self.pair_count:,}"),
             ("scoring", task.scoring.name),
             ("edits", describe_bound(self.prepared.task)),
             ("engine", self.hardware),
@@ -162,14 +162,14 @@ class NearJob:
         ]
 
     @cached_property
-    def sampled(self) -> SampledPairs:
+    def sample(self) -> SampledPairs:
         """Estimates from a sample of the pairs; take a short time to compute."""
         from gpualign.jobs.pair_sample import sample_near_pairs
 
         return sample_near_pairs(self)
 
     @property
-    def _rows(self) -> tuple[int, int]:
+    def _query_range(self) -> tuple[int, int]:
         """(start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses record
         numbers."""
         return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
@@ -184,20 +184,22 @@ class NearJob:
     def for_queries(self, start: int, stop: int) -> NearJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
         the same group."""
-        job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated_count for duplicates in self.duplicates) else self
+        job = (
+            replace(self.make_ungrouped(), groups=self.groups) if any(duplicates.repeated_count for duplicates in self.duplicates) else self
+        )
         return replace(job, plan=job.plan.for_queries(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
         start, survivors = time.perf_counter(), Counter[str]()
-        run_pipeline(self.plan, self._bands(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
+        run_pipeline(self.plan, self._iterate_results(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
         return NearTotals(
-            self.pairs, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
+            self.pair_count, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
         )
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", results := self._bands(progress, Counter()))):
+        with closing(cast("Closable", results := self._iterate_results(progress, Counter()))):
             for band in results:
                 yield from split_into_blocks(self.task, identity_definition, band, self.pairing)
 
@@ -210,10 +212,10 @@ class NearJob:
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
         return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
-    def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
+    def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
         """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
-        with closing(cast("Closable", records := self._of_records(bands, survivors))):
+        with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
             held: list[NearPairs] = []
             rows = 0
             for pairs, rows in records:
@@ -222,18 +224,18 @@ class NearJob:
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
-                    yield self.aligned(join_pairs(held), rows)
+                    yield self.align_pairs(join_pairs(held), rows)
                     held = []
             if held:
-                yield self.aligned(join_pairs(held), rows)
+                yield self.align_pairs(join_pairs(held), rows)
 
-    def _of_records(self, bands: Iterator[NearPairBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
+    def _expand_to_records(self, bands: Iterator[NearPairBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose
         pairs have all been yielded."""
         queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
         expansion = DuplicateExpansion(queries, targets, shared, with_self, self._max_pairs)
-        (start, end), held = self._rows, list[NearPairs]()
+        (start, end), held = self._query_range, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
             for pairs in expansion.expand_band(start, stop, join_pairs(held)):
@@ -252,10 +254,10 @@ class NearJob:
         if start < end:  # the last record has no later one, but equal ones may follow
             yield from expanded(end)
 
-    def aligned(self, pairs: NearPairs, rows: int = 0) -> NearResults:
+    def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearResults:
         """Return near pairs, in order, with everything that sinks need. rows: as in `NearResults`."""
         if self.aligner is None or not len(pairs):
-            return NearResults(pairs, self._by_distance(pairs), rows)
+            return NearResults(pairs, self._distance_results(pairs), rows)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
@@ -263,7 +265,7 @@ class NearJob:
         distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
         return NearResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
 
-    def _by_distance(self, pairs: NearPairs) -> PairAlignments:
+    def _distance_results(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""
         if not self.task.both_strands:
             return PairAlignments(pairs.distances.astype(self.task.dtype), None, None)

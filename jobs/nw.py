@@ -58,9 +58,9 @@ class NwOptions:
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
-    reading: ReadOptions = field(default_factory=ReadOptions)
+    read_options: ReadOptions = field(default_factory=ReadOptions)
     thresholds: PairThresholds = field(default_factory=PairThresholds)
-    writing: OutputOptions = field(default_factory=OutputOptions)
+    output_options: OutputOptions = field(default_factory=OutputOptions)
     resources: Resources = field(default_factory=Resources)
     with_self: bool = False
     between: bool = False
@@ -74,15 +74,15 @@ class NwOptions:
     traceback: str = "device"
 
     @property
-    def rule(self) -> AmbiguityRule | None:
+    def ambiguity_rule(self) -> AmbiguityRule | None:
         """Rule for ambiguity letters; None: the alphabet's default."""
         return None if self.ambiguous is None else AmbiguityRule(self.ambiguous)
 
-    def resolve(self, same: bool = False) -> Filter:
-        """Return the conditions for pairs. same: as for `PairThresholds.resolve`. Raises `InputError` for options that contradict each
+    def resolve(self, same_set: bool = False) -> Filter:
+        """Return the conditions for pairs. same_set: as for `PairThresholds.resolve`. Raises `InputError` for options that contradict each
         other, and for thresholds out of range."""
-        check_rule(self.rule, self.identity_def)
-        return self.thresholds.resolve(self.scoring.edit, same)
+        check_rule(self.ambiguity_rule, self.identity_def)
+        return self.thresholds.resolve(self.scoring.edit, same_set)
 
 
 def prepare(
@@ -148,29 +148,29 @@ def _prepare_task(
         check_complements(scoring, inputs.alphabet)
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
-    task = _with_ambiguity_rule(task, o.rule, inputs.added, reporter)
+    task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, reporter)
     if engine is None:
         engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
         engine = with_both_strands(engine)
-    return task, pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
+    return task, pairing if inputs.one_set or inputs.has_added else Pairing.ALL, engine
 
 
-def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, added: bool, reporter: Reporter) -> Task:
+def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool, reporter: Reporter) -> Task:
     """If statistics are computed and there are ambiguity letters, return the task with a rule for them and report how many records have
     them.
 
     rule: None for the alphabet's default
-    added: whether the queries are among the targets
+    has_added: whether the queries are among the targets
     """
     if task.detail is Detail.SCORE:
         return task
     ambiguous = count_ambiguity(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
     if ambiguous is None:
         return task
-    counts = [ambiguous.target_counts] if added or task.targets is task.queries else [ambiguous.query_counts, ambiguous.target_counts]
+    counts = [ambiguous.target_counts] if has_added or task.targets is task.queries else [ambiguous.query_counts, ambiguous.target_counts]
     ambiguous_records, records = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
     reporter.note(
         f"{ambiguous_records} of {records} records have ambiguity letters; {_RULE_DESCRIPTIONS[ambiguous.rule]} ({ambiguous.rule.option})"

@@ -25,7 +25,7 @@ class Shard:
     number: int
     count: int
 
-    def path(self, output: Path) -> Path:
+    def part_path(self, output: Path) -> Path:
         """Return the path of the part file for `output`."""
         return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
@@ -71,11 +71,11 @@ class PairThresholds:
     max_distance: float | None = None
     nearest: int | None = None
 
-    def resolve(self, edit: bool, same: bool = False) -> Filter:
+    def resolve(self, edit: bool, same_set: bool = False) -> Filter:
         """Return the conditions for pairs.
 
         edit: whether scores are edit distances, and the distance is a number of edits
-        same: whether query i and target i are the same record
+        same_set: whether query i and target i are the same record
 
         Raises `InputError` for thresholds out of range, and for a minimum score of edit distances.
         """
@@ -89,10 +89,10 @@ class PairThresholds:
         self.check_fractions()
         max_edits, max_distance = None, self.max_distance
         if edit and max_distance is not None:
-            check_distance(max_distance, whole=True)
+            check_distance(max_distance, must_be_whole=True)
             max_edits, max_distance = int(max_distance), None
         check_fraction("max_distance", max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
-        nearest_other = same and self.nearest is not None
+        nearest_other = same_set and self.nearest is not None
         return Filter(self.min_score, max_edits, self.min_identity, max_distance, self.min_coverage, self.nearest, nearest_other)
 
     def check_fractions(self) -> None:
@@ -102,7 +102,7 @@ class PairThresholds:
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
 
-    def bound_edits(self, edit: bool, definition: int, free_ends: bool) -> bool:
+    def bounds_edits(self, edit: bool, definition: int, free_ends: bool) -> bool:
         """Return whether the thresholds exclude pairs before alignment, as `core.near_pairs.thresholds.edit_bound` finds once there are
         sequences.
 
@@ -116,10 +116,12 @@ class PairThresholds:
         return bool(bounds) or (by_score and not (edit and free_ends))
 
 
-def check_distance(value: float | None, whole: bool = False) -> None:
-    """Raise `InputError` for a maximum distance that is negative or infinite. whole: whether it counts edits, in whole numbers."""
-    if value is not None and not (0 <= value < math.inf and (not whole or value == int(value))):
-        raise InputError(f"{parameter('max_distance')}: expected {'a whole number of edits, ' if whole else ''}0 or more; found {value:g}")
+def check_distance(value: float | None, must_be_whole: bool = False) -> None:
+    """Raise `InputError` for a maximum distance that is negative or infinite. must_be_whole: whether it counts edits, in whole numbers."""
+    if value is not None and not (0 <= value < math.inf and (not must_be_whole or value == int(value))):
+        raise InputError(
+            f"{parameter('max_distance')}: expected {'a whole number of edits, ' if must_be_whole else ''}0 or more; found {value:g}"
+        )
 
 
 def check_self(with_self: bool, one_set: bool) -> None:

@@ -75,11 +75,11 @@ class SampledPairs:
     seconds: float = 0.0
     record_count: int = 0
 
-    def expected_pairs(self, pairs: int, passing: int) -> float:
-        """Return approximately how many of `pairs` pairs pass all thresholds. passing: number of pairs in `results` that pass."""
+    def expected_pair_count(self, pair_count: int, passing_count: int) -> float:
+        """Return approximately how many of `pair_count` pairs pass all thresholds. passing_count: how many in `results` pass."""
         if not self.near_count or not len(self.results.pairs):
             return float(self.equal_count)
-        return self.equal_count + max(0, pairs - self.equal_count) * self.near_count / self.examined_count * passing / len(
+        return self.equal_count + max(0, pair_count - self.equal_count) * self.near_count / self.examined_count * passing_count / len(
             self.results.pairs
         )
 
@@ -115,12 +115,12 @@ class SampleableNearJob(Protocol):
     def work(self) -> int: ...
 
     @property
-    def pairs(self) -> int: ...
+    def pair_count(self) -> int: ...
 
     @property
-    def all_pairs(self) -> int: ...
+    def all_pair_count(self) -> int: ...
 
-    def aligned(self, pairs: NearPairs, /) -> NearResults: ...
+    def align_pairs(self, pairs: NearPairs, /) -> NearResults: ...
 
 
 def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
@@ -134,7 +134,7 @@ def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, en
 def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
-    task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
+    task, share = job.prepared.task, job.pair_count / max(1, job.all_pair_count)
     copies = tuple(np.bincount(duplicates.group_of) for duplicates in job.duplicates)
     size, looked_at, weight, seconds, distinct_pairs, records, start_up = _FIRST_SAMPLE_SIZE, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
@@ -167,11 +167,11 @@ def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
         return SampledPairs(results, weight, 0, _count_equal_pairs(job), seconds, records)
     subset = _take_alignable_pairs(job.task, pairs) if job.aligner else pairs
     start = time.perf_counter()
-    sampled = SampledPairs(job.aligned(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
+    sampled = SampledPairs(job.align_pairs(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
     placed = _OUTPUT_SECONDS_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _OUTPUT_SECONDS_PER_PAIR
-    return replace(sampled, seconds=seconds + placed * sampled.expected_pairs(job.pairs, len(subset)))
+    return replace(sampled, seconds=seconds + placed * sampled.expected_pair_count(job.pair_count, len(subset)))
 
 
 def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> float:

@@ -15,17 +15,17 @@ from gpualign.jobs.job import PairJob
 
 
 def passing_blocks(
-    job: PairJob, filter: Filter, definition: int, progress: Progress
+    job: PairJob, filter: Filter, identity_definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
     """Yield (i, j, value) for the pairs that pass, in input order, one block at a time. `value` is the value for query i and target j.
 
     value: quantity that the filter uses: the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score
         (int32 or int64)
-    definition: identity definition
+    identity_definition: identity definition
 
     The job's detail must be STATISTICS if the filter uses statistics.
     """
-    for block in job.blocks(definition, progress):
+    for block in job.blocks(identity_definition, progress):
         passing = block.output_mask(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.lowest_identity is None:
@@ -35,9 +35,11 @@ def passing_blocks(
         yield (*block.written_records(passing), values)
 
 
-def passing_pairs(job: PairJob, filter: Filter, definition: int, progress: Progress) -> tuple[Integers, Integers, npt.NDArray[Any]]:
+def passing_pairs(
+    job: PairJob, filter: Filter, identity_definition: int, progress: Progress
+) -> tuple[Integers, Integers, npt.NDArray[Any]]:
     """Return everything that `passing_blocks` yields, as three arrays."""
-    blocks = list(passing_blocks(job, filter, definition, progress))
+    blocks = list(passing_blocks(job, filter, identity_definition, progress))
     if not blocks:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.lowest_identity is None else np.float64)

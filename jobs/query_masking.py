@@ -12,16 +12,16 @@ from gpualign.core.scoring.masking import NONE, mask, mask_scoring
 from gpualign.jobs.reporter import Reporter
 
 
-def mask_queries(task: Task, method: str, reporter: Reporter, *, per_record: int = 1, masked_before: bool = False) -> Task:
+def mask_queries(task: Task, method: str, reporter: Reporter, *, queries_per_record: int = 1, already_masked: bool = False) -> Task:
     """Return the task with masked queries, and with a scoring in which masked letters score nothing; report how many there are.
 
     method: already approved by `check_method`
-    per_record: number of queries that belong to one record, and are reported together
-    masked_before: whether letters were masked when they were read
+    queries_per_record: number of queries that belong to one record, and are reported together
+    already_masked: whether letters were masked when they were read
 
     Targets are not changed, so in a one-set task `targets is queries` no longer holds.
     """
-    if masked_before:
+    if already_masked:
         task = replace(task, scoring=mask_scoring(task.scoring, task.alphabet))
     if method == NONE:
         return task
@@ -33,9 +33,9 @@ def mask_queries(task: Task, method: str, reporter: Reporter, *, per_record: int
         f"masked {masked.masked_letter_count:,} of {total:,} query letters of low complexity"
         f" ({method}; {parameter('mask', NONE)} searches them)"
     )
-    whole = np.flatnonzero(np.bincount(masked.fully_masked_records // per_record) == per_record)
+    whole = np.flatnonzero(np.bincount(masked.fully_masked_records // queries_per_record) == queries_per_record)
     if len(whole):
-        first = task.queries.ids[int(whole[0]) * per_record]
+        first = task.queries.ids[int(whole[0]) * queries_per_record]
         who = f"query {first!r} is" if len(whole) == 1 else f"{len(whole):,} queries, {first!r} the first, are"
         reporter.note(f"{who} of low complexity throughout and can have no hits")
     return replace(task, queries=masked.sequences, scoring=mask_scoring(task.scoring, task.alphabet))

@@ -44,11 +44,11 @@ def make_grouping(title: str, cells: Iterable[str], record_cells: Sequence[str])
     return Grouping(title, labels, [number.get(label, -1) for label in record_cells])
 
 
-def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, warn: Callable[[str], None]) -> dict[str, str]:
+def match_ids(names: Sequence[str], ids: Sequence[str], source: str, ids_source: str, warn: Callable[[str], None]) -> dict[str, str]:
     """Map ids as changed by other formats to the original ids, as in `match_changed_ids`, and report the changes to `warn`.
 
     names: ids for which `source` has groups
-    of: name of the input that holds the records with `ids`, for messages
+    ids_source: name of the input that holds the records with `ids`, for messages
 
     Raises `InputError` if no name matches any id.
     """
@@ -56,21 +56,21 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, wa
     if changed:
         warn(describe_changed_ids(changed, source))
     elif set(ids).isdisjoint(names):
-        raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
+        raise InputError(f"{source}: none of its ids is one of {ids_source}, whose first is {ids[0]!a}")
     return changed
 
 
-def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
+def match_order(positions: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
     """Return the position of each id. Names that other formats derived from ids are matched, and reported to `warn`.
 
-    places: position of each name in `source`
+    positions: position of each name in `source`
 
     Raises `InputError` for ids without a position.
     """
-    changed = match_changed_ids(list(places), ids)
+    changed = match_changed_ids(list(positions), ids)
     if changed:
         warn(describe_changed_ids(changed, source))
-    place_of = {changed.get(name, name): place for name, place in places.items()}
+    place_of = {changed.get(name, name): place for name, place in positions.items()}
     if missing := [name for name in ids if name not in place_of]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
     return place_of

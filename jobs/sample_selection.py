@@ -35,7 +35,7 @@ class SampleFilters:
     min_called: int | Fraction | None = None
 
     @property
-    def any_set(self) -> bool:
+    def has_filters(self) -> bool:
         return bool(self.exclude) or self.min_called is not None
 
 
@@ -51,10 +51,10 @@ class SampleCounts:
     removed: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SampleCounts:
-        """Return the counts. read, excluded, used: number of samples in the input, excluded by id, and remaining."""
-        out = {"exclude": excluded} if filters.exclude else {}
-        return cls(read, out if filters.min_called is None else out | {"min_called": read - excluded - used})
+    def from_filters(cls, read_count: int, filters: SampleFilters, excluded_count: int, used_count: int) -> SampleCounts:
+        """Return the counts. read, excluded, used_count: number of samples in the input, excluded by id, and remaining."""
+        out = {"exclude": excluded_count} if filters.exclude else {}
+        return cls(read_count, out if filters.min_called is None else out | {"min_called": read_count - excluded_count - used_count})
 
 
 def drop_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
@@ -100,8 +100,8 @@ def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes:
     return source.select_samples(mask)
 
 
-def report_nonfounders(samples: Samples, user: str, reporter: Reporter) -> None:
-    """If not all samples are founders, report that an option uses founder allele frequencies. user: name of the option.
+def report_nonfounders(samples: Samples, option_name: str, reporter: Reporter) -> None:
+    """If not all samples are founders, report that an option uses founder allele frequencies. option_name: name of the option.
 
     Raises `InputError` if no sample is a founder.
     """
@@ -110,14 +110,14 @@ def report_nonfounders(samples: Samples, user: str, reporter: Reporter) -> None:
     founders, option = int(np.count_nonzero(samples.founders)), parameter("nonfounders")
     if not founders:
         raise InputError(
-            f"{user} takes the allele frequencies of founders, and each of the {samples.row_count:,} samples has a parent; {option} takes"
-            " those of all samples"
+            f"{option_name} takes the allele frequencies of founders, and each of the {samples.row_count:,} samples has a parent;"
+            f" {option} takes those of all samples"
         )
     reporter.note(f"allele frequencies are those of {founders:,} founders of {samples.row_count:,} samples; {option} takes all samples")
 
 
-def _require_samples(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
-    """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples that pass; why: reason for the message."""
+def _require_samples(source: Source, mask: npt.NDArray[np.bool_], reason: str) -> None:
+    """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples that pass; reason: reason for the message."""
     samples = source.samples
     inputs = [("", mask)]
     if not samples.is_one_set:
@@ -125,4 +125,4 @@ def _require_samples(source: Source, mask: npt.NDArray[np.bool_], why: str) -> N
         inputs = [(" of the first input", mask[:first]), (" of the second input", mask[first:])]
     for which, passing in inputs:
         if not passing.any():
-            raise InputError(f"no sample{which} is left: {why}")
+            raise InputError(f"no sample{which} is left: {reason}")

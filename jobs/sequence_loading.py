@@ -77,16 +77,16 @@ class Inputs:
     """Sequences in one alphabet. If there is only one set, `targets is queries`.
 
     alphabet_reason: human-readable reason for the alphabet
-    added: whether the targets are the queries followed by added records
-    masked: whether lower-case letters were read as N or X
+    has_added: whether the targets are the queries followed by added records
+    is_masked: whether lower-case letters were read as N or X
     """
 
     queries: SequenceSet
     targets: SequenceSet
     alphabet: Alphabet
     alphabet_reason: str
-    added: bool = False
-    masked: bool = False
+    has_added: bool = False
+    is_masked: bool = False
 
     @property
     def one_set(self) -> bool:
@@ -95,7 +95,7 @@ class Inputs:
     @property
     def record_count(self) -> int:
         """Number of records."""
-        return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
+        return len(self.targets) + (0 if self.one_set or self.has_added else len(self.queries))
 
 
 def read_inputs(opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
@@ -125,7 +125,7 @@ def read_inputs(opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, re
     if chosen is PROTEIN:
         report_stops(sets, reporter)
     return Inputs(
-        sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, masked=masked
+        sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, is_masked=masked
     )
 
 
@@ -189,7 +189,12 @@ def add_targets(inputs: Inputs) -> Inputs:
     """Return inputs in which the queries are compared with each other as well as with the targets."""
     targets = join_sets([inputs.queries, inputs.targets])
     return Inputs(
-        targets.select_first(len(inputs.queries)), targets, inputs.alphabet, inputs.alphabet_reason, added=True, masked=inputs.masked
+        targets.select_first(len(inputs.queries)),
+        targets,
+        inputs.alphabet,
+        inputs.alphabet_reason,
+        has_added=True,
+        is_masked=inputs.is_masked,
     )
 
 
@@ -217,7 +222,7 @@ def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOpti
         raise
     if alphabet is PROTEIN:
         report_stops([read, targets], reporter)
-    return Inputs(read, targets, alphabet, "by the index", masked=masked)
+    return Inputs(read, targets, alphabet, "by the index", is_masked=masked)
 
 
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:

@@ -65,12 +65,12 @@ def select_passing_sites(
     return source, left
 
 
-def describe_site_counts(filters: SiteFilters, left: FilterResult) -> str:
+def describe_site_counts(filters: SiteFilters, counts: FilterResult) -> str:
     """Return site counts as human-readable text: read, removed by each filter, and used."""
     why = {"regions": "outside regions", "mask": "masked"}
     if filters.core is not None:
         why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"
     if filters.maf is not None:
         why["maf"] = f"minor allele rarer than {float(filters.maf):g}"
-    taken = [f"{why[name]}: {count:,}" for name, count in left.removed_by_filter.items()]
-    return "; ".join([f"sites: {left.input_sites:,}", *taken, f"used: {left.remaining_sites:,}"])
+    taken = [f"{why[name]}: {count:,}" for name, count in counts.removed_by_filter.items()]
+    return "; ".join([f"sites: {counts.input_sites:,}", *taken, f"used: {counts.remaining_sites:,}"])

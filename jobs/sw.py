@@ -61,8 +61,8 @@ class SwOptions:
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
-    reading: ReadOptions = field(default_factory=ReadOptions)
-    writing: OutputOptions = field(default_factory=OutputOptions)
+    read_options: ReadOptions = field(default_factory=ReadOptions)
+    output_options: OutputOptions = field(default_factory=OutputOptions)
     resources: Resources = field(default_factory=Resources)
     strand: str | None = None
     translate: str | None = None
@@ -91,7 +91,7 @@ class SwOptions:
             raise InputError(f"{parameter('min_identity')} needs alignments; it cannot be combined with {parameter('no_traceback')}")
         min_score = 1 if self.min_score is None else self.min_score
         without_self = one_set and not self.with_self
-        return HitFilter(self.hits_per_query, min_score, self.max_evalue, without_self, Filter(min_identity=self.min_identity))
+        return HitFilter(self.max_hits_per_query, min_score, self.max_evalue, without_self, Filter(min_identity=self.min_identity))
 
     @property
     def has_threshold(self) -> bool:
@@ -99,7 +99,7 @@ class SwOptions:
         return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
 
     @property
-    def hits_per_query(self) -> int | None:
+    def max_hits_per_query(self) -> int | None:
         """Maximum number of hits reported per query; None: all that pass the thresholds."""
         if self.max_hits is None:
             return None if self.has_threshold else DEFAULT_MAX_HITS
@@ -110,16 +110,16 @@ class SwOptions:
 class SearchTotals(Totals):
     """Totals of a search.
 
-    hits: number of reported hits
-    cut: number of queries with more hits than the limit allows
+    hit_count: number of reported hits
+    suppressed_query_count: number of queries with more hits than the limit allows
     """
 
-    hits: int
-    cut: int
+    hit_count: int
+    suppressed_query_count: int
 
     @property
     def summary_values(self) -> dict[str, object]:
-        return {**super().summary_values, "hits": self.hits, "queries_with_more_hits": self.cut}
+        return {**super().summary_values, "hits": self.hit_count, "queries_with_more_hits": self.suppressed_query_count}
 
 
 def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
@@ -142,17 +142,17 @@ class SearchJob:
     """A planned search.
 
     task: original sequences and scoring (nucleotides among proteins if some are translated)
-    traced: whether hits get alignments
-    search: the search actually computed, with masked queries in their strands or frames
-    unmasked: queries of `search` with their original letters, used for display and counting in rows
+    needs_paths: whether hits get alignments
+    search_plan: the search actually computed, with masked queries in their strands or frames
+    unmasked: queries of `search_plan` with their original letters, used for display and counting in rows
     trace_memory: bytes for tracing hits
     unit: unit of `work`
     """
 
     task: Task
     options: SwOptions
-    traced: bool
-    search: SearchPlan
+    needs_paths: bool
+    search_plan: SearchPlan
     unmasked: SequenceSet
     engine: Engine
     trace_memory: int
@@ -160,52 +160,52 @@ class SearchJob:
     unit: ClassVar[str] = "cells"
 
     @property
-    def sequences(self) -> int:
+    def sequence_count(self) -> int:
         """Number of records compared."""
         return count_sequences(self.task)
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs searched."""
-        return self.search.plan.pair_count
+        return self.search_plan.plan.pair_count
 
     @property
     def work(self) -> int:
         """DP cells, not counting queries that are searched again."""
-        return self.search.plan.cells
+        return self.search_plan.plan.cells
 
     @property
     def hardware(self) -> str:
-        return self.search.prepared.hardware
+        return self.search_plan.prepared.hardware
 
     @property
     def kernel(self) -> str:
-        return self.search.prepared.kernel
+        return self.search_plan.prepared.kernel
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
+        return describe_plan(self.search_plan.plan, self.search_plan.prepared, self.engine, self.search_plan.budget)
 
     @property
     def row_work(self) -> WorkPerQuery:
         """Approximate work for each record as a query: float64[records]."""
-        cells: WorkPerQuery = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.sequences_per_record).sum(axis=1)
+        cells: WorkPerQuery = self.search_plan.plan.row_cells.reshape(-1, self.search_plan.sides.queries.sequences_per_record).sum(axis=1)
         return cells
 
     def for_queries(self, start: int, stop: int) -> SearchJob:
         """Return a job for only the records [start, stop) as queries."""
-        return replace(self, search=self.search.slice(start, stop))
+        return replace(self, search_plan=self.search_plan.slice(start, stop))
 
-    def run(self, report: BlockSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
+    def run(self, sink: BlockSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
-        with self._writing(report) as (writer, space):
+        with self._open_writer(sink) as (writer, space):
 
             def counts() -> dict[str, int]:
                 more = writer.suppressed
                 return {"hits": writer.written, "queries_with_more_hits": more.query_count, "notable": more.notable_query_count}
 
             before = checkpoints.register_counts(counts)
-            totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
+            totals = run_search(self.search_plan, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
             self.reporter.note(
@@ -213,34 +213,34 @@ class SearchJob:
             )
         return SearchTotals(totals.pairs, totals.work, totals.seconds, hits, cut)
 
-    def steps(self, report: BlockSink, progress: GrowingProgress) -> Iterator[None]:
+    def run_in_steps(self, sink: BlockSink, progress: GrowingProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
         work."""
-        with self._writing(report) as (writer, space):
-            for hits in find_hits(self.search, space, self.engine, progress):
+        with self._open_writer(sink) as (writer, space):
+            for hits in find_hits(self.search_plan, space, self.engine, progress):
                 writer.write(hits)
                 yield
 
     @contextmanager
-    def _writing(self, report: BlockSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
-        space, search = self._space(), self.search
+    def _open_writer(self, sink: BlockSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
+        space, search = self._search_space(), self.search_plan
         unmasked = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:
             trace: TraceFunction | None = None
-            if self.traced:
-                trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
+            if self.needs_paths:
+                trace = stack.enter_context(HitTracer(search.task, self._cpu_engine(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
                     trace = _relabelling_trace(trace, unmasked)
-            yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_def), space
+            yield HitsWriter(sink, unmasked, search.sides, search.filter, space, trace, self.options.identity_def), space
 
-    def _cpu(self) -> CpuEngine:
+    def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
         return self.engine if isinstance(self.engine, CpuEngine) else cpu_engine(self.options.resources)
 
-    def _space(self) -> SearchSpace | None:
+    def _search_space(self) -> SearchSpace | None:
         """Return the search space for E-values, based on the original sequences and scoring, and report the source of its parameters.
         Returns None if there are no E-values."""
-        o, task, sides = self.options, self.task, self.search.sides
+        o, task, sides = self.options, self.task, self.search_plan.sides
         if o.evalue == "none":
             return None
         parameters: EvalueParameters | None = None if o.evalue == "estimate" else published_parameters(task.scoring)
@@ -252,7 +252,7 @@ class SearchJob:
             from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
             frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous_count)
-            parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))
+            parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu_engine()))
         if parameters is None:
             if o.max_evalue is not None:
                 raise InputError(
@@ -266,12 +266,12 @@ class SearchJob:
 
 
 def prepare(
-    inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None, traced: bool = True
+    inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None, needs_paths: bool = True
 ) -> SearchJob:
     """Plan a search.
 
     engine: used instead of the engine that the options select
-    traced: whether hits get alignments
+    needs_paths: whether hits get alignments
 
     Raises `InputError` if the sequences do not fit the options, `RunError` if there is not enough memory or a device is missing.
     """
@@ -288,7 +288,7 @@ def prepare(
     filter = o.resolve(inputs.one_set)
     method = o.mask or (NONE if o.evalue == "none" else masking_method(task.alphabet))
     if translated is None:
-        masked, held = mask_queries(task, method, reporter, masked_before=inputs.masked), 0
+        masked, held = mask_queries(task, method, reporter, already_masked=inputs.is_masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
         sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
         unmasked = sides.queries.sequences
@@ -296,7 +296,7 @@ def prepare(
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
         masked, held = (
-            mask_queries(task, method, reporter, per_record=translated.frames.queries.sequences_per_record, masked_before=inputs.masked),
+            mask_queries(task, method, reporter, per_record=translated.frames.queries.sequences_per_record, masked_before=inputs.is_masked),
             translated.held_bytes,
         )
         unmasked = translated.frames.queries.sequences
@@ -307,7 +307,7 @@ def prepare(
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     search = plan_search(masked, sides, filter, engine, left - left // _TRACE_DIVISOR)
     reporter.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, traced, search, unmasked, engine, left // _TRACE_DIVISOR, reporter)
+    return SearchJob(task, o, needs_paths, search, unmasked, engine, left // _TRACE_DIVISOR, reporter)
 
 
 def _relabelling_trace(trace: TraceFunction, task: Task) -> TraceFunction:
@@ -322,9 +322,9 @@ def _relabelling_trace(trace: TraceFunction, task: Task) -> TraceFunction:
 def _describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: int, with_evalues: bool) -> str:
     """Return a human-readable sentence about the hits that the limit suppressed."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
-    limit = parameter("max_hits", o.hits_per_query) + (" by default" if o.max_hits is None else "")
+    limit = parameter("max_hits", o.max_hits_per_query) + (" by default" if o.max_hits is None else "")
     text = f"{suppressed.query_count:,} of {queries:,} queries have more {passing}"
-    text += f" than the {o.hits_per_query:,} that are kept of each ({limit})"
+    text += f" than the {o.max_hits_per_query:,} that are kept of each ({limit})"
     if o.min_identity is not None:
         return f"{text}; {parameter('min_identity')} chose among those"
     if o.has_threshold or not with_evalues:

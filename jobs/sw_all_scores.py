@@ -28,7 +28,7 @@ def prepare(
     check_search(task, o.strand, o.mask)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
-    task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.masked)
+    task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.is_masked)
     targets = task.targets
     if targets.known_file_positions is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.known_file_positions))

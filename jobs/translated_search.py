@@ -55,15 +55,15 @@ def read_translated(
     return make_inputs(sets, translated_side, masked)
 
 
-def make_inputs(sets: list[SequenceSet], translated_side: str, masked: bool = False) -> Inputs:
-    """Return the inputs for queries and targets, or for one set. masked: as in `Inputs`.
+def make_inputs(sets: list[SequenceSet], translated_side: str, is_masked: bool = False) -> Inputs:
+    """Return the inputs for queries and targets, or for one set. is_masked: as in `Inputs`.
 
     Raises `InputError` if one set would have to be both nucleotides and proteins.
     """
     if len(sets) == 1 and translated_side != BOTH:
         this, both = parameter("translate", translated_side), parameter("translate", BOTH)
         raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
-    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), masked=masked)
+    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), is_masked=is_masked)
 
 
 def side_alphabet(side: int, translated_side: str) -> Alphabet:
@@ -71,11 +71,11 @@ def side_alphabet(side: int, translated_side: str) -> Alphabet:
     return DNA if _IS_TRANSLATED[translated_side][side] else PROTEIN
 
 
-def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
+def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alphabet: str = "auto", is_masked: bool = False) -> SequenceSet:
     """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `translated_side` is
     translated.
 
-    masked: read lower-case letters as N or X
+    is_masked: read lower-case letters as N or X
 
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
@@ -87,12 +87,12 @@ def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alph
         if protein is not None:
             hint = "" if letters.first_protein_record else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_side, side, DNA)}{hint}")
-        return join_sets(encode_all(raw, DNA.name, masked)[1])
+        return join_sets(encode_all(raw, DNA.name, is_masked)[1])
     dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
         raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_side, side, PROTEIN)}; {hint}")
-    return join_sets(encode_all(raw, PROTEIN.name, masked)[1])
+    return join_sets(encode_all(raw, PROTEIN.name, is_masked)[1])
 
 
 def _other_alphabet_message(translated_side: str, side: int, alphabet: Alphabet) -> str:
@@ -135,16 +135,18 @@ class TranslatedInputs:
         return of_queries + (self.original.targets.nbytes if self.frames.targets.is_translated and not self.original.one_set else 0)
 
 
-def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> TranslatedInputs:
+def translate_inputs(
+    inputs: Inputs, translated_side: str, genetic_code: int, strand: str | None, reporter: Reporter = SILENT
+) -> TranslatedInputs:
     """Translate all frames, or only the frames of one strand for queries. Targets shorter than a codon are left out.
 
-    code: NCBI genetic code number
+    genetic_code: NCBI genetic code number
 
     Raises `InputError` for an invalid number, for a strand if the queries are proteins, and for queries shorter than a codon.
     """
     if strand is not None and not _IS_TRANSLATED[translated_side][0]:
         raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', translated_side)}")
-    table = codon_table(code)
+    table = codon_table(genetic_code)
     queries = inputs.queries
     if _IS_TRANSLATED[translated_side][0] and len(short := np.flatnonzero(queries.lengths < CODON_LENGTH)):
         record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
@@ -164,7 +166,7 @@ def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: st
         )
     )
     what = " and ".join(side for side, translated in zip(_SIDE_NAMES, _IS_TRANSLATED[translated_side], strict=True) if translated)
-    searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {code}")
+    searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {genetic_code}")
     return TranslatedInputs(original, searched, QueryTargetFrames(of_queries, of_targets))
 
 

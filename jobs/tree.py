@@ -44,7 +44,7 @@ def check_root(root: str | None, method: str) -> None:
     raise InputError(f"{parameter('root')} is for neighbour joining, whose tree has no root of its own; {why}")
 
 
-def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, reporter: Reporter, root: str | None = None) -> Tree:
+def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: str, reporter: Reporter, root: str | None = None) -> Tree:
     """Return a tree of all records, built with one of `METHODS`; mst builds one tree per connected component. Identities become 1 -
     identity.
 
@@ -55,7 +55,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     outgroup = None if root in (None, MIDPOINT_ROOT) else _record_index(root, pairs.ids)
     if root == MIDPOINT_ROOT and root in pairs.ids:
         raise InputError(f"{parameter('root', root)}: a record is called so too, and either could be meant; rename the record")
-    no_threshold = Threshold(np.inf, None, of_identities)
+    no_threshold = Threshold(np.inf, None, are_identities)
     if method == "mst":
         if isinstance(pairs, MatrixOfPairs):
             tree = dense_spanning_tree(pairs.ids, no_threshold.distances(pairs.condensed_values()))

@@ -147,14 +147,14 @@ def dist(
         metric=metric,
         missing=rules[checked_choice("missing", missing, rules)],
         min_compared=sites_or_fraction("min_compared", min_compared),
-        calls=calls,
-        sites=SiteFilters(
+        call_options=calls,
+        site_filters=SiteFilters(
             regions=None if regions is None else read_regions(checked_path("regions", regions)),
             mask=None if mask is None else read_intervals(checked_path("mask", mask)),
             core=None if core is None else exact_fraction("core", core),
             maf=None if maf is None else exact_fraction("maf", maf, 0.5),
         ),
-        samples=SampleFilters(
+        sample_filters=SampleFilters(
             exclude=dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
             min_called=None if min_called is None else sites_or_fraction("min_called", min_called),
         ),
@@ -200,8 +200,8 @@ def _missing_codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
 def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
     arrays = [_is_file(one) for one, _ in inputs]
     if not any(arrays):
-        named = [_call_array(one, names, options.calls.missing_codes) for one, names in inputs]
-        return read_arrays(named, options.calls, LOG.warn)
+        named = [_call_array(one, names, options.call_options.missing_codes) for one, names in inputs]
+        return read_arrays(named, options.call_options, LOG.warn)
     if not all(arrays):
         raise InputError("expected two files or two arrays, found one of each")
     if any(names is not None for _, names in inputs):

@@ -99,20 +99,20 @@ def checked_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def checked_items(name: str, value: Any, what: str) -> list[Any]:
-    """Return the items of a list. what: name of the items in messages. Raises `InputError` for anything but a list, such as a string."""
+def checked_items(name: str, value: Any, item_name: str) -> list[Any]:
+    """Return the items of a list. item_name: name of the items in messages. Raises `InputError` for anything but a list, as for text."""
     if isinstance(value, (str, bytes)) or not is_iterable(value):
-        raise InputError(f"{name} {_format_argument(value)}: expected a list of {what}")
+        raise InputError(f"{name} {_format_argument(value)}: expected a list of {item_name}")
     items = list(value)
     for item in items:
         if not isinstance(item, (str, bytes)) and is_iterable(item):
-            raise InputError(f"{name}: expected a list of {what}; one of them is {_format_argument(item)}")
+            raise InputError(f"{name}: expected a list of {item_name}; one of them is {_format_argument(item)}")
     return items
 
 
-def checked_names(name: str, value: Any, what: str) -> tuple[str, ...]:
+def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
     """Return the items of a list as text. Raises the same errors as `checked_items`."""
-    return tuple(map(str, checked_items(name, value, what)))
+    return tuple(map(str, checked_items(name, value, item_name)))
 
 
 def is_iterable(value: Any) -> bool:

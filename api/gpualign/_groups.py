@@ -70,10 +70,10 @@ _Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
 """(title, cell for each id) for each column."""
 
 
-def _cells_of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
+def _cells_of_records(columns: _Columns, ids: Sequence[str], ids_source: str) -> list[tuple[str, list[str], list[str]]]:
     """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
-    changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
+    changed = match_ids(names, ids, parameter("groups"), ids_source, LOG.warn)
     matched = []
     for title, cells in columns:
         by_id = {changed.get(name, name): cell for name, cell in cells.items()}

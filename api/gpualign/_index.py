@@ -45,7 +45,7 @@ class Index:
         """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged or wrong files."""
         name = checked_path("path", path)
         open_file(name).close()
-        return cls(name, Sequences.of(*open_index(name)))
+        return cls(name, Sequences.from_encoded(*open_index(name)))
 
     @classmethod
     def build(cls, fasta: StrPath, out: StrPath, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:

@@ -63,7 +63,7 @@ def make_filled_array(path: FilePath | None, fill: Callable[[ArrayMaker], Filled
     if path is None:
         return fill(MemoryArray).values
     with OutputFiles(LOG.note) as files, translate_output_errors(path):
-        make, _ = files.array("values", path, None)
+        make, _ = files.open_array("values", path, None)
         fill(make)
     values: npt.NDArray[Any] = np.load(path, mmap_mode="r")
     return values

@@ -184,11 +184,11 @@ class Hits(Table):
         return f"<Hits: {len(self):,} of {self.query}>"
 
 
-def join_columns(pieces: Sequence[Columns], columns: Sequence[Field], task: Task) -> Columns:
+def join_columns(tables: Sequence[Columns], fields: Sequence[Field], task: Task) -> Columns:
     """Concatenate copies of table pieces; without pieces, the columns are empty. task: task that produced the results."""
     joined: Columns = {}
-    for column in columns:
-        values: list[Any] = [piece[column.name] for piece in pieces]
+    for column in fields:
+        values: list[Any] = [piece[column.name] for piece in tables]
         if column.dtype_for_task is None:
             joined[column.name] = [text for texts in values for text in texts]
         else:

@@ -47,19 +47,19 @@ class Sequences:
     def __init__(self, records: Iterable[RecordInput], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
         raw = raw_records(records, ids)
         chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
-        self._take(encoded, chosen)
+        self._set_encoded(encoded, chosen)
 
-    def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
+    def _set_encoded(self, encoded: SequenceSet, code: Alphabet) -> None:
         self.set = encoded
         """Encoded sequences, as used in the core."""
         self.code = code
         """Alphabet: letters and their codes."""
 
     @classmethod
-    def of(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
+    def from_encoded(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
         """Wrap an encoded sequence set in `Sequences`."""
         made = cls.__new__(cls)
-        made._take(encoded, code)
+        made._set_encoded(encoded, code)
         return made
 
     @property
@@ -96,7 +96,7 @@ class Sequences:
             records = np.arange(len(self), dtype=np.int64)[item]
             if not len(records):
                 raise InputError("a slice without sequences")
-            return Sequences.of(self.set.select(records), self.code)
+            return Sequences.from_encoded(self.set.select(records), self.code)
         number = range(len(self))[item]
         return self.code.decoding[self.set.codes[self.set.offsets[number] : self.set.offsets[number + 1]]].tobytes().decode()
 
@@ -136,7 +136,7 @@ def read(
     )
     raw = _read_raw_records(source, options)
     chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
-    return Sequences.of(encoded, chosen)
+    return Sequences.from_encoded(encoded, chosen)
 
 
 def checked_path(name: str, value: object) -> str:
@@ -236,8 +236,8 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> In
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, which: str) -> Inputs:
-    """Return queries and targets for a translated search. which: side to translate, "query", "target" or "both".
+def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_side: str) -> Inputs:
+    """Return queries and targets for a translated search. translated_side: side to translate, "query", "target" or "both".
 
     Raises the same errors as `encode_inputs`.
     """
@@ -247,14 +247,15 @@ def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | 
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            sets.append(encode_side([_raw_records_of(one)], side, which))
-        elif one.code is side_alphabet(side, which):
+            sets.append(encode_side([_raw_records_of(one)], side, translated_side))
+        elif one.code is side_alphabet(side, translated_side):
             sets.append(one.set)
         else:
             raise InputError(
-                f"translate={which!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet; found {one.alphabet}"
+                f"translate={translated_side!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet;"
+                f" found {one.alphabet}"
             )
-    return make_inputs(sets, which)
+    return make_inputs(sets, translated_side)
 
 
 def _raw_records_of(source: SequencesInput) -> RawRecords:

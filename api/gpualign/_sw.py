@@ -136,7 +136,7 @@ def sw(
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
     targets = _database_sequences(db)
     inputs = encode_inputs(queries, targets) if translate is None else encode_translated_inputs(queries, targets, translate)
-    job = prepare(inputs, options, LOG, traced=bool(traced) or min_identity is not None)
+    job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)
     return _iterate_hits(job, columns, ProgressReporter(progress))
 
 
@@ -160,7 +160,7 @@ class _HitCollector(PairsSink):
 
 
 def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReporter) -> Iterator[Hits]:
-    reporter.expect(job.search.plan.cells)
+    reporter.expect(job.search_plan.plan.cells)
     report, ids = _HitCollector(job), job.task.queries.ids
     following = 0
     waiting: list[dict[str, Any]] = []  # pieces of the hits of the query `following`
@@ -168,7 +168,7 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReport
     def hits(pieces: list[dict[str, Any]]) -> Hits:
         return Hits(join_columns(pieces, columns, job.task), ids[following], following)
 
-    with closing(cast("Any", job.steps(report, reporter))) as steps:
+    with closing(cast("Any", job.run_in_steps(report, reporter))) as steps:
         for _ in steps:
             for block, mask in report.blocks:
                 selected = block.output_mask(mask)

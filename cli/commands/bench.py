@@ -21,7 +21,7 @@ from gpualign.cli.options.headings import HeadedCommand, Heading
 @Heading.OUTPUT.option(
     "-o",
     "--output",
-    type=PathType(folders=True),
+    type=PathType(is_folder=True),
     required=True,
     metavar="FOLDER",
     help="Folder for results.json, table.md, ladder.png and ladder.svg.",
@@ -62,7 +62,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     from gpualign.papers.host_description import describe_machine
     from gpualign.papers.report import draw_charts, to_json, to_markdown
 
-    messages = ConsoleReporter.of("bench", quiet)
+    messages = ConsoleReporter.from_options("bench", quiet)
     checked_resources(device, None, None)
     folder = Path(output)
     with translate_output_errors(folder):

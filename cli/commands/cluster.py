@@ -63,7 +63,7 @@ def cluster(
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
-        bounded = from_params(PairThresholds, params).bound_edits(edit, params["identity_def"], free_ends=False)
+        bounded = from_params(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends=False)
         # Beside the imports that follow.
         prestart_for_pairs(params["device"], read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
@@ -83,7 +83,7 @@ def cluster(
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs
 
-    messages = ConsoleReporter.of("cluster", quiet, verbose, log, summary)
+    messages = ConsoleReporter.from_options("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
         raise InputError("--edges and --distances both name the distances; give only one of them")
     if ids is not None and (edges is None or seqs is not None):
@@ -99,10 +99,10 @@ def cluster(
     options = from_params(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
-    resources = resolve_resources(None, options.alignment.resources, messages)
-    reading = replace(options.alignment.reading, keep_descriptions=spec.with_sequences)
-    alignment = replace(options.alignment, resources=resources, reading=reading)
-    options = replace(options, alignment=alignment)
+    resources = resolve_resources(None, options.alignment_options.resources, messages)
+    reading = replace(options.alignment_options.read_options, keep_descriptions=spec.writes_sequences)
+    alignment = replace(options.alignment_options, resources=resources, read_options=reading)
+    options = replace(options, alignment_options=alignment)
     options.check(aligned=known is None)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_matrix_size
@@ -116,10 +116,10 @@ def cluster(
         assert inputs is not None
         messages.run_summary.record_inputs(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
-        records, of_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
+        records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
-        precomputed, of_identities = read_precomputed(
+        precomputed, are_identities = read_precomputed(
             edges,
             distances,
             alignment.scoring.edit,
@@ -135,9 +135,9 @@ def cluster(
                 f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
             )
         inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
-        job = prepare_precomputed(precomputed, of_identities, inputs.queries.lengths if inputs else None, options, messages)
+        job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
-        messages.plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, of_identities))])
+        messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
         return
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
     with OutputFiles(messages.note) as files:
@@ -145,12 +145,12 @@ def cluster(
             with messages.progress(job.work, spec.path, job.unit) as progress:
                 clustering, near = job.run(progress)
                 members = None
-                if alignments is not None and spec.with_uc:
+                if alignments is not None and spec.writes_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, of_identities))
+            write(ClusteredRecords(records, clustering, inputs, members, are_identities))
         pairs = {}
         if alignments is not None:
-            messages.run_summary.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
-            pairs["pairs"] = alignments.pairs
+            messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
+            pairs["pairs"] = alignments.pair_count
         messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.summary})
-    messages.cluster_summary(clustering.sizes.tolist(), near, engine and engine[0])
+    messages.report_clusters(clustering.sizes.tolist(), near, engine and engine[0])

@@ -146,7 +146,7 @@ def dist(
     from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
     from gpualign.jobs.output.run_identity import resume_policy_of
 
-    messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
+    messages = ConsoleReporter.from_options("dist", quiet, verbose, log, summary)
     if add is not None and others is not None:
         raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
     lists = [one.list_path for one in sets if one.list_path is not None]
@@ -166,18 +166,18 @@ def dist(
     beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *excluded_id_files(exclude)]
     paths = [*lists, *(file for path in named for file in paths_of_input(path)), *beside]
     again = rereadable_files(named, beside)
-    resume, shard = options.writing.resume, options.writing.shard
+    resume, shard = options.output_options.resume, options.output_options.shard
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, spec.outputs(one_set), resume)
     calls = replace(
-        options.calls,
+        options.call_options,
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
     )
     sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
-    options = replace(options, compared=spec.compared, calls=calls, sites=sites, samples=selected)
+    options = replace(options, compared=spec.writes_compared, call_options=calls, site_filters=sites, sample_filters=selected)
     task, max_distance = options.task(), options.max_distance  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
     if task.metric.is_integer and max_distance is not None and 0 < max_distance < 1:
@@ -193,10 +193,10 @@ def dist(
         job = prepare(options, source, engine, files.new_scratch, messages)
         del source
         new, every = job.samples.queries.ids, job.samples.targets.ids
-        if spec.picture is not None:
+        if spec.plot_file is not None:
             from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
-            check_memory(DRAWING_USE, f"--plot {spec.picture.path}", len(new), len(every))
+            check_memory(DRAWING_USE, f"--plot {spec.plot_file.path}", len(new), len(every))
         if add is not None and (shared := describe_shared_ids(new, every[len(new) :], add)):
             messages.note(shared)
         resume_policy = None

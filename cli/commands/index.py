@@ -45,7 +45,7 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
     from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
     from gpualign.jobs.sequence_loading import ReadOptions
 
-    messages = ConsoleReporter.of("index", quiet, log=log)
+    messages = ConsoleReporter.from_options("index", quiet, log=log)
     path = output_path(output)
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")

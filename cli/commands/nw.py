@@ -93,7 +93,7 @@ def nw(
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     edit, free_ends = params["edit"], params["end_gaps"] != "penalised"
-    bounded = from_params(PairThresholds, params).bound_edits(edit, params["identity_def"], free_ends)
+    bounded = from_params(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
     # Beside the imports that follow.
     prestart_for_pairs(
         "cpu" if cluster else params["device"], queries, others, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded
@@ -114,7 +114,7 @@ def nw(
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
 
-    messages = ConsoleReporter.of("nw", quiet, verbose, log, summary)
+    messages = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(description_fields(params["fields"]))
@@ -127,7 +127,7 @@ def nw(
     spec = output_spec(options, others is None, add is not None)
     messages.begin([*files, matrix, groups], spec.outputs(others is None), spec.options.resume)
 
-    inputs = read_inputs((open_inputs(one.paths) for one in sets), options.reading, messages)
+    inputs = read_inputs((open_inputs(one.paths) for one in sets), options.read_options, messages)
     if add is not None:
         if shared := describe_shared_ids(inputs.queries.ids, inputs.targets.ids, add):
             messages.note(shared)
@@ -137,7 +137,7 @@ def nw(
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages)
-    if job.pairs == 0 and not dry_run:
+    if job.pair_count == 0 and not dry_run:
         messages.note(
             "one sequence makes no pairs (--self aligns it with itself)"
             if groups is None

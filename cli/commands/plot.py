@@ -103,7 +103,7 @@ def plot(
     from gpualign.jobs.plotting.heatmap import guess_kind, heatmap_of_matrix
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 
-    messages = ConsoleReporter.of("plot", quiet)
+    messages = ConsoleReporter.from_options("plot", quiet)
     style = from_params(Style, params)
     for name, text in (("label", label), ("title", style.title)):
         check_text(name, text)
@@ -123,21 +123,21 @@ def plot(
     stored = read_matrix(matrix)
     if stored.assumption is not None:
         messages.warn(f"{matrix}: {stored.assumption}")
-    kind = value or guess_kind(stored.values, stored.name, stored.one_set)
+    kind = value or guess_kind(stored.values, stored.value_name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
         raise InputError(f"{matrix}: {holds} may hold distances or other values; say which with --value")
-    heat = heatmap_of_matrix(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
+    heat = heatmap_of_matrix(stored.values, stored.row_ids, stored.column_ids, stored.one_set, kind, label or kind)
     strips: Sequence[Grouping | Quantity] = ()
     if table is not None and columns is not None:
-        strips = read_columns(table, columns, heat.rows, messages.warn)
+        strips = read_columns(table, columns, heat.row_ids, messages.warn)
     elif table is not None:
-        strips = read_groups(table, heat.rows, messages.warn)
+        strips = read_groups(table, heat.row_ids, messages.warn)
     rows = RowOrder(
         strips,
         order if listed is None else "list",
-        read_tree(tree, heat.rows, messages.warn) if tree else None,
-        read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},
+        read_tree(tree, heat.row_ids, messages.warn) if tree else None,
+        read_order(listed, list(dict.fromkeys([*heat.row_ids, *heat.column_ids])), messages.warn) if listed else {},
     )
     with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
         write_plot(files.open(picture.path), picture, heat, messages, style, rows)

@@ -98,7 +98,7 @@ def sw(
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs, read_with_index
 
-    messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
+    messages = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files)
     described = description_fields(params["fields"])
@@ -122,17 +122,17 @@ def sw(
     if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 
-        inputs = read_translated(opened, options.translate, options.reading, db if by_index else None, messages)
+        inputs = read_translated(opened, options.translate, options.read_options, db if by_index else None, messages)
     elif db is not None and by_index:
-        inputs = read_with_index(next(opened), db, options.reading, messages)
+        inputs = read_with_index(next(opened), db, options.read_options, messages)
     else:
-        inputs = read_inputs(opened, options.reading, messages, local=True)
+        inputs = read_inputs(opened, options.read_options, messages, local=True)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score
         from gpualign.jobs.output.pairs import write_every_pair
 
         job = every_score.prepare(inputs, options, of_scores.pairing, messages)
-        write_every_pair(of_scores, job, job.sequences, dry_run, messages, options.resources.host_threads)
+        write_every_pair(of_scores, job, job.sequence_count, dry_run, messages, options.resources.host_threads)
     elif of_hits is not None:
-        write_hits(of_hits, search.prepare(inputs, options, messages, traced=of_hits.traced), dry_run, messages)
+        write_hits(of_hits, search.prepare(inputs, options, messages, needs_paths=of_hits.needs_paths), dry_run, messages)

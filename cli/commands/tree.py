@@ -65,7 +65,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     from gpualign.jobs.output.atomic_files import OutputFiles, output_path, translate_output_errors
     from gpualign.jobs.tree import MIDPOINT_ROOT, check_libraries, check_root, make_tree
 
-    messages = ConsoleReporter.of("tree", quiet, log=log)
+    messages = ConsoleReporter.from_options("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
         raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
     path = output_path(output)
@@ -79,11 +79,11 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     messages.begin([matrix, edges], [path])
     if matrix is not None:
         check_matrix_size(matrix, TREE_USES[method])
-    with OutputFiles(messages.note) as files, translate_output_errors(path), files.text(path) as out:
-        distances, of_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
+    with OutputFiles(messages.note) as files, translate_output_errors(path), files.open_text(path) as out:
+        distances, are_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
-        built = make_tree(distances, of_identities, method, messages, root)
+        built = make_tree(distances, are_identities, method, messages, root)
         for line in edge_rows(built) if as_table else format_newick(built):
             out.write(line.encode("utf-8", "surrogateescape"))
     records = len(built.ids)

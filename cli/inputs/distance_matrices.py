@@ -44,17 +44,17 @@ class StoredMatrix:
     """A matrix read from a file.
 
     values: as stored in the file, [rows][columns], or for a condensed matrix the vector of the pairs i < j
-    rows, columns: ids; "1", "2", ... if the file has no ids
+    row_ids, column_ids: ids; "1", "2", ... if the file has no ids
     one_set: whether rows and columns are the same records
-    name: kind of values according to the file (for .npz the array name), None if unknown
+    value_name: kind of values according to the file (for .npz the array name), None if unknown
     assumption: assumption made when reading the file, None if the file was unambiguous
     """
 
     values: Matrix
-    rows: list[str]
-    columns: list[str]
+    row_ids: list[str]
+    column_ids: list[str]
     one_set: bool
-    name: str | None
+    value_name: str | None
     assumption: str | None
 
 
@@ -63,9 +63,9 @@ class _UncheckedMatrix:
     """Unchecked contents of a file. rows, columns: None if the file has no ids."""
 
     values: Matrix
-    rows: list[str] | None
-    columns: list[str] | None
-    name: str | None = None
+    row_ids: list[str] | None
+    column_ids: list[str] | None
+    value_name: str | None = None
     assumption: str | None = None
 
 
@@ -94,7 +94,7 @@ def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
         raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_MAX_MAGNITUDE:g}")
     counts = (_record_count_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
-    for what, ids, count in zip(("rows", "columns"), (contents.rows, contents.columns), counts, strict=True):
+    for what, ids, count in zip(("rows", "columns"), (contents.row_ids, contents.column_ids), counts, strict=True):
         if ids is not None and len(ids) != count:
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
@@ -103,7 +103,9 @@ def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
         refuse_control_characters(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
-    return StoredMatrix(values, rows, columns, one_set, contents.name, contents.assumption or (numbered if contents.rows is None else None))
+    return StoredMatrix(
+        values, rows, columns, one_set, contents.value_name, contents.assumption or (numbered if contents.row_ids is None else None)
+    )
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:

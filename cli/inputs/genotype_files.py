@@ -37,11 +37,11 @@ def title_files(*named: str | None) -> list[str]:
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 
-def read_titles(named: str) -> tuple[str, ...]:
+def read_titles(argument: str) -> tuple[str, ...]:
     """Return column titles from a comma-separated list, or from a file with one per line. Raises `InputError` for an empty file."""
-    if not os.path.isfile(named):
-        return tuple(title.strip() for title in named.split(","))
-    with open_input(named) as (stream, source):
+    if not os.path.isfile(argument):
+        return tuple(title.strip() for title in argument.split(","))
+    with open_input(argument) as (stream, source):
         text = open_decompressed(stream, source)[1].read().decode("utf-8", "surrogateescape")
     titles = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not titles:

@@ -44,11 +44,11 @@ class PairList:
     """Pairs from a list.
 
     pairs: pairs and values
-    of_identities: whether the values are identities, not distances
+    are_identities: whether the values are identities, not distances
     """
 
     pairs: ListedPairs
-    of_identities: bool
+    are_identities: bool
 
 
 @dataclass(frozen=True)
@@ -56,26 +56,26 @@ class _ListLayout:
     """Layout of a list.
 
     query, target, value: column indices of the two ids and the value
-    width: number of columns
-    kind: title of the value column
+    column_count: number of columns
+    value_title: title of the value column
     has_header: whether line 1 is a header
     """
 
     query: int
     target: int
     value: int
-    width: int
-    kind: str
+    column_count: int
+    value_title: str
     has_header: bool
 
 
 def read_pair_list(
-    path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None
+    path: str, edit: bool | None, wants_identities: bool, ids: Sequence[str] | None = None, memory: int | None = None
 ) -> PairList:
     """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
     without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
 
-    edit: scores are edit distances (None: the command has no such option); otherwise scores are not distances. by_identity: read
+    edit: scores are edit distances (None: the command has no such option); otherwise scores are not distances. wants_identities: read
     identities. ids: ids of all records; None: use the records in the list, in order of appearance, without records that have no near pair.
     memory: memory limit for reading, bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
     """
@@ -87,7 +87,7 @@ def read_pair_list(
         first = next((row for row in rows if any(row[1])), None)
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
-        columns = _detect_layout(first, edit, by_identity, source)
+        columns = _detect_layout(first, edit, wants_identities, source)
         head = [row for row in itertools.islice(rows, _MAX_EXAMINED_ROWS) if any(row[1])]
         if not columns.has_header:
             head.insert(0, first)
@@ -95,7 +95,7 @@ def read_pair_list(
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, memory)
-    return PairList(pairs, columns.kind == "identity")
+    return PairList(pairs, columns.value_title == "identity")
 
 
 def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:
@@ -123,14 +123,16 @@ def _skip_row_names(columns: _ListLayout, rows: Sequence[NumberedRow], header: N
     if not all(name.isdecimal() for name in names) or len(set(names)) < len(names):
         line, cells = rows[0]
         raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {len(header[1]):,}, as in line {header[0]}")
-    return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
+    return replace(
+        columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, column_count=columns.column_count + 1
+    )
 
 
-def _detect_layout(first: NumberedRow, edit: bool | None, by_identity: bool, source: str) -> _ListLayout:
+def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool, source: str) -> _ListLayout:
     """Return the layout according to the first line. first: line number and cells."""
     line, names = first
     if set(_ID_TITLES) <= set(names):
-        kind = _value_title(names, edit, by_identity, source)
+        kind = _value_title(names, edit, wants_identities, source)
         query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))
         return _ListLayout(query, target, value, len(names), kind, True)
     if len(names) < 3 or _parse_number(names[2]) is None:
@@ -143,19 +145,19 @@ def _detect_layout(first: NumberedRow, edit: bool | None, by_identity: bool, sou
             f"{source}: {len(names):,} columns without names; expected two ids and a distance (and with --compared the sites) in a list"
             " without a header: write one with names (nw --fields, dist --max-distance), or cut out these columns"
         )
-    if by_identity:
+    if wants_identities:
         raise InputError(f"{source}: a list without a header holds distances; --min-identity needs a column called identity")
     return _ListLayout(0, 1, 2, len(names), "distance", False)
 
 
-def _value_title(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
+def _value_title(names: list[str], edit: bool | None, wants_identities: bool, source: str) -> str:
     """Return the title of the distance, identity or edit distance column. Raises `InputError` if there is no such column."""
-    titles = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
+    titles = ["identity"] if wants_identities else ["distance", "score"] if edit else ["distance", "identity"]
     for name in titles:
         if name in names:
             return name
     columns = f"{source}: the columns are {', '.join(names)}"
-    if "score" in names and not by_identity:
+    if "score" in names and not wants_identities:
         advice = "write distance or identity" if edit is None else "say --edit if they are edit distances, or write distance or identity"
         raise InputError(f"{columns}; scores are not distances: {advice}")
     if kinds := {"kinship", "relationship"} & set(names):
@@ -180,10 +182,10 @@ def _parse_pairs(
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a, b, values, lines = array("i"), array("i"), array("d"), array("q")
     for line, cells in rows:
-        if len(cells) != columns.width:
+        if len(cells) != columns.column_count:
             if cells == header or not any(cells):
                 continue
-            raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in the first line")
+            raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.column_count:,}, as in the first line")
         value = _parse_number(cells[columns.value])
         if value is None and (cells == header or not any(cells)):
             continue
@@ -196,10 +198,10 @@ def _parse_pairs(
                 refuse_control_characters(name, f"{source}: line {line}")
                 number[name] = len(number)
             end.append(number[name])
-        if value is None or value < 0 or (columns.kind == "identity" and value > 1):
-            expected = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number of 0 or more"
+        if value is None or value < 0 or (columns.value_title == "identity" and value > 1):
+            expected = "an identity from 0 to 1" if columns.value_title == "identity" else "a distance, a number of 0 or more"
             raise InputError(f"{source}: line {line}: expected {expected}, found {quoted(cells[columns.value])}")
-        if a[-1] == b[-1] and value > _ROUNDING_TOLERANCE and columns.kind != "identity":
+        if a[-1] == b[-1] and value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         if len(lines) == max_pairs:

@@ -20,7 +20,7 @@ def read_precomputed(
     edges: str | None,
     distances: str | None,
     edit: bool | None,
-    by_identity: bool,
+    wants_identities: bool,
     ids: Sequence[str] | None,
     warn: Callable[[str], None],
     memory: int | None = None,
@@ -31,16 +31,16 @@ def read_precomputed(
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """
     if edges is not None:
-        listed = read_pair_list(edges, edit, by_identity, ids, memory)
-        return listed.pairs, listed.of_identities
+        listed = read_pair_list(edges, edit, wants_identities, ids, memory)
+        return listed.pairs, listed.are_identities
     assert distances is not None
     stored = read_matrix(distances)
     if stored.assumption is not None:
         warn(f"{distances}: {stored.assumption}")
-    check_ids(stored.rows, distances)
+    check_ids(stored.row_ids, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
-    kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
+    kind = "distance" if edit else guess_kind(stored.values, stored.value_name, True)
     if kind is None and stored.values.ndim == 2:
         raise InputError(f"{distances}: the diagonal is empty, so distances and identities cannot be told apart; write 0 or 1 there")
     if kind in ("kinship", "relationship"):
@@ -57,7 +57,7 @@ def read_precomputed(
         invalid = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
         expected = "identities from 0 to 1" if kind == "identity" else "distances that are finite and not negative"
         raise InputError(f"{distances}: expected {expected}, found {invalid:g}")
-    rows = stored.rows
+    rows = stored.row_ids
     if ids is not None and (changed := match_changed_ids(rows, ids)):
         warn(describe_changed_ids(changed, distances))
         rows = [changed.get(name, name) for name in rows]
@@ -70,7 +70,7 @@ def read_precomputed(
 
 
 def _describe_two_sets(stored: StoredMatrix) -> str:
-    values, rows, columns = stored.values, stored.rows, stored.columns
+    values, rows, columns = stored.values, stored.row_ids, stored.column_ids
     if rows != columns and sorted(rows) == sorted(columns):
         return "rows and columns are in different orders"
     if rows != columns:

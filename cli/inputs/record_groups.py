@@ -69,18 +69,20 @@ def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Ca
     return [parse_quantity(title, own) or make_grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 
 
-def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
+def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_source: str = "the matrix") -> list[Grouping]:
     """Read the groupings of the records `ids`, one per column after the first. Columns are delimited by tabs, commas, semicolons or
     blanks; - is standard input.
 
     Line 1 names the columns, unless it begins with one of the ids. The table may have additional records and lack some; an empty cell (or
-    NA) means no group. of: name for the source of the records, for messages. Raises `InputError` naming the line, or if no record is in the
-    table.
+    NA) means no group. ids_source: name for the source of the records, for messages. Raises `InputError` naming the line, or if
+    no record is in the table.
     """
-    return [make_grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
+    return [make_grouping(*column) for column in _read_table(path, ids, warn, ids_source).columns(ids)]
 
 
-def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
+def _read_table(
+    path: str, ids: Sequence[str], warn: Callable[[str], None], ids_source: str, columns: Sequence[str] | None = None
+) -> _Table:
     """Read the columns `columns` of a table; None: all columns."""
     with open_input(path) as (stream, source):
         lines = [row for row in open_delimited(open_decompressed(stream, source)[1], source).rows() if any(row[1])]
@@ -109,7 +111,7 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
         before = records.setdefault(cells[0], (line, selected))
         if before[1] != selected:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
-    changed = match_ids(list(records), ids, source, of, warn)
+    changed = match_ids(list(records), ids, source, ids_source, warn)
     records = {changed.get(name, name): row for name, row in records.items()}
     return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
 

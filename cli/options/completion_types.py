@@ -42,12 +42,12 @@ class NameType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class PathType(NameType):
-    """A file, or with `folders` a folder. The names are completed by the shell itself."""
+    """A file, or with `is_folder` a folder. The names are completed by the shell itself."""
 
     name = "path"
 
-    def __init__(self, folders: bool = False) -> None:
-        self._kind = "dir" if folders else "file"
+    def __init__(self, is_folder: bool = False) -> None:
+        self._kind = "dir" if is_folder else "file"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         return [_item(incomplete, self._kind)]

@@ -72,9 +72,9 @@ def log_option(function: F) -> F:
     return _log_option("")(function)
 
 
-def _log_option(more: str) -> Callable[[F], F]:
+def _log_option(extra_help: str) -> Callable[[F], F]:
     return Heading.MESSAGES.option(
-        "--log", type=PathType(), metavar="FILE", help=f"Also write all messages to this file, with timestamps, even with -q{more}."
+        "--log", type=PathType(), metavar="FILE", help=f"Also write all messages to this file, with timestamps, even with -q{extra_help}."
     )
 
 

@@ -10,15 +10,17 @@ from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.param_types import SCORE_OR_COST_TYPE
 
 
-def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
+def _scoring_options(gap_open_default: str, gap_extend_default: str) -> tuple[Callable[[F], F], ...]:
     return (
         Heading.SCORING.option(
             "--match", type=SCORE_OR_COST_TYPE, metavar="S", help="Score of equal letters; all other pairs then score --mismatch.  [DNA: 5]"
         ),
         Heading.SCORING.option("--mismatch", type=SCORE_OR_COST_TYPE, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
-        Heading.SCORING.option("--gap-open", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of the first letter of a gap.  [{gaps}]"),
         Heading.SCORING.option(
-            "--gap-extend", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of each further letter of a gap.  [{extend}]"
+            "--gap-open", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of the first letter of a gap.  [{gap_open_default}]"
+        ),
+        Heading.SCORING.option(
+            "--gap-extend", type=SCORE_OR_COST_TYPE, metavar="C", help=f"Cost of each further letter of a gap.  [{gap_extend_default}]"
         ),
         Heading.SCORING.option("--gap", type=SCORE_OR_COST_TYPE, metavar="C", help="Linear gaps: every letter of a gap costs C."),
         Heading.SCORING.option(

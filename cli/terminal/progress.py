@@ -28,12 +28,14 @@ class ProgressBar:
     answer: receives the line requested with SIGUSR1; may be called at any point in the program
     """
 
-    def __init__(self, work: int, unit: str, bar: bool, report: Callable[[str], None], answer: Callable[[str], None]) -> None:
+    def __init__(
+        self, work: int, unit: str, show_bar: bool, report_line: Callable[[str], None], write_answer: Callable[[str], None]
+    ) -> None:
         self._work = work
         self._unit = unit
-        self._is_bar_shown = bar
-        self._report = report
-        self._answer = answer
+        self._is_bar_shown = show_bar
+        self._report = report_line
+        self._answer = write_answer
 
     def __enter__(self) -> ProgressBar:
         self._start = self._reported = time.perf_counter()

@@ -33,7 +33,9 @@ class ConsoleReporter:
     """
 
     @classmethod
-    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> ConsoleReporter:
+    def from_options(
+        cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None
+    ) -> ConsoleReporter:
         """Return the reporter for -q, -v, --log and --summary. Raises `InputError` if the log or summary is not a file."""
         return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
 
@@ -75,16 +77,16 @@ class ConsoleReporter:
         self.stages.enter(READING)
 
     def note(self, text: str) -> None:
-        self._say(text, 0)
+        self._print(text, 0)
 
     def warn(self, text: str) -> None:
         """Print an assumption about an input as an ordinary note; the text states the assumption."""
-        self._say(text, 0)
+        self._print(text, 0)
 
     def detail(self, text: str) -> None:
-        self._say(text, 1)
+        self._print(text, 1)
 
-    def _say(self, text: str, verbosity: int) -> None:
+    def _print(self, text: str, verbosity: int) -> None:
         line = f"gpualign {self._command}: {command_line_message(text)}"
         if self.verbosity >= verbosity:
             with suppress(OSError):  # a full disk or a closed pipe: a note alone must not end the run
@@ -92,7 +94,7 @@ class ConsoleReporter:
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
-    def plan(self, rows: DescriptionRows) -> None:
+    def print_plan(self, rows: DescriptionRows) -> None:
         """Print the plan for --dry-run on standard output, because the plan is the result."""
         for name, value in rows:
             click.echo(f"{name:<10} {value}")
@@ -105,30 +107,41 @@ class ConsoleReporter:
             return shutil.get_terminal_size().columns
         return 80
 
-    def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier_pairs: int = 0
+    def report_alignments(
+        self,
+        sequence_count: int,
+        totals: Totals,
+        engine: str,
+        hit_count: int | None = None,
+        passed_pairs: int | None = None,
+        earlier_pairs: int = 0,
     ) -> None:
         """Print the summary of an alignment run.
 
-        hits: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
-        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`.
+        hit_count: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
+        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hit_count` and `passed_pairs`.
         """
         for note in totals.notes:
             self.note(note)
-        results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_format_count(hits, 'hit')}, "
+        results = (
+            f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hit_count is None else f"{_format_count(hit_count, 'hit')}, "
+        )
         self.note(
-            f"{_format_count(sequences, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed_text}, {engine}"
+            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed_text}, {engine}"
         )
 
-    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
-        """Print the summary of a distance run. Parameters as for `summary`."""
-        counts = f"{_format_count(samples, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
+    def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
+        """Print the summary of a distance run. Parameters as for `report_alignments`."""
+        counts = (
+            f"{_format_count(sample_count, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
+        )
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
-    def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
+    def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:
         self.note(
-            f"{_format_count(sum(sizes), 'record')}, {_format_count(near, 'near pair')}, {_format_count(len(sizes), 'cluster')}: "
-            f"{_format_count(sizes.count(1), 'singleton')}, the largest of {max(sizes, default=0):,}{f', {engine}' if engine else ''}"
+            f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
+            f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
+            f"the largest of {max(cluster_sizes, default=0):,}{f', {engine}' if engine else ''}"
         )
 
     @contextmanager
@@ -141,30 +154,28 @@ class ConsoleReporter:
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
         bar = self.verbosity >= 0 and terminal and free
-        report = self._record if terminal else self.note
+        report = self._log_progress if terminal else self.note
         self.stages.enter(COMPUTING)
-        with ProgressBar(work, unit, bar, report, self._answer) as progress:
+        with ProgressBar(work, unit, bar, report, self._print_progress_line) as progress:
             yield progress
         self.stages.enter(WRITING)
 
-    def _record(self, text: str) -> None:
+    def _log_progress(self, text: str) -> None:
         """Write a progress line to the log only, because on a terminal the bar shows the same."""
         record(f"gpualign {self._command}: {text}")
 
-    def _answer(self, text: str) -> None:
+    def _print_progress_line(self, text: str) -> None:
         """Print the progress line requested with SIGUSR1, even with -q."""
         write_now(f"gpualign {self._command}: {text}")
-        self._record(text)
+        self._log_progress(text)
 
 
-def _format_pairs(number: int, earlier_pairs: int) -> str:
+def _format_pairs(count: int, earlier_pairs: int) -> str:
     """Format the number of pairs, noting how many belong to this run if it resumes an earlier run."""
     return (
-        f"{_format_count(number + earlier_pairs, 'pair')}, {number:,} of them in this run"
-        if earlier_pairs
-        else _format_count(number, "pair")
+        f"{_format_count(count + earlier_pairs, 'pair')}, {count:,} of them in this run" if earlier_pairs else _format_count(count, "pair")
     )
 
 
-def _format_count(number: int, what: str) -> str:
-    return f"{number:,} {what if number == 1 else what + 's'}"
+def _format_count(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else noun + 's'}"

@@ -34,12 +34,12 @@ class RunStageTimer:
         finally:
             self.enter(before)
 
-    def seconds(self) -> dict[str, float]:
+    def stage_seconds(self) -> dict[str, float]:
         """Return the seconds spent in each stage so far."""
         self.enter(self._stage)
         return dict(self._seconds)
 
-    def timed(self, sink: Any) -> Any:
+    def timed_sink(self, sink: Any) -> Any:
         """Return the sink of bands or blocks in a wrapper that counts its work as writing."""
         return _TimedSink(sink, self)
 

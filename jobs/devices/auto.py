@@ -66,9 +66,9 @@ class AutoDeviceEngine:
 
     capabilities: Capabilities = CpuEngine.capabilities
 
-    def __init__(self, cpu: CpuEngine, gpu: Callable[[], TimedEngine | None], reporter: Reporter) -> None:
+    def __init__(self, cpu: CpuEngine, make_gpu_engine: Callable[[], TimedEngine | None], reporter: Reporter) -> None:
         self._cpu = cpu
-        self._make_gpu = gpu
+        self._make_gpu = make_gpu_engine
         self._reporter = reporter
 
     @cached_property

@@ -39,15 +39,15 @@ _FASTQ_SUFFIXES = (".fastq", ".fq")
 """Suffixes of files in which only half of the bytes are letters."""
 
 
-def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, core_cells: float) -> float:
+def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cells_per_second: float) -> float:
     """Return the approximate CPU seconds needed to align every pair between two sets, or within one (`targets` is None), estimated from
     file sizes; 0 if no file in a set has a size.
 
-    core_cells: cells that a core aligns per second
+    cells_per_second: cells that a core aligns per second
     """
     letters = sum(map(_letter_count, queries))
     cells = letters * (letters / 2 if targets is None else sum(map(_letter_count, targets)))
-    return cells / (core_cells * usable_cpu_count())
+    return cells / (cells_per_second * usable_cpu_count())
 
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
@@ -119,18 +119,18 @@ def _text_bytes(path: str) -> float:
 
 
 def prestart_for_pairs(
-    device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False
+    device: str, queries: Sequence[str], targets: Sequence[str] | None, cells_per_second: float, bounded: bool = False
 ) -> None:
     """Start CUDA if worthwhile for pairs between two sets of files, or within one (`targets` is None).
 
-    core_cells: cells that a core aligns per second
+    cells_per_second: cells that a core aligns per second
     bounded: whether thresholds exclude pairs before alignment
 
     Raises the same errors as `prestart_cuda`.
     """
     seconds = 0.0
     if device == "auto" and find_spec("pycuda") is not None:  # otherwise the estimate is not used
-        seconds = near_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, core_cells)
+        seconds = near_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, cells_per_second)
     prestart_cuda(device, seconds, seconds)
 
 

@@ -92,11 +92,11 @@ def pick_local_engine(resources: Resources, reporter: Reporter, host_traceback: 
     return MultiDeviceEngine([gpus, cpu_engine(resources, gpus.device_count)], reporter.note, reporter.detail)
 
 
-def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
-    """Return the CPU engine, leaving `spare` extra processors free unless a thread count was requested."""
+def cpu_engine(resources: Resources, spare_threads: int = 0) -> CpuEngine:
+    """Return the CPU engine, leaving `spare_threads` extra processors free unless a thread count was requested."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare)
+    return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare_threads)
 
 
 def pick_local_distance_engine(

@@ -26,15 +26,15 @@ def sequence_bytes(task: Task) -> int:
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
 
 
-def remaining_memory(task: Task, memory: int | None, held: int = 0) -> int:
-    """Return the bytes remaining after the sequences and `held` more bytes.
+def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int:
+    """Return the bytes remaining after the sequences and `held_bytes` more bytes.
 
     memory: total bytes; None: the default
 
     Raises `TooLittleMemory` if nothing is left.
     """
     total = memory or default_memory()
-    taken = sequence_bytes(task) + held
+    taken = sequence_bytes(task) + held_bytes
     left = total - taken
     if left <= 0:
         raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken)

@@ -90,11 +90,11 @@ def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Eng
 class Engines:
     """Engines of a job that finds near pairs.
 
-    chosen: would compute every pair
+    requested: would compute every pair
     finder: finds near pairs
     aligner: aligns the remaining pairs
     """
 
-    chosen: Engine
+    requested: Engine
     finder: Engine
     aligner: Engine

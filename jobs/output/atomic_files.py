@@ -131,7 +131,7 @@ def _is_plain_file(path: Path) -> bool:
 
 class OutputFiles(ScratchFiles):
     """Output files of one run, as a context manager. On exit without an error, all files are renamed to their final names. After an error
-    or a signal, all files are deleted except the files that a later run can resume (`resumable`).
+    or a signal, all files are deleted except the files that a later run can resume (`make_resumable`).
 
     note: receives notes, for example on files that a killed run left next to an output
     """
@@ -172,7 +172,7 @@ class OutputFiles(ScratchFiles):
             with suppress(OSError):  # a full disk: only what checkpoints record matters
                 one.file.close()
             if not self._committed and (checkpoints is None or not checkpoints.keeps(one)):
-                one.part.unlink(missing_ok=True)
+                one.part_path.unlink(missing_ok=True)
         if checkpoints is not None:
             checkpoints.close()
         try:
@@ -183,48 +183,48 @@ class OutputFiles(ScratchFiles):
 
     def _commit(self) -> None:
         """Commit all files, once everything is written. With a journal, nothing is lost if the run or machine dies midway (commit.py)."""
-        checkpoints, output = self._checkpoints, self._output
+        checkpoints, output = self._checkpoints, self._resumable_output
         if not self._files and checkpoints is None:
             self._committed = True  # all of it went to standard output, a device or a pipe
             return
         for one in self._files:
-            with translate_output_errors(one.final or output):
+            with translate_output_errors(one.final_path or output):
                 one.file.flush()
-                if checkpoints is not None and checkpoints.has_journal and one.final is not None:
+                if checkpoints is not None and checkpoints.has_journal and one.final_path is not None:
                     os.fsync(one.file.fileno())
         beside: list[PendingFile] = []
         elsewhere: list[PendingFile] = []  # not in the journal: pictures
         for one in sorted(self._files, key=lambda one: one.name is not None):
-            (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
+            (beside if output is not None and (one.final_path or output).parent == output.parent else elsewhere).append(one)
         with signals_blocked():
-            self._rename((one.part, one.final) for one in elsewhere)
+            self._rename((one.part_path, one.final_path) for one in elsewhere)
             if checkpoints is not None:
                 with translate_output_errors(output):
                     checkpoints.complete(beside)
-            self._rename((one.part, one.final) for one in beside)
-            self._finish(one.final.parent for one in self._files if one.final is not None)
+            self._rename((one.part_path, one.final_path) for one in beside)
+            self._finish_journal(one.final_path.parent for one in self._files if one.final_path is not None)
             self._committed = True
 
     @property
-    def _output(self) -> Path | None:
+    def _resumable_output(self) -> Path | None:
         """Path of the resumable output; None: no output is resumable."""
         return None if self._checkpoints is None else self._checkpoints.path
 
     def _rename(self, files: Iterable[tuple[Path, Path | None]]) -> None:
         """Rename part files to their final paths, or delete them where the path is None."""
         for part, final in files:
-            with translate_output_errors(final or self._output):
+            with translate_output_errors(final or self._resumable_output):
                 if final is None:
                     part.unlink(missing_ok=True)
                 else:
                     os.replace(part, final)
 
-    def _finish(self, folders: Iterable[Path]) -> None:
+    def _finish_journal(self, folders: Iterable[Path]) -> None:
         if self._checkpoints is not None:
-            with translate_output_errors(self._output):
+            with translate_output_errors(self._resumable_output):
                 self._checkpoints.finish(set(folders))
 
-    def resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
+    def make_resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
         """Make `path` resumable if it is a file and `resume_policy` is not None, and return its checkpoint listener.
 
         If an earlier run has written everything, do its pending renames and return None. span: queries in the output, start and stop.
@@ -242,26 +242,26 @@ class OutputFiles(ScratchFiles):
         self._complete = earlier.complete_files
         with signals_blocked():
             self._rename(earlier.pending_renames)
-            self._finish([path.parent])
+            self._finish_journal([path.parent])
         self._checkpoints.close()
         self._checkpoints = None
         self._note(f"{path} is complete: the previous run stopped during its final renames, which are done now")
         return None
 
     @property
-    def rows_done(self) -> int:
+    def completed_rows(self) -> int:
         """Number of queries completed by the earlier run that this run resumes."""
         return 0 if self._checkpoints is None else self._checkpoints.rows
 
-    def written(self) -> list[tuple[Path | None, int | None]]:
+    def written_files(self) -> list[tuple[Path | None, int | None]]:
         """Return (path, bytes so far) for each file. Path None: standard output; bytes None: not a file, so the size is unknown."""
         sizes: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
         sizes += [(path, path.stat().st_size) for path in self._complete]
         for one in sorted(self._files, key=lambda one: one.name is None):
-            if one.final is not None:
-                with translate_output_errors(one.final):
+            if one.final_path is not None:
+                with translate_output_errors(one.final_path):
                     one.file.flush()
-                sizes.append((one.final, os.fstat(one.file.fileno()).st_size))
+                sizes.append((one.final_path, os.fstat(one.file.fileno()).st_size))
         return sizes
 
     def open(self, path: Path) -> BinaryIO:
@@ -276,22 +276,22 @@ class OutputFiles(ScratchFiles):
 
             return add_pending(self._files, path, path, self._note).file
 
-    def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
+    def open_array(self, name: str, final_path: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
         """Return (array maker, its file) for an array filled row by row.
 
         name: name of the array among the output's files
-        final: path of the finished file; None: an intermediate file
+        final_path: path of the finished file; None: an intermediate file
         beside: output to place an intermediate file next to
         """
         from gpualign.core.output.matrix_files import NpyArray
 
         if self._checkpoints is None:
-            file = self.open(final) if final is not None else self.new_scratch(beside)
-            if final in self._direct and os.fstat(file.fileno()).st_size:
-                raise RunError(f"cannot write {final}: an array needs a file of its own, and this one has content already")
+            file = self.open(final_path) if final_path is not None else self.new_scratch(beside)
+            if final_path in self._direct and os.fstat(file.fileno()).st_size:
+                raise RunError(f"cannot write {final_path}: an array needs a file of its own, and this one has content already")
             return partial(NpyArray, file), file
-        with translate_output_errors(final or beside):
-            store, _ = self._checkpoints.store(name, final)
+        with translate_output_errors(final_path or beside):
+            store, _ = self._checkpoints.open_file(name, final_path)
 
         def make(shape: tuple[int, ...], dtype: NumberType) -> NpyArray:
             store.writer = array = NpyArray(store.file, shape, dtype)
@@ -299,28 +299,28 @@ class OutputFiles(ScratchFiles):
 
         return make, store.file
 
-    def spool(self, name: str, beside: Path | None) -> BinaryIO:
+    def open_spool(self, name: str, beside: Path | None) -> BinaryIO:
         """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
         if self._checkpoints is None:
             return self.new_scratch(beside)
         with translate_output_errors(beside):
-            store, _ = self._checkpoints.store(name)
+            store, _ = self._checkpoints.open_file(name)
         from gpualign.core.output.resumable_files import GrowingFile
 
         store.writer = GrowingFile(store.file)
         return store.file
 
     @contextmanager
-    def rows(self, path: Path | None) -> Iterator[ByteWriter]:
+    def open_rows(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a text writer for output that grows row by row: a file (gzip if the suffix says so) or standard output (None)."""
         if self._checkpoints is None or path is None:
-            with self.text(path) as stream:
+            with self.open_text(path) as stream:
                 yield stream
             return
         from gpualign.core.output.resumable_files import GzipTextFile, TextFile
 
         with translate_output_errors(path):
-            store, position = self._checkpoints.store("", path)
+            store, position = self._checkpoints.open_file("", path)
         packed = path.suffix == ".gz"
         store.writer = text = GzipTextFile(store.file, position, _compression_thread_count()) if packed else TextFile(store.file, position)
         yield text
@@ -331,7 +331,7 @@ class OutputFiles(ScratchFiles):
         return super().new_scratch(sibling if sibling is not None and is_file_name(sibling) else None)
 
     @contextmanager
-    def text(self, path: Path | None) -> Iterator[ByteWriter]:
+    def open_text(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a byte writer for a file (gzip if the suffix says so) or standard output (None)."""
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
@@ -340,7 +340,7 @@ class OutputFiles(ScratchFiles):
             yield packed
             packed.finish()
             return
-        with self.binary(path) as stream:
+        with self.open_binary(path) as stream:
             if path is None or path in self._direct:
                 yield stream  # the end of the run would wait for the other thread while a pipe is not read
                 return
@@ -351,7 +351,7 @@ class OutputFiles(ScratchFiles):
             background.close()
 
     @contextmanager
-    def binary(self, path: Path | None) -> Iterator[BinaryIO]:
+    def open_binary(self, path: Path | None) -> Iterator[BinaryIO]:
         """Yield a binary stream for a file or standard output (None), never compressed."""
         stream = self.open(path) if path is not None else sys.stdout.buffer
         if path is None:

@@ -54,7 +54,7 @@ class CheckpointedOutput:
     path: output path
     resume_policy: whether this run resumes an earlier run, and the identity that both must share
     span: queries in the output, start and stop
-    files: all files of the run, to which `store` adds; those with a name are in the journal
+    files: all files of the run, to which `open_file` adds; those with a name are in the journal
     note: receives notes
 
     Attributes:
@@ -111,16 +111,16 @@ class CheckpointedOutput:
             self.rows = self._rows = self._summed_rows = point.rows
             self._summed = {name: size for name, (size, _, _) in point.files.items()}
             query = max(self._span[0], point.rows)
-            where = f"resuming at query {query + 1:,} of {self._resume_policy.identity().rows:,}"
+            where = f"resuming at query {query + 1:,} of {self._resume_policy.compute_identity().rows:,}"
             self._note(f"{self.path}: {where if query < self._span[1] else 'all queries are done; only the final step remains'}")
 
     @property
-    def _point(self) -> ResumePoint | None:
+    def _resume_point(self) -> ResumePoint | None:
         """Point at which this run resumes the output; None: it writes everything."""
         return None if self.resumed is None else self.resumed.point
 
     @property
-    def _stores(self) -> Sequence[tuple[str, PendingFile]]:
+    def _journal_files(self) -> Sequence[tuple[str, PendingFile]]:
         """Files in the journal, with their names."""
         return [(one.name, one) for one in self._files if one.name is not None]
 
@@ -129,29 +129,29 @@ class CheckpointedOutput:
         """True if a journal records the completed work."""
         return self._journal is not None and not self._journal.is_empty
 
-    def store(self, name: str = "", final: Path | None = None) -> tuple[PendingFile, ResumePosition | None]:
+    def open_file(self, name: str = "", final_path: Path | None = None) -> tuple[PendingFile, ResumePosition | None]:
         """Return (file, readable and writable; its resume position as in `ResumePoint.files`, or None if it is new or an array).
 
         name: name of the file among the output's files
-        final: path of the finished file; None: the file is deleted at the end of the run
+        final_path: path of the finished file; None: the file is deleted at the end of the run
         """
-        if self.resumed is not None and self._point is not None:
+        if self.resumed is not None and self._resume_point is not None:
             file, part, position = self.resumed.open_part(name)
-            self._files.append(PendingFile(file, part, final, name))
+            self._files.append(PendingFile(file, part, final_path, name))
             return self._files[-1], position
         if self.resumed is not None:
             resumable_part_path(self.path, name).unlink(missing_ok=True)
         hidden = self.path.with_name(f"{self.path.name}{name and '.' + name}")
-        return add_pending(self._files, hidden, final, self._note, name), None
+        return add_pending(self._files, hidden, final_path, self._note, name), None
 
     def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        before = {} if self._point is None else self._point.counts
+        before = {} if self._resume_point is None else self._resume_point.counts
         self._counts = lambda: {name: count + before.get(name, 0) for name, count in counts().items()}
         return before
 
     def header_written(self) -> None:
-        self._header_checkpoint = self._measure(self.rows)
-        for _, store in self._stores:
+        self._header_checkpoint = self._make_mark(self.rows)
+        for _, store in self._journal_files:
             if not isinstance(store.writer, NpyArray | None):
                 store.writer.header_written()
 
@@ -160,21 +160,21 @@ class CheckpointedOutput:
         if rows <= self._rows or self._silent or now - self._checkpointed < _CHECKPOINT_PAUSE_SECONDS:
             return
         if not self.has_journal:
-            if now - self._start < _MIN_SECONDS_TO_JOURNAL + _MIN_RUN_TO_DIGEST_RATIO * self._resume_policy.seconds:
+            if now - self._start < _MIN_SECONDS_TO_JOURNAL + _MIN_RUN_TO_DIGEST_RATIO * self._resume_policy.digest_seconds:
                 return
             self._begin_journal()
         if self._silent:
             return
-        checkpoint = self._measure(rows)  # may wait for a disk, and be interrupted
+        checkpoint = self._make_mark(rows)  # may wait for a disk, and be interrupted
         self._rows, self._checkpointed = rows, now
         self._write_checkpoint(checkpoint)
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE_SECONDS:
             with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.start(partial(self._sync, self._journal, rows))
 
-    def _measure(self, rows: int) -> Mark:
+    def _make_mark(self, rows: int) -> Mark:
         files = {}
-        for name, store in self._stores:
+        for name, store in self._journal_files:
             if isinstance(store.writer, NpyArray):
                 store.writer.flush()
             elif store.writer is not None:
@@ -184,7 +184,7 @@ class CheckpointedOutput:
     def _write_checkpoint(self, checkpoint: Mark) -> None:
         """Write a checkpoint, with checksums of the data written since the previous checkpoint."""
         sums = {}
-        for name, store in self._stores:
+        for name, store in self._journal_files:
             descriptor = store.file.fileno()
             if name in checkpoint.files:
                 size = checkpoint.files[name][0]
@@ -203,12 +203,12 @@ class CheckpointedOutput:
 
     def _begin_journal(self) -> None:
         """Give part files persistent names. While the files are being renamed, the journal exists but is empty."""
-        if taken := [part for name, _ in self._stores if os.path.lexists(part := resumable_part_path(self.path, name))]:
+        if taken := [part for name, _ in self._journal_files if os.path.lexists(part := resumable_part_path(self.path, name))]:
             self._note(f"{taken[0]} exists without a journal and is left alone; this run cannot be resumed")
             self._silent = True
             return
         try:
-            identity = self._resume_policy.identity()
+            identity = self._resume_policy.compute_identity()
         except InputError:
             self._silent = True  # the input has gone, and no run can be resumed without it
             return
@@ -218,9 +218,9 @@ class CheckpointedOutput:
             if self._journal is None:
                 self._silent = True  # another run was first
                 return
-            for name, store in self._stores:
-                os.replace(store.part, lasting := resumable_part_path(self.path, name))
-                store.part = lasting
+            for name, store in self._journal_files:
+                os.replace(store.part_path, lasting := resumable_part_path(self.path, name))
+                store.part_path = lasting
             self._write(header_line(identity) + process_line(boot_id()))
             self._write_checkpoint(self._header_checkpoint)
 
@@ -232,7 +232,7 @@ class CheckpointedOutput:
 
     def _sync(self, journal: JournalFile, rows: int) -> None:
         """Make the checkpoint of `rows` durable, so that a power cut cannot undo it."""
-        for _, store in self._stores:
+        for _, store in self._journal_files:
             os.fsync(store.file.fileno())
         if not self._folder_synced:  # the names of the journal and the part files
             sync_folder(self.path.parent)
@@ -249,7 +249,7 @@ class CheckpointedOutput:
         self._rows, self.completed = self._span[1], True
         sync_folder(self.path.parent)
         try:
-            self._write(completion_line(one.finished() for one in files))
+            self._write(completion_line(one.finished_entry() for one in files))
             self._journal.sync()
         except OSError:
             pass  # a full disk: names take no room on it
@@ -274,7 +274,7 @@ class CheckpointedOutput:
         with suppress(OSError):  # what checkpoints record has been written
             self._aside.wait()
         if self._is_kept is None:
-            is_needed = keep_resumable or self.completed or self._point is not None
+            is_needed = keep_resumable or self.completed or self._resume_point is not None
             self._is_kept = self.has_journal and not self._finished and is_needed
         if self._is_kept and keep_resumable:
             start, stop = self._span

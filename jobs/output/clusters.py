@@ -50,12 +50,12 @@ class ClusterSpec:
         return [self.path, *(one for one in (self.uc, self.representatives) if one is not None)]
 
     @property
-    def with_uc(self) -> bool:
+    def writes_uc(self) -> bool:
         """True if .uc, which contains alignments, is written."""
         return self.format == "uc" or self.uc is not None
 
     @property
-    def with_sequences(self) -> bool:
+    def writes_sequences(self) -> bool:
         """True if representative sequences are written, with their descriptions."""
         return self.format == "fasta" or self.representatives is not None
 
@@ -73,13 +73,13 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
 def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     """Return the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are missing."""
-    chosen, path = pick_output(o.alignment.writing, ResultKind.CLUSTERS)
+    chosen, path = pick_output(o.alignment_options.output_options, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
-    if not has_sequences and spec.with_sequences:
+    if not has_sequences and spec.writes_sequences:
         what = parameter("representatives") if others else "fasta"
         raise InputError(f"{what} needs sequences, and there are none; give their file too")
     return spec
@@ -92,21 +92,21 @@ class ClusteredRecords:
     ids: record ids
     clustering: clusters of the records
     sequences: record sequences; None: only the ids are known
-    members: alignments of the members with their representatives; None: not computed
-    of_identities: distances are 1 - identity
+    member_alignments: alignments of the members with their representatives; None: not computed
+    are_identities: distances are 1 - identity
     """
 
     ids: Sequence[str]
     clustering: Clustering
     sequences: Inputs | None
-    members: MemberAlignments | None
-    of_identities: bool
+    member_alignments: MemberAlignments | None
+    are_identities: bool
 
     @property
-    def whole(self) -> bool:
+    def has_integer_distances(self) -> bool:
         """True if all known distances are integers."""
         known = self.clustering.distances[~np.isnan(self.clustering.distances)]
-        return not self.of_identities and bool((known == np.rint(known)).all())
+        return not self.are_identities and bool((known == np.rint(known)).all())
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def open_cluster_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Call
         for format, path in requested[:1] + [one for one in requested[1:] if one[1] is not None]:
             stack.enter_context(translate_output_errors(path))
             typed = format == spec.format and spec.container is not None
-            streams.append((format, path, stack.enter_context(files.binary(path) if typed else files.text(path))))
+            streams.append((format, path, stack.enter_context(files.open_binary(path) if typed else files.open_text(path))))
 
         def write(clustered: ClusteredRecords) -> None:
             for format, path, stream in streams:
@@ -130,28 +130,28 @@ def open_cluster_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Call
 
 def _write_format(format: str, stream: ByteWriter, clustered: ClusteredRecords, container: str | None) -> None:
     if format in ("tsv", "csv"):
-        write_table(stream, clustered.ids, clustered.clustering, clustered.whole, "\t" if format == "tsv" else ",")
+        write_table(stream, clustered.ids, clustered.clustering, clustered.has_integer_distances, "\t" if format == "tsv" else ",")
     elif format == "fasta":
         assert clustered.sequences is not None  # cluster_spec() requires them
         write_representatives(stream, clustered.sequences.queries, clustered.sequences.alphabet, clustered.clustering)
     elif format == "uc":
         lengths = None if clustered.sequences is None else clustered.sequences.queries.lengths
         identities = cigars = is_reverse_complement = None
-        if (members := clustered.members) is not None:
+        if (members := clustered.member_alignments) is not None:
             identities, cigars, is_reverse_complement = members.identities, members.cigars, members.is_reverse_complement
-        elif clustered.of_identities:
+        elif clustered.are_identities:
             identities = 1 - clustered.clustering.distances
         write_uc(stream, clustered.ids, clustered.clustering, lengths, identities, cigars, is_reverse_complement)
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
-        write_typed_table(stream, container, clustered.ids, clustered.clustering, clustered.whole)
+        write_typed_table(stream, container, clustered.ids, clustered.clustering, clustered.has_integer_distances)
 
 
 _MAX_SAMPLED_RECORDS = 10_000
 """Maximum number of records used to extrapolate the output size."""
 
 
-def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
+def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, are_identities: bool) -> str:
     """Return the human-readable total size of all outputs, computed as if each record were its own cluster.
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
@@ -162,7 +162,7 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
     if sequences is not None:
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
-    clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, of_identities)
+    clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, are_identities)
     stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
     for format in files:
         _write_format(format, stream, clustered, spec.container)

@@ -45,31 +45,33 @@ class PendingFile:
     """A file that is being written.
 
     file: the open file
-    part: current path
-    final: final path; None: the file is to be deleted
+    part_path: current path
+    final_path: final path; None: the file is to be deleted
     name: name among the files that a later run can resume (checkpoint.py); None: a later run cannot resume the file
     writer: writer of a file that a later run can resume
     """
 
     file: BinaryIO
-    part: Path
-    final: Path | None
+    part_path: Path
+    final_path: Path | None
     name: str | None = None
     writer: GrowingOutput | NpyArray | None = None
 
-    def finished(self) -> FinishedFile:
+    def finished_entry(self) -> FinishedFile:
         """Return the journal entry for the file. Call only once everything is written."""
         status = os.fstat(self.file.fileno())
-        return FinishedFile(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
+        return FinishedFile(
+            self.part_path.name, None if self.final_path is None else self.final_path.name, status.st_size, status.st_mtime_ns
+        )
 
 
 def add_pending(
-    files: list[PendingFile], path: Path, final: Path | None, note: Callable[[str], None], name: str | None = None
+    files: list[PendingFile], path: Path, final_path: Path | None, note: Callable[[str], None], name: str | None = None
 ) -> PendingFile:
     """Remove the part files that killed runs left of `path`, and return a new one, which is added to `files`."""
     remove_stale_part_files(path, note)
     with signals_deferred():  # a signal here would leave a file that is not listed
-        files.append(PendingFile(*create_part(path), final, name))
+        files.append(PendingFile(*create_part(path), final_path, name))
     return files[-1]
 
 

@@ -25,23 +25,23 @@ class DistanceSpec(FileSpec):
     """Distance output.
 
     threshold: option that limits the output to a list of near pairs; None: all pairs
-    compared: also write the number of compared sites
-    added: write a list of the pairs selected by `Samples.targets_include_queries`, near pairs or all pairs
+    writes_compared: also write the number of compared sites
+    lists_added: write a list of the pairs selected by `Samples.targets_include_queries`, near pairs or all pairs
     container: container of typed columns, written with pyarrow; None: text
-    picture: picture of the matrix; None: not drawn
+    plot_file: picture of the matrix; None: not drawn
     clusters: clusters of the near pairs; None: not written
     """
 
     threshold: str | None
-    compared: bool
-    added: bool
+    writes_compared: bool
+    lists_added: bool
     container: str | None
-    picture: PlotFile | None = None
+    plot_file: PlotFile | None = None
     clusters: ClusterSpec | None = None
 
     def outputs(self, one_set: bool) -> list[Path | None]:
         compared = [self.compared_path] if self.compared_path and not self.options.shard else []
-        picture = [self.picture.path] if self.picture else []
+        picture = [self.plot_file.path] if self.plot_file else []
         return [*super().outputs(one_set), *compared, *picture, *(self.clusters.outputs if self.clusters else [])]
 
     @property
@@ -51,21 +51,21 @@ class DistanceSpec(FileSpec):
     @property
     def is_pair_list(self) -> bool:
         """True if pairs are written once each, as computed, without holding a matrix in memory."""
-        return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+        return self.threshold is not None or self.lists_added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
-    def without_matrix(self) -> str | None:
+    def no_matrix_reason(self) -> str | None:
         """Human-readable reason why no matrix is held in memory; None if there is a matrix."""
         if self.threshold is not None:
             return f"{self.threshold}, which writes only near ones"
-        if self.added:
+        if self.lists_added:
             return f"{parameter('add')}, which writes a list of pairs"
         return f"{self.format}, for which no matrix is held" if self.is_pair_list else None
 
     @property
     def compared_path(self) -> Path | None:
         """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
-        if not self.compared or self.is_pair_list or self.format in ("molten", "npz"):
+        if not self.writes_compared or self.is_pair_list or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
         return compared_path(self.path)
@@ -82,7 +82,7 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
     if spec.container is not None:
         from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
-        return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.compared)
+        return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.writes_compared)
     separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
     text = PairTextFormat(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
-    return NearPairsSink(stream, text, spec.compared, threads)
+    return NearPairsSink(stream, text, spec.writes_compared, threads)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     """Return the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
-    o, compared, added = options.writing, options.compared, options.added
+    o, compared, added = options.output_options, options.compared, options.added
     format, path = pick_output(o, ResultKind.DISTANCES)
     near, related = options.max_distance is not None, options.min_kinship is not None
     threshold = parameter("max_distance") if near else parameter("min_kinship") if related else None
@@ -57,7 +57,7 @@ def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     spec = DistanceSpec(o, format, path, threshold, compared, added, container_of(format, path))
     # A minimum decides which pairs have a distance, so tables with column names show the number of compared sites.
     if options.min_compared is not None and options.kernel == AUTO and spec.is_pair_list and spec.layout is not Layout.SPARSE:
-        spec = replace(spec, compared=compared or format != "molten")
+        spec = replace(spec, writes_compared=compared or format != "molten")
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"{parameter('compared')}: {format} holds one number per pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.is_pair_list and format != "molten":
@@ -73,7 +73,7 @@ def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     if o.plot:
         from gpualign.jobs.plotting.output import check_plot
 
-        spec = replace(spec, picture=check_plot(o.plot, spec.without_matrix))
+        spec = replace(spec, plot_file=check_plot(o.plot, spec.no_matrix_reason))
     return spec
 
 
@@ -129,20 +129,20 @@ class WrittenDistances:
 
     job: part of the job that this run did
     totals: totals of this run
-    earlier: number of pairs from the earlier runs that it resumes
+    earlier_pairs: number of pairs from the earlier runs that it resumes
     """
 
     job: DistJob
     totals: DistanceTotals
-    earlier: int
+    earlier_pairs: int
 
     def report(self, spec: DistanceSpec, messages: RunReporter) -> None:
         """Report the pairs without a distance, those left out, and the totals."""
-        if without := self.job.without_value(self.totals):
+        if without := self.job.describe_undefined_pairs(self.totals):
             messages.note(f"{without}: {describe_no_distance(spec, self.job)}")
-        if left_out := self.job.left_out(self.totals):
+        if left_out := self.job.describe_left_out_pairs(self.totals):
             messages.note(left_out)
-        messages.distance_summary(self.job.samples.row_count, self.totals, self.job.hardware, self.earlier)
+        messages.report_distances(self.job.samples.row_count, self.totals, self.job.hardware, self.earlier_pairs)
 
 
 def write_distances(
@@ -160,14 +160,14 @@ def write_distances(
     resume_policy: None: no later run can resume the output
     threads: threads for writing a matrix or formatting text
     """
-    metric, picture = job.prepared.task.metric, spec.picture
-    written = job.written_as(spec.format, messages)
-    query_range = QueryRange.of(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
+    metric, picture = job.prepared.task.metric, spec.plot_file
+    written = job.with_ids_for_format(spec.format, messages)
+    query_range = QueryRange.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size
 
         restricted, (start, stop) = query_range.restrict(job), query_range.span
-        messages.plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
+        messages.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
     if job.samples.pairs == 0:
         messages.note("one sample makes no pairs")
@@ -175,9 +175,9 @@ def write_distances(
     if session is None:
         messages.run_summary.write(files, None, {})
         return None
-    rest, written = session.remaining(job), session.remaining(written)
-    earlier = session.done_before(job, rest)[0]
-    figures = rest.figures
+    rest, written = session.restrict(job), session.restrict(written)
+    earlier = session.earlier_pairs_and_work(job, rest)[0]
+    figures = rest.selected_counts
     with ExitStack() as stack:
         write_clusters = None
         if spec.clusters is not None:
@@ -188,7 +188,7 @@ def write_distances(
         with translate_output_errors(query_range.path), _open_sink(spec, written, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
-                totals = written.run(messages.stages.timed(clustering or sink), progress, session.checkpoints)
+                totals = written.run(messages.stages.timed_sink(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
             write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))
             figures |= clustering.clustering.summary
@@ -211,14 +211,14 @@ def _open_sink(
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error."""
     samples, metric, files = job.samples, job.prepared.task.metric, session.files
     if not spec.is_pair_list:
-        count = 1 + spec.compared
+        count = 1 + spec.writes_compared
         names, titles = (metric.value_name, "compared")[:count], (metric.name, "compared sites")[:count]
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
         with open_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
-            yield sink(DistanceMatrices(job.dtype, spec.compared), makes, session.rows, threads)
+            yield sink(DistanceMatrices(job.dtype, spec.writes_compared), makes, session.row_range, threads)
     elif spec.container is not None:
-        with files.binary(spec.path) as stream:
+        with files.open_binary(spec.path) as stream:
             yield pairs_sink(spec, metric, stream)
     elif spec.layout is Layout.SPARSE:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
@@ -226,5 +226,5 @@ def _open_sink(
         with open_sparse_spools(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
             yield CsrPairsSink(spools, job.dtype)
     else:
-        with session.text() as lines:
+        with session.open_text() as lines:
             yield pairs_sink(spec, metric, lines, threads)

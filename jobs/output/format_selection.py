@@ -127,7 +127,7 @@ def open_row_sink(
     session: OutputSession,
     task: Task,
     rows: AnyRowFormat | None,
-    width: Callable[[Path | None], int],
+    line_width: Callable[[Path | None], int],
     filter: Filter | None = None,
     identity_definition: int = DEFAULT_DEFINITION,
     threads: int = 1,
@@ -135,18 +135,18 @@ def open_row_sink(
     """Yield a sink that writes pairs to an output.
 
     rows: row format; None: human-readable blocks
-    width: returns the width, in characters, of a human-readable line in an output
+    line_width: returns the width, in characters, of a human-readable line in an output
     threads: threads for formatting rows
     """
     from gpualign.core.output.formats.typed import TypedTable
 
     path = session.query_range.path
     if isinstance(rows, TypedTable):
-        with session.files.binary(path) as stream:
-            yield make_row_sink(stream, task, rows, path, width, filter, identity_definition)
+        with session.files.open_binary(path) as stream:
+            yield make_row_sink(stream, task, rows, path, line_width, filter, identity_definition)
         return
-    with session.text() as text:
-        yield make_row_sink(text, task, rows, path, width, filter, identity_definition, threads)
+    with session.open_text() as text:
+        yield make_row_sink(text, task, rows, path, line_width, filter, identity_definition, threads)
 
 
 def make_row_sink(
@@ -154,7 +154,7 @@ def make_row_sink(
     task: Task,
     rows: AnyRowFormat | None,
     path: Path | None,
-    width: Callable[[Path | None], int],
+    line_width: Callable[[Path | None], int],
     filter: Filter | None = None,
     identity_definition: int = DEFAULT_DEFINITION,
     threads: int = 1,
@@ -169,7 +169,7 @@ def make_row_sink(
     if rows is None:
         from gpualign.core.output.pairwise_text import PairwiseTextSink
 
-        return PairwiseTextSink(stream, task, width(path), filter, identity_definition)
+        return PairwiseTextSink(stream, task, line_width(path), filter, identity_definition)
     from gpualign.core.output.table import TableSink
 
     return TableSink(stream, task, rows, filter, identity_definition, threads)

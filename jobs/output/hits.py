@@ -19,7 +19,7 @@ from gpualign.jobs.sw import SearchJob, SwOptions
 def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
     """Return the requested output, checked like all options of the run. Raises `InputError` for contradictory options and unknown
     suffixes."""
-    o = options.writing
+    o = options.output_options
     check_self(options.with_self, one_set)
     if o.format is not None and o.format not in format_names(ResultKind.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
@@ -41,11 +41,11 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Run a search and write the hits; a dry run prints the plan instead."""
-    query_range = QueryRange.of(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
+    query_range = QueryRange.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_hits_size
 
-        messages.plan(
+        messages.print_plan(
             [*query_range.restrict(job).describe(), ("output", describe_hits_size(spec, job, query_range.span, messages.line_width))]
         )
         return
@@ -55,13 +55,13 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         if session is None:
             messages.run_summary.write(files, None, {})
             return
-        rest = session.remaining(job)
+        rest = session.restrict(job)
         with (
-            open_row_sink(session, job.task, spec.rows, messages.line_width) as report,
+            open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
             messages.progress(rest.work, query_range.path, job.unit) as progress,
         ):
-            totals = rest.run(messages.stages.timed(report), progress, session.checkpoints)
-        messages.run_summary.resolve(scoring=job.task.scoring.name)
-        earlier = session.done_before(job, rest)
-        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.summary_with_earlier(*earlier)})
-    messages.summary(job.sequences, totals, job.hardware, totals.hits, earlier_pairs=earlier[0])
+            totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
+        messages.run_summary.record_resolved(scoring=job.task.scoring.name)
+        earlier = session.earlier_pairs_and_work(job, rest)
+        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequence_count, **totals.summary_with_earlier(*earlier)})
+    messages.report_alignments(job.sequence_count, totals, job.hardware, totals.hit_count, earlier_pairs=earlier[0])

@@ -61,7 +61,7 @@ class InterruptedRun:
             file = refused.enter_context(open_locked(path, output))
             identity, found = read_journal(file.read(_MAX_JOURNAL_BYTES), str(path), boot_id())
             if identity is not None:
-                resume_policy.identity().check(identity, str(path))
+                resume_policy.compute_identity().check(identity, str(path))
             if isinstance(found, CompleteOutput):
                 self.pending_renames = pending_renames(found.files, output, path)
                 self.complete_files = [output.with_name(one.final_name) for one in found.files if one.final_name is not None]
@@ -106,5 +106,5 @@ class InterruptedRun:
         return file, part, position
 
 
-def _damage_error(part: Path, why: str) -> InputError:
-    return InputError(f"{part} {why}; remove both, and run without {parameter('resume')}")
+def _damage_error(part: Path, reason: str) -> InputError:
+    return InputError(f"{part} {reason}; remove both, and run without {parameter('resume')}")

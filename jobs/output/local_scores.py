@@ -30,16 +30,16 @@ def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
     o.resolve(one_set)
     if o.strand == BOTH:
         raise InputError(f"{parameter('all')} writes one score per pair: {parameter('strand', 'plus')} or {parameter('strand', 'minus')}")
-    format, _ = pick_format(o.writing.output, o.writing.format, ResultKind.SCORES)
+    format, _ = pick_format(o.output_options.output, o.output_options.format, ResultKind.SCORES)
     if format not in (names := format_names(ResultKind.SCORES)):
         raise InputError(f"{parameter('format', format)} holds alignments of hits; {parameter('all')} writes {', '.join(names)}")
-    if "strand" in (name.strip() for name in (o.writing.fields or "").split(",")):
+    if "strand" in (name.strip() for name in (o.output_options.fields or "").split(",")):
         raise InputError(
             f"{parameter('fields', 'strand')} applies to hits; {parameter('all')} writes scores of the one strand that"
             f" {parameter('strand')} names"
         )
-    writing, thresholds = replace(o.writing, format=format), PairThresholds(o.min_score)
-    spec = output_spec(NwOptions(thresholds=thresholds, writing=writing, with_self=o.with_self), one_set)
+    writing, thresholds = replace(o.output_options, format=format), PairThresholds(o.min_score)
+    spec = output_spec(NwOptions(thresholds=thresholds, output_options=writing, with_self=o.with_self), one_set)
     if spec.detail is not Detail.SCORE:
         raise InputError(
             f"{parameter('all')} writes only scores; {parameter('fields')} can have query, target, score, qlen, tlen, qtitle and ttitle"

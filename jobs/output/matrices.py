@@ -40,7 +40,7 @@ def open_matrices(
     part: part file to write instead
     """
     if part is not None:
-        yield part.arrays(spec.names)
+        yield part.array_makers(spec.names)
         part.finish_matrices(spec, queries, targets)
     elif not FORMATS[spec.format].is_array:
         with _open_text_matrices(spec, files, queries, targets, threads) as makes:
@@ -48,14 +48,14 @@ def open_matrices(
     elif spec.format == "npz":
         assert spec.path is not None  # an array needs a file
         npz = files.open(spec.path)
-        arrays = {name: files.array(name, None, spec.path) for name in spec.names}
+        arrays = {name: files.open_array(name, None, spec.path) for name in spec.names}
         yield [make for make, _ in arrays.values()]
         write_npz(npz, {name: file for name, (_, file) in arrays.items()}, queries, targets)
     else:
         assert spec.path is not None
-        makes = [files.array("", spec.path, None)[0]]
-        if spec.beside:
-            makes.append(files.array(spec.names[1], spec.beside, None)[0])
+        makes = [files.open_array("", spec.path, None)[0]]
+        if spec.second_path:
+            makes.append(files.open_array(spec.names[1], spec.second_path, None)[0])
         lists = open_id_lists(files, spec.path, queries, targets)
         yield makes
         for file, records in lists:
@@ -84,7 +84,7 @@ def open_sparse_spools(
 
     assert path is not None  # an array needs a file
     packed = files.open(path)
-    counts, indices, data = (files.spool(name, path) for name in SPOOL_NAMES)
+    counts, indices, data = (files.open_spool(name, path) for name in SPOOL_NAMES)
     yield counts, indices, data
     write_csr(packed, (counts, indices, data), dtype, queries, targets)
 
@@ -94,7 +94,7 @@ def _open_text_matrices(
     spec: MatrixSpec, files: OutputFiles, queries: IdentifiedRecords, targets: IdentifiedRecords, threads: int
 ) -> Iterator[list[ArrayMaker]]:
     with ExitStack() as stack:
-        streams = [stack.enter_context(files.text(path)) for path in (spec.path, *([spec.beside] if spec.beside else []))]
+        streams = [stack.enter_context(files.open_text(path)) for path in (spec.path, *([spec.second_path] if spec.second_path else []))]
         filled: list[FilledArray] = []
 
         def kept(make: ArrayMaker) -> ArrayMaker:
@@ -104,7 +104,7 @@ def _open_text_matrices(
 
             return make_and_keep
 
-        yield [kept(files.array(name, None, spec.path)[0]) for name in spec.names]
+        yield [kept(files.open_array(name, None, spec.path)[0]) for name in spec.names]
         matrices = [array.values for array in filled]
         if spec.format == "molten":
             from gpualign.core.distance.output.pairs import PairTextFormat, write_molten

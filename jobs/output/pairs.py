@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     AnySink = PairsSink | MatrixSink[Plan, BandResults]
 
 
-def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> OutputSpec:
-    """Return the requested output, checked like all options of the run. added: the targets begin with the queries, followed by additional
+def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> OutputSpec:
+    """Return the requested output, checked like all options of the run. has_added: the targets begin with the queries, followed by more
     records.
 
     Raises `InputError` for contradictory options and unknown suffixes.
     """
-    o, edit = options.writing, options.scoring.edit
-    check_self(options.with_self, one_set or added)
+    o, edit = options.output_options, options.scoring.edit
+    check_self(options.with_self, one_set or has_added)
     if options.with_self and options.thresholds.nearest is not None:
         raise InputError(f"{parameter('nearest')} chooses among other records; it cannot be combined with {parameter('self')}")
     format, path = pick_output(o, ResultKind.PAIRS)
@@ -59,7 +59,7 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
             raise InputError(f"{parameter('fields')} selects columns of a table, {parameter('value')} values of a matrix; give one of them")
         layout = Layout.MATRIX
     is_matrix, is_sparse = layout in MATRIX_LAYOUTS, layout is Layout.SPARSE
-    filter = options.resolve(same=one_set or added)
+    filter = options.resolve(same_set=one_set or has_added)
     if is_matrix and filter != Filter():
         *others, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
         thresholds = f"{', '.join(others)} and {last}"
@@ -76,7 +76,7 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
             f"{parameter('between')} and {parameter('within')} select rows of a table of pairs; a matrix holds every pair, unless it is"
             f" {parameter('format', 'csr')}"
         )
-    if is_matrix and added:
+    if is_matrix and has_added:
         raise InputError(f"{parameter('add')} writes a list of pairs; a matrix needs one file or two")
     if o.value is not None and not (is_matrix or is_sparse):
         raise InputError(
@@ -113,23 +113,23 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     return OutputSpec(o, apply_suffix_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
+def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
     """Run a job and write all results; a dry run prints the plan instead.
 
-    sequences: number of records, for the summary
+    sequence_count: number of records, for the summary
     threads: threads for writing a matrix
     """
-    task, picture = job.task, spec.picture
+    task, picture = job.task, spec.plot_file
     if picture is not None:
         from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
         check_memory(DRAWING_USE, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
-    query_range = QueryRange.of(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
+    query_range = QueryRange.for_job(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_pairs_size
 
         restricted, (start, stop) = query_range.restrict(job), query_range.span
-        messages.plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, messages.line_width))])
+        messages.print_plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, messages.line_width))])
         return
     report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
@@ -139,7 +139,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return
-            rest = session.remaining(job)
+            rest = session.restrict(job)
             with _open_sink(spec, job, session, threads, messages.line_width) as sink:
 
                 def counts() -> Mapping[str, int]:
@@ -147,7 +147,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
 
                 before = session.checkpoints.register_counts(counts)
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
-                    totals = rest.run(messages.stages.timed(sink), progress, session.checkpoints)
+                    totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:
             from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
@@ -156,23 +156,23 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
             values = cast("MatrixSink[Plan, BandResults]", sink).arrays[0].values
             with translate_output_errors(picture.path):
                 write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
-        messages.run_summary.resolve(scoring=task.scoring.name)
-        earlier = session.done_before(job, rest)
+        messages.run_summary.record_resolved(scoring=task.scoring.name)
+        earlier = session.earlier_pairs_and_work(job, rest)
         messages.run_summary.write(
-            files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.summary_with_earlier(*earlier)}
+            files, (job.hardware, job.kernel), {"sequences": sequence_count, **kept, **totals.summary_with_earlier(*earlier)}
         )
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     passed_pairs = kept.get("pairs_kept") if by_thresholds else None
-    messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
+    messages.report_alignments(sequence_count, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
 
 
 @contextmanager
 def _open_sink(
-    spec: OutputSpec, job: PairJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
+    spec: OutputSpec, job: PairJob, session: OutputSession, threads: int, line_width: Callable[[Path | None], int]
 ) -> Iterator[AnySink]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
 
-    width: as for `open_row_sink`
+    line_width: as for `open_row_sink`
     """
     task, files = job.task, session.files
     if spec.is_matrix:
@@ -181,7 +181,7 @@ def _open_sink(
 
         with open_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
-            yield sink(ValueMatrix(task, spec.value), makes, session.rows, threads)
+            yield sink(ValueMatrix(task, spec.value), makes, session.row_range, threads)
     elif spec.is_sparse:
         from gpualign.core.output.sparse import CsrSink, stored_dtype
         from gpualign.jobs.output.matrices import open_sparse_spools
@@ -190,5 +190,7 @@ def _open_sink(
         with open_sparse_spools(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
             yield CsrSink(spools, task, spec.value, spec.filter)
     else:
-        with open_row_sink(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as rows:
+        with open_row_sink(
+            session, task, spec.row_format, line_width, spec.filter, spec.value.identity_definition, job.text_threads
+        ) as rows:
             yield rows

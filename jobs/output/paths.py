@@ -18,7 +18,7 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
     if path is None:
         return [None]
     if shard is not None:
-        return [shard.path(path)]
+        return [shard.part_path(path)]
     if format != "npy" or not is_file_name(path):
         return [path]
     from gpualign.core.output.matrix_files import id_list_names

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class QueryRange:
     """The part of a job that a run does, and its output.
 
-    queries: number of queries in the whole job
+    query_count: number of queries in the whole job
     span: queries that the run writes, start and stop
     shard: shard that the queries form; None: the whole job
     path: output file; None: standard output
@@ -33,7 +33,7 @@ class QueryRange:
     results: kind of results
     """
 
-    queries: int
+    query_count: int
     span: tuple[int, int]
     shard: Shard | None
     path: Path | None
@@ -41,7 +41,7 @@ class QueryRange:
     results: ResultKind
 
     @classmethod
-    def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
+    def for_job(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
@@ -49,32 +49,36 @@ class QueryRange:
 
         assert output is not None
         bounds = shard_boundaries(job.row_work, shard.count)
-        return cls(queries, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.path(output), format, results)
+        return cls(queries, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.part_path(output), format, results)
 
     def restrict(self, job: J, start: int = 0) -> J:
         """Return the job for this range, starting at query `start`."""
         span = max(self.span[0], start), self.span[1]
-        return job if span == (0, self.queries) else job.for_queries(*span)
+        return job if span == (0, self.query_count) else job.for_queries(*span)
 
     def open(
-        self, files: OutputFiles, resume_policy: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
+        self, files: OutputFiles, resume_policy: ResumePolicy | None, note: Callable[[str], None], plot_path: Path | None = None
     ) -> OutputSession | None:
         """Open the output and return its session, or report that nothing remains to be done and return None.
 
         resume_policy: None: no later run can resume the output
-        picture: file of the picture to be drawn from the output
+        plot_path: file of the picture to be drawn from the output
 
         Raises `InputError` if this run cannot resume the existing output.
         """
-        checkpoints = files.resumable(self.path, resume_policy if can_resume(self.format, self.results) else None, self.span)
+        checkpoints = files.make_resumable(self.path, resume_policy if can_resume(self.format, self.results) else None, self.span)
         if checkpoints is None:
-            if picture is not None:
-                note(f"{picture} is as that run left it; `gpualign plot` draws it again")
+            if plot_path is not None:
+                note(f"{plot_path} is as that run left it; `gpualign plot` draws it again")
             return None
         part = None
         if self.shard is not None:
             start, stop = self.span
-            which = f"queries {start + 1:,} to {stop:,} of {self.queries:,}" if start < stop else f"none of the {self.queries:,} queries"
+            which = (
+                f"queries {start + 1:,} to {stop:,} of {self.query_count:,}"
+                if start < stop
+                else f"none of the {self.query_count:,} queries"
+            )
             note(f"share {self.shard.number:,} of {self.shard.count:,}: {which}, to {self.path}")
             from gpualign.jobs.output.shard_file import PartDescription, PartFile
 
@@ -83,8 +87,8 @@ class QueryRange:
             if checkpoints is NO_CHECKPOINTS:
                 raise RunError(f"cannot write {self.path}: a part needs a file of its own, not a device or a pipe")
             shard = self.shard.number, self.shard.count
-            part = PartFile(files, self.path, PartDescription(resume_policy.identity(), shard, self.span, self.format))
-        return OutputSession(self, files, files.rows_done, checkpoints, part)
+            part = PartFile(files, self.path, PartDescription(resume_policy.compute_identity(), shard, self.span, self.format))
+        return OutputSession(self, files, files.completed_rows, checkpoints, part)
 
 
 @dataclass(frozen=True)
@@ -93,33 +97,33 @@ class OutputSession:
 
     query_range: the range
     files: output files of the run
-    done: number of completed queries, counted from the first query
+    completed_queries: number of completed queries, counted from the first query
     checkpoints: listener to be notified of progress
     part: part file of a shard; None: the output itself is written
     """
 
     query_range: QueryRange
     files: OutputFiles
-    done: int
+    completed_queries: int
     checkpoints: CheckpointListener
     part: PartFile | None
 
     @property
-    def rows(self) -> tuple[int, int] | None:
+    def row_range(self) -> tuple[int, int] | None:
         """Queries in the part file, start and stop; None if the output itself is written."""
         return None if self.part is None else self.query_range.span
 
-    def done_before(self, job: Job, rest: Job) -> tuple[int, int]:
+    def earlier_pairs_and_work(self, job: Job, rest: Job) -> tuple[int, int]:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
-        if self.done <= self.query_range.span[0]:
+        if self.completed_queries <= self.query_range.span[0]:
             return 0, 0
         whole = self.query_range.restrict(job)
-        return whole.pairs - rest.pairs, whole.work - rest.work
+        return whole.pair_count - rest.pair_count, whole.work - rest.work
 
-    def remaining(self, job: J) -> J:
+    def restrict(self, job: J) -> J:
         """Return the part of the whole job that remains to be done."""
-        return self.query_range.restrict(job, self.done)
+        return self.query_range.restrict(job, self.completed_queries)
 
-    def text(self) -> AbstractContextManager[ByteWriter]:
+    def open_text(self) -> AbstractContextManager[ByteWriter]:
         """Return a context manager that yields a writer for text that grows query by query."""
-        return self.files.rows(self.query_range.path) if self.part is None else self.part.rows()
+        return self.files.open_rows(self.query_range.path) if self.part is None else self.part.open_rows()

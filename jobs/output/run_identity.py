@@ -53,14 +53,14 @@ class ResumePolicy:
     """Options for resuming an earlier run, and for being resumed by a later run.
 
     resume: resume the existing output
-    identity: returns the identity of the run
-    seconds: approximate time for the first call of `identity`
+    compute_identity: returns the identity of the run
+    digest_seconds: approximate time for the first call of `compute_identity`
     arguments: words of the command line, without the program name
     """
 
     resume: bool
-    identity: Callable[[], RunIdentity]
-    seconds: float
+    compute_identity: Callable[[], RunIdentity]
+    digest_seconds: float
     arguments: Sequence[str]
 
 
@@ -85,11 +85,11 @@ def can_resume(format: str, results: ResultKind) -> bool:
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 
 
-def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
+def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_digest: Callable[[], str], nbytes: int) -> ResumePolicy:
     """Return the resume policy of the running command.
 
     rows: number of queries
-    digest: returns the digest of the input
+    make_digest: returns the digest of the input
     nbytes: size of the input, bytes
     """
     parameters = invocation.parameters.items()
@@ -105,7 +105,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
     def identity() -> RunIdentity:
         from gpualign.core.files.journal import RunIdentity
 
-        return RunIdentity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
+        return RunIdentity(__version__, invocation.command, options, " ".join([make_digest(), *inputs]), rows)
 
     return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES_PER_SECOND, invocation.arguments)
 

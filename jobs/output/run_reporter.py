@@ -34,7 +34,7 @@ class RunReporter(Reporter, Protocol):
     def stages(self) -> StageTimer:
         """Stage timer of the run."""
 
-    def plan(self, rows: DescriptionRows, /) -> None:
+    def print_plan(self, rows: DescriptionRows, /) -> None:
         """Print the plan, for a dry run."""
 
     def line_width(self, output: Path | None, /) -> int:
@@ -43,15 +43,21 @@ class RunReporter(Reporter, Protocol):
     def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[GrowingProgress]:
         """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""
 
-    def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier_pairs: int = 0
+    def report_alignments(
+        self,
+        sequence_count: int,
+        totals: Totals,
+        engine: str,
+        hit_count: int | None = None,
+        passed_pairs: int | None = None,
+        earlier_pairs: int = 0,
     ) -> None:
         """Report that all alignments are finished.
 
-        hits: number of hits; None: the run did not search for hits
+        hit_count: number of hits; None: the run did not search for hits
         passed_pairs: number of pairs that pass the thresholds; None: no thresholds
-        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`
+        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hit_count` and `passed_pairs`
         """
 
-    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
-        """Report that all distances are finished. Parameters as for `summary`."""
+    def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
+        """Report that all distances are finished. Parameters as for `report_alignments`."""

@@ -75,13 +75,13 @@ class RunSummary:
         self._resolved = {"threads": resources.host_threads, "memory": resources.memory or default_memory(), **resolved}
         self._digesting = BackgroundTask()
         with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
-            self._digesting.start(self._digest)
+            self._digesting.start(self._digest_inputs)
 
-    def resolve(self, **resolved: object) -> None:
+    def record_resolved(self, **resolved: object) -> None:
         """Record additional values used for options not given."""
         self._resolved |= resolved
 
-    def _digest(self) -> None:
+    def _digest_inputs(self) -> None:
         """Digest the inputs during the run, while the recently read files are still in the page cache.
 
         Input from a pipe is skipped, because the data can no longer be read.
@@ -99,12 +99,12 @@ class RunSummary:
         engine: (hardware, kernel) used; None: nothing was computed
         results: result figures
         """
-        if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written()):
+        if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written_files()):
             return  # the earlier run, which lacked only its final renames, has written it
         self._stages.enter(WRITING)
         if self._digesting is not None:
             self._digesting.wait()
-        summary = self._summary(files, engine, results)
+        summary = self._make_summary(files, engine, results)
         if self.path.name.endswith(MULTIQC_SUFFIX):
             from gpualign.jobs.output.multiqc import section
 
@@ -116,7 +116,7 @@ class RunSummary:
             out.write(json.dumps(summary, indent=2).encode() + b"\n")
             out.flush()  # an error of writing must come before outputs get their names
 
-    def _summary(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
+    def _make_summary(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
         import platform
         import shlex
         from datetime import datetime, timezone
@@ -126,8 +126,8 @@ class RunSummary:
         from gpualign.jobs.devices.memory import peak_memory
 
         invocation = self._invocation()
-        outputs = [{"path": None if path is None else str(path), "bytes": nbytes} for path, nbytes in files.written()]
-        seconds = self._stages.seconds()
+        outputs = [{"path": None if path is None else str(path), "bytes": nbytes} for path, nbytes in files.written_files()]
+        seconds = self._stages.stage_seconds()
 
         def at(moment: float) -> str:
             return datetime.fromtimestamp(moment, timezone.utc).isoformat(timespec="seconds")
@@ -146,7 +146,7 @@ class RunSummary:
             },
             "options": {name: _to_json_value(value) for name, value in invocation.options.items()},
             "resolved": self._resolved,
-            "inputs": [self._input(path) for path in self._inputs],
+            "inputs": [self._input_entry(path) for path in self._inputs],
             "engine": None if engine is None else {"hardware": engine[0], "kernel": engine[1]},
             "results": dict(results),
             "seconds": {name: round(value, 6) for name, value in {**seconds, "total": sum(seconds.values())}.items()},
@@ -155,7 +155,7 @@ class RunSummary:
             "peak_memory": peak_memory(),
         }
 
-    def _input(self, path: str) -> dict[str, object]:
+    def _input_entry(self, path: str) -> dict[str, object]:
         digest, nbytes = self._digests.get(path, (None, None))
         records, letters = self._counts.get(path, (None, None))
         return {"path": path, "bytes": nbytes, "sha256": digest, "records": records, "letters": letters}
@@ -164,7 +164,7 @@ class RunSummary:
 def input_counts_of(inputs: Inputs) -> dict[str, InputCounts]:
     """Return the number of records and letters in each sequence file."""
     counts: dict[str, InputCounts] = {}
-    for one in [inputs.targets] if inputs.one_set or inputs.added else [inputs.targets, inputs.queries]:
+    for one in [inputs.targets] if inputs.one_set or inputs.has_added else [inputs.targets, inputs.queries]:
         firsts = [first for first, _ in one.files]
         for (first, name), stop in zip(one.files, [*firsts[1:], len(one)], strict=True):
             counts[STDIO if name == STDIN_NAME else name] = stop - first, int(one.lengths[first:stop].sum())

@@ -108,23 +108,23 @@ class PartFile:
     _members: dict[str, BinaryIO] = field(default_factory=dict)
 
     @contextmanager
-    def rows(self) -> Iterator[TextFile]:
+    def open_rows(self) -> Iterator[TextFile]:
         """Yield a row writer, and append the archive on exit."""
-        with self.files.rows(self.path) as text:
+        with self.files.open_rows(self.path) as text:
             assert isinstance(text, TextFile)
             yield text
         self._append("rows", text.file, content=ROWS_CONTENT, header=text.header_bytes)
 
-    def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
+    def array_makers(self, names: Sequence[str]) -> list[ArrayMaker]:
         """Return the array makers for the matrices, the first of which is the beginning of the part file."""
         finals = [self.path, *[None] * (len(names) - 1)]
-        made = [self.files.array(name if final is None else "", final, self.path) for name, final in zip(names, finals, strict=True)]
+        made = [self.files.open_array(name if final is None else "", final, self.path) for name, final in zip(names, finals, strict=True)]
         self._members |= {f"{name}.npy": file for name, (_, file) in zip(names, made, strict=True)}
         return [make for make, _ in made]
 
     def spools(self) -> SpoolFiles:
         """Return the spool files for a sparse matrix."""
-        counts, indices, data = (self.files.spool(name, self.path) for name in SPOOL_NAMES)
+        counts, indices, data = (self.files.open_spool(name, self.path) for name in SPOOL_NAMES)
         self._members |= dict(zip(SPOOL_NAMES, (counts, indices, data), strict=True))
         return counts, indices, data
 
@@ -140,7 +140,7 @@ class PartFile:
             titles=spec.titles,
             decimals=spec.decimals,
             triangle=targets is queries,
-            beside=spec.beside is not None,
+            beside=spec.second_path is not None,
         )
 
     def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
@@ -199,14 +199,14 @@ class PartFileReader:
         except _DAMAGE_ERRORS:
             raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
 
-    def has(self, name: str) -> bool:
+    def has_member(self, name: str) -> bool:
         """Return whether the part file has a member with this name."""
         return name in self._members or name == self.description.body[0]
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
         """Yield a member, whose checksum is checked at its end. Errors that are raised while it is being read become `InputError`."""
-        if not self.has(name):
+        if not self.has_member(name):
             raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
         try:
             if name == self.description.body[0]:
@@ -234,7 +234,7 @@ class PartFileReader:
         """Return the lines of a text member."""
         return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    def array_header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Return (shape, type) of an array member."""
         with self._member(name) as member:
             return _read_array_header(member)

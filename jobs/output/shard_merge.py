@@ -57,7 +57,7 @@ def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: Outp
     """Write the output of the whole job. parts: as returned by `order_parts`; path: None: standard output."""
     content = parts[0].description.content
     if content == ROWS_CONTENT:
-        with files.text(path) as out:
+        with files.open_text(path) as out:
             for part in parts:
                 for data in part.chunks("rows", skip=0 if part is parts[0] else part.description.header):
                     out.write(data)
@@ -69,7 +69,7 @@ def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: Outp
 
 def _read_record_names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
     """Return the query names and target names; for one set, both are the same object."""
-    lists = [SampleNames(part.lines(name)) for name in id_list_names(part.has("ids"))]
+    lists = [SampleNames(part.lines(name)) for name in id_list_names(part.has_member("ids"))]
     if len(lists[0]) != part.description.identity.rows:
         raise InputError(
             f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.description.identity.rows:,} queries; write it again"
@@ -112,7 +112,7 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
 
 def _join_matrix(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
     """Join the parts of the matrix with this `shape`, or of the condensed matrix for as many records."""
-    stored_shape, dtype = parts[0].array_type(f"{name}.npy")
+    stored_shape, dtype = parts[0].array_header(f"{name}.npy")
     condensed = len(stored_shape) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values

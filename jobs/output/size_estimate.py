@@ -51,15 +51,15 @@ ArrayShapes: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
 class FileSizeEstimate:
     """File size as a function of the number of rows.
 
-    before: bytes before and after the rows
-    each: approximate bytes per row
+    header_bytes: bytes before and after the rows
+    row_bytes: approximate bytes per row
     """
 
-    before: float
-    each: float
+    header_bytes: float
+    row_bytes: float
 
     @classmethod
-    def measured(cls, size: Callable[[int], int], rows: int) -> FileSizeEstimate | None:
+    def from_samples(cls, size: Callable[[int], int], rows: int) -> FileSizeEstimate | None:
         """Measure the size on files with all rows and with half the rows; None without rows. size: returns the bytes for `n` rows."""
         if not rows:
             return None
@@ -68,22 +68,22 @@ class FileSizeEstimate:
         each = (whole - half) / (rows - few)
         return cls(max(0.0, whole - each * rows), each)
 
-    def of(self, rows: float) -> int:
+    def for_rows(self, rows: float) -> int:
         """Return the size in bytes of a file with `rows` rows."""
-        return round(self.before + self.each * rows)
+        return round(self.header_bytes + self.row_bytes * rows)
 
 
 def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
     rows: number of queries written
-    line_width: as `width` in `open_row_sink`
+    line_width: as in `open_row_sink`
     """
-    task, sampled = job.task, job.sampled
+    task, sampled = job.task, job.sample
     if spec.is_matrix:
         dtype = spec.value.dtype(task)
         if FORMATS[spec.format].is_array:
-            values = job.pairs if spec.options.condensed else rows * len(task.targets)
+            values = job.pair_count if spec.options.condensed else rows * len(task.targets)
             shape = (values,) if spec.options.condensed else (rows, len(task.targets))
             return describe_arrays_size(spec.format, spec.path, {spec.value.array_name: (shape, dtype)}, task.queries, task.targets)
         width = _mean_value_width(spec, job, sampled.results)
@@ -100,18 +100,18 @@ def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: C
 
         def size(count: int) -> int:
             stream = CountingStream()
-            sink = make_row_sink(stream, task, spec.rows, spec.path, line_width, None, spec.value.identity_definition)
+            sink = make_row_sink(stream, task, spec.row_format, spec.path, line_width, None, spec.value.identity_definition)
             return file_bytes(sink, job.plan, _first_pairs(sampled.results, count), stream)
 
-        row_bytes = FileSizeEstimate.measured(size, len(sampled.results.pairs))
-    max_rows = job.pairs if spec.filter.nearest_count is None else min(job.pairs, spec.filter.nearest_count * rows)
+        row_bytes = FileSizeEstimate.from_samples(size, len(sampled.results.pairs))
+    max_rows = job.pair_count if spec.filter.nearest_count is None else min(job.pair_count, spec.filter.nearest_count * rows)
     if row_bytes is None:
         return _UNMEASURED_MESSAGE if max_rows else _format_estimate(0, spec.path)
     if thresholds == Filter():
         return describe_rows_size(row_bytes, max_rows, spec.path)
     if not passing and not sampled.equal_count:
-        return _describe_size_bound(row_bytes, sampled.examined_count, job.pairs, max_rows, spec.path)
-    return describe_rows_size(row_bytes, min(max_rows, sampled.expected_pairs(job.pairs, passing)), spec.path, max_rows)
+        return _describe_size_bound(row_bytes, sampled.examined_count, job.pair_count, max_rows, spec.path)
+    return describe_rows_size(row_bytes, min(max_rows, sampled.expected_pair_count(job.pair_count, passing)), spec.path, max_rows)
 
 
 def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
@@ -120,17 +120,17 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     from gpualign.core.distance.runner import sample_distances
     from gpualign.jobs.output.distance_spec import pairs_sink
 
-    metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
+    metric, samples, pairs = job.prepared.task.metric, job.samples, job.pair_count
     if FORMATS[spec.format].is_array:
         shape = (pairs,) if spec.options.condensed else (rows, len(samples.targets))
         arrays: ArrayShapes = {metric.value_name: (shape, job.dtype)}
-        if spec.compared:
+        if spec.writes_compared:
             arrays["compared"] = (shape, np.dtype(np.int32))
         return describe_arrays_size(spec.format, spec.path, arrays, samples.queries, samples.targets)
     sampled, looked_at = sample_distances(job.prepared)
     if not spec.is_pair_list:
         matrices = [[one.values for one in sampled]]
-        if spec.compared:
+        if spec.writes_compared:
             matrices.append([one.compared_sites for one in sampled if one.compared_sites is not None])
         widths = [mean_text_width(values, 0 if metric.is_integer else DISTANCE_DECIMALS) for values in matrices]
         if spec.format == "molten":
@@ -173,7 +173,7 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
     from gpualign.jobs.reporter import SILENT
 
     (start, stop), targets = span, len(job.task.targets)
-    max_rows = (stop - start) * min(targets, job.options.hits_per_query or targets)
+    max_rows = (stop - start) * min(targets, job.options.max_hits_per_query or targets)
     work = job.row_work[start:stop]
     if not len(work) or work[0] > _MAX_QUERY_CELLS:
         return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"
@@ -182,11 +182,11 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
 
     def searched(queries: int) -> tuple[int, int]:
         stream, hits = CountingStream(), 0
-        sink = make_row_sink(stream, job.task, spec.rows, spec.path, line_width)
+        sink = make_row_sink(stream, job.task, spec.row_format, spec.path, line_width)
         if queries:
-            hits = quiet.for_queries(start, start + queries).run(sink, _SampleProgress()).hits
+            hits = quiet.for_queries(start, start + queries).run(sink, _SampleProgress()).hit_count
         else:
-            sink.begin(job.search.plan)
+            sink.begin(job.search_plan.plan)
             sink.finish()
         return stream.size, hits
 
@@ -214,18 +214,18 @@ _UNMEASURED_MESSAGE = "unknown: aligning one pair of the sample would take too l
 def describe_rows_size(size: FileSizeEstimate, rows: float, path: Path | None, max_rows: int | None = None) -> str:
     """Return a human-readable size of a file of `rows` rows. max_rows: upper bound, if `rows` is an estimate; None: `rows` is exact."""
     if max_rows is None:
-        return f"{_format_estimate(size.of(rows), path)}: {round(rows):,} rows of about {size.each:,.0f} bytes"
+        return f"{_format_estimate(size.for_rows(rows), path)}: {round(rows):,} rows of about {size.row_bytes:,.0f} bytes"
     return (
-        f"{_format_estimate(size.of(rows), path)}: about {_format_rounded(rows)} rows of {size.each:,.0f} bytes, by a sample;"
-        f" {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
+        f"{_format_estimate(size.for_rows(rows), path)}: about {_format_rounded(rows)} rows of {size.row_bytes:,.0f} bytes, by a sample;"
+        f" {max_rows:,} rows, {format_bytes(size.for_rows(max_rows))}, at most"
     )
 
 
-def _describe_size_bound(size: FileSizeEstimate, looked_at: int, pairs: int, max_rows: int, path: Path | None) -> str:
-    rows = min(max_rows, _LIKELY_SAMPLED_PAIRS * pairs / max(1, looked_at))
+def _describe_size_bound(size: FileSizeEstimate, examined_count: int, pair_count: int, max_rows: int, path: Path | None) -> str:
+    rows = min(max_rows, _LIKELY_SAMPLED_PAIRS * pair_count / max(1, examined_count))
     return (
-        f"probably less than {_format_estimate(size.of(rows), path).removeprefix('about ')}: {size.each:,.0f} bytes a row, and of a sample"
-        f" of {looked_at:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
+        f"probably less than {_format_estimate(size.for_rows(rows), path).removeprefix('about ')}: {size.row_bytes:,.0f} bytes a row, and"
+        f" of a sample of {examined_count:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.for_rows(max_rows))}, at most"
     )
 
 
@@ -265,7 +265,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
 
 def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
     """Return the average number of characters per value."""
-    if not job.pairs:
+    if not job.pair_count:
         return 1.0
     if not len(results.pairs):
         return None

@@ -24,7 +24,7 @@ class MatrixSpec:
 
     format: output format
     path: file of the first matrix; None: standard output
-    beside: file of the second matrix; None: no separate file
+    second_path: file of the second matrix; None: no separate file
     names: array names, one per matrix
     titles: matrix titles
     decimals: decimal places for values that are not counts
@@ -32,7 +32,7 @@ class MatrixSpec:
 
     format: str
     path: Path | None
-    beside: Path | None
+    second_path: Path | None
     names: tuple[str, ...]
     titles: tuple[str, ...]
     decimals: int
@@ -66,19 +66,19 @@ class OutputSpec(FileSpec):
     """Output of pairs: a table or a matrix.
 
     layout: rows of pairs or a matrix; some formats support both
-    rows: row format, for tables
+    row_format: row format, for tables
     filter: pair filter, for tables and sparse matrices
     value: value per pair, for dense and sparse matrices
     pairing: which pairs it needs, within one set or between it and added records
-    picture: picture of the matrix; None: not drawn
+    plot_file: picture of the matrix; None: not drawn
     """
 
     layout: Layout
-    rows: AnyRowFormat | None
+    row_format: AnyRowFormat | None
     filter: Filter
     value: MatrixValue
     pairing: Pairing
-    picture: PlotFile | None = None
+    plot_file: PlotFile | None = None
 
     @property
     def matrices(self) -> MatrixSpec:
@@ -98,21 +98,21 @@ class OutputSpec(FileSpec):
     @property
     def detail(self) -> Detail:
         """Alignment detail needed for the output or for the filter."""
-        of_rows = Detail.PATH if self.rows is None else self.rows.detail
+        of_rows = Detail.PATH if self.row_format is None else self.row_format.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return self.filter.detail if written is Detail.SCORE else written
 
     def outputs(self, one_set: bool) -> list[Path | None]:
-        return [*super().outputs(one_set), *([self.picture.path] if self.picture else [])]
+        return [*super().outputs(one_set), *([self.plot_file.path] if self.plot_file else [])]
 
 
 @dataclass(frozen=True)
 class HitSpec(FileSpec):
     """Output of search hits.
 
-    rows: row format; None: human-readable blocks
-    traced: whether alignment paths are needed
+    row_format: row format; None: human-readable blocks
+    needs_paths: whether alignment paths are needed
     """
 
-    rows: AnyRowFormat | None
-    traced: bool
+    row_format: AnyRowFormat | None
+    needs_paths: bool

@@ -17,8 +17,8 @@ class StageTimer(Protocol):
     def enter(self, stage: str, /) -> str:
         """Start a stage, and return the previous one."""
 
-    def seconds(self) -> Mapping[str, float]:
+    def stage_seconds(self) -> Mapping[str, float]:
         """Return the seconds spent in each stage so far."""
 
-    def timed(self, sink: Any, /) -> Any:
+    def timed_sink(self, sink: Any, /) -> Any:
         """Return the sink of bands or blocks in a wrapper that counts its work as writing."""

@@ -64,18 +64,18 @@ def draw_heatmap(heat: HeatMap, order: Order, scale: Scale, style: Style, groups
     parts = FigureLayout(heat, order, len(groups))
     figure = Figure(figsize=(parts.width, parts.height))
     if order.tree is not None:
-        axes = parts.place(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
+        axes = parts.add_axes(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
         _draw_tree(axes, parts, order.tree, heat.exponent)
     strips = colour_strips_of(groups, max_entries(parts))
     if strips:
         _draw_strips(
-            parts.place(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
+            parts.add_axes(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
         )
     colours = _make_colour_map(heat, style.cmap, scale)
     rows, columns = heat.values.shape
     block = -(-rows // MAX_CELLS_PER_SIDE), -(-columns // MAX_CELLS_PER_SIDE)
     pixels = _pixels(heat, order, block, colours)
-    cells = parts.place(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
+    cells = parts.add_axes(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
     _draw_frame(cells, heat, parts, block)
     if parts.texts:
@@ -122,7 +122,7 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None
     """Draw each row's group colours beside the row, white where it has no group."""
     from matplotlib.colors import to_rgba
 
-    colours = [[to_rgba(strip.rows[k] or "white") for strip in strips] for k in order.rows]
+    colours = [[to_rgba(strip.row_colours[k] or "white") for strip in strips] for k in order.rows]
     axes.imshow(np.array(colours), aspect="auto", interpolation="nearest", extent=(0, len(strips), len(order.rows) - 0.5, -0.5))
     for k in range(1, len(strips)):
         axes.axvline(k, color="white", linewidth=1.5)
@@ -140,7 +140,7 @@ def _make_colour_map(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    name = cmap or ("viridis_r" if heat.kind in SIMILARITY_KINDS else "viridis")
+    name = cmap or ("viridis_r" if heat.value_kind in SIMILARITY_KINDS else "viridis")
     return ScalarMappable(Normalize(scale.low, scale.high), matplotlib.colormaps[name])
 
 
@@ -155,7 +155,7 @@ def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -
     pixels[np.isnan(values)] = MISSING_COLOUR
     if heat.one_set and block == (1, 1):
         pixels[np.diag_indices(len(pixels))] = DIAGONAL_COLOUR
-    elif heat.one_set and len(heat.rows) % block[0] == 1:  # the last cell is a single record with itself
+    elif heat.one_set and len(heat.row_ids) % block[0] == 1:  # the last cell is a single record with itself
         pixels[-1, -1] = DIAGONAL_COLOUR
     return pixels
 

@@ -30,8 +30,8 @@ class FigureLayout:
 
     def __init__(self, heat: HeatMap, order: Order, strip_count: int) -> None:
         rows, columns = heat.values.shape
-        self.row_names = _ordered_names(heat.rows, order.rows)
-        self.column_names = _ordered_names(heat.columns, order.columns)
+        self.row_names = _ordered_names(heat.row_ids, order.rows)
+        self.column_names = _ordered_names(heat.column_ids, order.columns)
         texts = cell_texts(heat) if max(rows, columns) <= MAX_RECORDS_WITH_VALUES else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
         number_width = max(text_width(text, cell_font_size(rows, columns)) for line in texts for text in line) if texts else 0.0
@@ -53,7 +53,7 @@ class FigureLayout:
         self.height = self.margin + self.matrix_height + 0.1
         self.bar_height = min(2.4, max(1.2, 0.6 * self.matrix_height))
 
-    def place(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+    def add_axes(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
         """Return new axes. bottom: height above the bottom edge of the matrix."""
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 

@@ -49,24 +49,24 @@ class ColourStrip:
     """A strip of colours beside the rows.
 
     legend: (label, colour) for each colour in use, except gradient colours
-    rows: colour of each row; None if the row has no group or value
+    row_colours: colour of each row; None if the row has no group or value
     """
 
     title: str
     legend: Sequence[tuple[str, str]]
-    rows: Sequence[str | None]
+    row_colours: Sequence[str | None]
     gradient: Gradient | None = None
 
 
-def colour_strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[ColourStrip]:
-    """Return a strip for each column. lines: maximum number of lines in a legend."""
+def colour_strips_of(columns: Sequence[Grouping | Quantity], max_lines: int) -> list[ColourStrip]:
+    """Return a strip for each column. max_lines: maximum number of lines in a legend."""
     strips: list[ColourStrip] = []
     for column in columns:
         if isinstance(column, Quantity):
             number = sum(one.gradient is not None for one in strips)
             strips.append(gradient_strip(column, _GRADIENTS[number % len(_GRADIENTS)]))
         else:
-            strips.append(group_strip(column, lines))
+            strips.append(group_strip(column, max_lines))
     return strips
 
 
@@ -100,9 +100,9 @@ def _round_ticks(quantity: Quantity) -> list[tuple[float, str]]:
     return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]
 
 
-def group_strip(grouping: Grouping, lines: int = _MAX_COLOURS) -> ColourStrip:
+def group_strip(grouping: Grouping, max_lines: int = _MAX_COLOURS) -> ColourStrip:
     """Return a strip of group colours. If there are more groups than colours or legend lines, the smallest groups share the last colour."""
-    count, max_colours = len(grouping.labels), min(lines, _MAX_COLOURS)
+    count, max_colours = len(grouping.labels), min(max_lines, _MAX_COLOURS)
     if min(count, max_colours) <= len(_CATEGORY_COLOURS):
         palette: Sequence[str] = _CATEGORY_COLOURS
     else:

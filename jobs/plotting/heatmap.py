@@ -65,24 +65,24 @@ class HeatMap:
 
     values: [rows][columns], NaN for pairs without a value
     one_set: rows and columns are the same records, and the matrix is symmetric
-    kind: distance (small for similar records; 0 between a record and itself), identity (1 between a record and itself), score, kinship or
-        relationship (large for similar records), or value: unknown
+    value_kind: distance (small for similar records; 0 between a record and itself), identity (1 between a record and itself), score,
+        kinship or relationship (large for similar records), or value: unknown
     label: human-readable meaning of the colours
     is_integer: the values are counts or integer scores
     """
 
     values: Reals
-    rows: list[str]
-    columns: list[str]
+    row_ids: list[str]
+    column_ids: list[str]
     one_set: bool
-    kind: str
+    value_kind: str
     label: str
     is_integer: bool
 
     @property
     def pair_values(self) -> Reals:
         """Off-diagonal values if there is one set, else all values; as a vector."""
-        return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
+        return self.values[~np.eye(len(self.row_ids), dtype=bool)] if self.one_set else self.values.ravel()
 
     @property
     def exponent(self) -> int:
@@ -157,15 +157,23 @@ def alignment_label(kind: str, edit: bool) -> str:
 
 
 def heatmap_of_matrix(
-    values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str
+    values: npt.NDArray[Any], row_ids: Sequence[str], column_ids: Sequence[str], one_set: bool, value_kind: str, label: str
 ) -> HeatMap:
     """Return the heat map of a matrix with its ids. Non-finite values become NaN; a condensed matrix is expanded to a square."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
-        numbers = _expand_condensed(numbers, len(rows), {"distance": 0.0, "identity": 1.0}.get(kind, np.nan))
+        numbers = _expand_condensed(numbers, len(row_ids), {"distance": 0.0, "identity": 1.0}.get(value_kind, np.nan))
     known = numbers[~np.isnan(numbers)]
-    return HeatMap(numbers, list(rows), list(columns), one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
+    return HeatMap(
+        numbers,
+        list(row_ids),
+        list(column_ids),
+        one_set,
+        value_kind,
+        label,
+        bool((known == np.rint(known)).all()) and value_kind != "identity",
+    )
 
 
 def _expand_condensed(pairs: Reals, count: int, diagonal: float) -> Reals:
@@ -223,9 +231,9 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
     others = heat.pair_values
     others = others[~np.isnan(others)]
     smallest, largest = (float(others.min()), float(others.max())) if others.size else (0.0, 0.0)
-    first, last = (min(smallest, 1.0), max(largest, 1.0)) if heat.kind == "identity" else (min(smallest, 0.0), largest)
+    first, last = (min(smallest, 1.0), max(largest, 1.0)) if heat.value_kind == "identity" else (min(smallest, 0.0), largest)
     if first >= last:
-        first, last = (0.0, 1.0) if heat.kind == "identity" or first >= 0 else (first, 0.0)
+        first, last = (0.0, 1.0) if heat.value_kind == "identity" or first >= 0 else (first, 0.0)
     first, last = first if low is None else low, last if high is None else high
     if not first < last:
         limits = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
@@ -243,7 +251,7 @@ def to_distances(heat: HeatMap) -> Reals:
     values = heat.values
     if np.isnan(values).all():
         return np.zeros_like(values)
-    if heat.kind in SIMILARITY_KINDS:
+    if heat.value_kind in SIMILARITY_KINDS:
         own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
         values = (own[:, None] + own[None, :]) / 2 - values
     distances: Reals = np.maximum((values + values.T) / 2, 0)
@@ -257,15 +265,15 @@ def tree_order(heat: HeatMap, method: str) -> Order:
     profiles, which is not drawn."""
     if not heat.one_set:
         return Order(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
-    if len(heat.rows) < 2:
+    if len(heat.row_ids) < 2:
         return input_order(heat)
     from scipy.cluster.hierarchy import leaves_list
 
     joins = linkage_of(heat, method)
-    own = f"largest {heat.kind}" if np.isnan(np.diagonal(heat.values)).any() else f"mean self-{heat.kind}"
-    similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heat.kind}") | {"identity": "1 − identity"}
-    heights = similarities.get(heat.kind, heat.label) + heat.unit
-    tree = DrawnTree(bracket_corners(joins), np.zeros(len(heat.rows)), f"{heights}\n({method} linkage)")
+    own = f"largest {heat.value_kind}" if np.isnan(np.diagonal(heat.values)).any() else f"mean self-{heat.value_kind}"
+    similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heat.value_kind}") | {"identity": "1 − identity"}
+    heights = similarities.get(heat.value_kind, heat.label) + heat.unit
+    tree = DrawnTree(bracket_corners(joins), np.zeros(len(heat.row_ids)), f"{heights}\n({method} linkage)")
     return Order(leaves_list(joins), leaves_list(joins), tree)
 
 
@@ -274,14 +282,14 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _MAX_ORDERED_LEAVES)
+    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.row_ids) <= _MAX_ORDERED_LEAVES)
     return joins
 
 
 def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
     """Return the leaf order of a tree of the same records. Raises `InputError` if its records differ, or if ids are not unique."""
-    number = {name: k for k, name in enumerate(heat.rows)}
-    if not heat.one_set or len(number) < len(heat.rows):
+    number = {name: k for k, name in enumerate(heat.row_ids)}
+    if not heat.one_set or len(number) < len(heat.row_ids):
         raise InputError(
             f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, in which each record has its own id"
         )
@@ -297,7 +305,7 @@ def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
 
 def input_order(heat: HeatMap) -> Order:
     """Return the order of the matrix, without a tree."""
-    return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None)
+    return Order(np.arange(len(heat.row_ids)), np.arange(len(heat.column_ids)), None)
 
 
 def sorted_order(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
@@ -355,14 +363,14 @@ def drawn_tree_of(tree: Tree) -> DrawnTree:
     return DrawnTree(np.array(brackets).reshape(-1, 4, 2), height[:count], "length of branches")
 
 
-def block_means(values: Reals, high: int, wide: int) -> Reals:
+def block_means(values: Reals, block_rows: int, block_columns: int) -> Reals:
     """Return the means of blocks of high x wide values; blocks at the ends may be smaller. Means ignore NaN; the mean of only NaN is
     NaN."""
     known = ~np.isnan(values)
 
     def sums(of: npt.NDArray[Any]) -> Reals:
-        rows = np.add.reduceat(of, range(0, of.shape[0], high), axis=0, dtype=np.float64)
-        both: Reals = np.add.reduceat(rows, range(0, of.shape[1], wide), axis=1)
+        rows = np.add.reduceat(of, range(0, of.shape[0], block_rows), axis=0, dtype=np.float64)
+        both: Reals = np.add.reduceat(rows, range(0, of.shape[1], block_columns), axis=1)
         return both
 
     counts = sums(known)
@@ -375,7 +383,7 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
     counts); "" for NaN."""
     values = heat.values / 10.0**heat.exponent
     largest = float(np.nanmax(np.abs(values), initial=0))
-    decimals = 3 if heat.kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
+    decimals = 3 if heat.value_kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
     form = ".0f" if heat.is_integer and not heat.exponent else f".{decimals}f"
     return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
 

@@ -59,7 +59,7 @@ class Legend:
 
 def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: Any, scale: Scale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
-    axes = parts.place(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
+    axes = parts.add_axes(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
     axes.locator_params(axis="y", nbins=5, integer=heat.is_integer)
@@ -71,7 +71,7 @@ def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: An
     if parts.histogram_width:
         left = parts.bar_left - parts.histogram_width
         _draw_histogram(
-            parts.place(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heat, scale
+            parts.add_axes(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heat, scale
         )
     return axes
 
@@ -100,18 +100,18 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
     axes.spines["bottom"].set_linewidth(0.5)
 
 
-def legends_of(heat: HeatMap, diagonal_apart: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
-    """Yield the legends for colours that do not represent values. diagonal_apart: diagonal cells have their own colour."""
+def legends_of(heat: HeatMap, has_diagonal_colour: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
+    """Yield the legends for colours that do not represent values. has_diagonal_colour: diagonal cells have their own colour."""
     others = []
-    if heat.one_set and diagonal_apart:
+    if heat.one_set and has_diagonal_colour:
         others.append(("with itself", _hex_colour(DIAGONAL_COLOUR)))
     if np.isnan(heat.pair_values).any():
-        others.append(("no distance" if heat.kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
+        others.append(("no distance" if heat.value_kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
     if others:
         yield Legend(None, others)
     for strip in groups:
         entries = [(shorten_text(label), colour) for label, colour in strip.legend]
-        yield Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])], strip.gradient)
+        yield Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.row_colours else [])], strip.gradient)
 
 
 def max_entries(parts: FigureLayout) -> int:
@@ -167,7 +167,7 @@ def _draw_gradient(figure: Any, parts: FigureLayout, legend: Legend, left: float
     gradient, title = legend.gradient, legend.title or ""
     assert gradient is not None
     figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL_FONT_SIZE, va="top", parse_math=False)
-    axes = parts.place(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
+    axes = parts.add_axes(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
     colours = np.array([[to_rgb(colour)] for colour in gradient.colours])
     axes.imshow(colours, aspect="auto", origin="lower", extent=(0, 1, gradient.low, gradient.high))
     axes.yaxis.tick_right()

@@ -46,27 +46,27 @@ class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
     groups: row groups, each drawn as a strip of colours
-    by: "tree", "input", "groups" (of the first strip), or "list" (the order in `positions`)
+    criterion: "tree", "input", "groups" (of the first strip), or "list" (the order in `positions`)
     tree: tree that determines the order; None: built from the distances
     positions: position of each id in a list
     """
 
     groups: Sequence[Grouping | Quantity] = ()
-    by: str = "tree"
+    criterion: str = "tree"
     tree: Tree | None = None
     positions: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, heat: HeatMap, method: str) -> Order:
         """Return the order in which rows and columns are drawn."""
-        if self.by == "tree":
+        if self.criterion == "tree":
             return tree_order(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
-        if self.by == "groups":
+        if self.criterion == "groups":
             own = self.groups[0].ranks()
             return sorted_order(tree_order(heat, method), own, own if heat.one_set else None)
-        if self.by == "input":
+        if self.criterion == "input":
             return input_order(heat)
         return sorted_order(
-            input_order(heat), [self.positions[name] for name in heat.rows], [self.positions[name] for name in heat.columns]
+            input_order(heat), [self.positions[name] for name in heat.row_ids], [self.positions[name] for name in heat.column_ids]
         )
 
 
@@ -96,11 +96,11 @@ def check_text(name: str, text: str | None) -> None:
         raise InputError(f"{parameter(name)} {text!a}: these bytes are not text in UTF-8")
 
 
-def check_order(order: str, groups: bool, tree: bool) -> None:
-    """Raise `InputError` for an order whose criterion is missing, or that contradicts a tree. groups, tree: whether they are given."""
-    if order == "groups" and not groups:
+def check_order(order: str, has_groups: bool, has_tree: bool) -> None:
+    """Raise `InputError` for an order whose criterion is missing, or that contradicts a tree. groups, has_tree: whether they are given."""
+    if order == "groups" and not has_groups:
         raise InputError(f"{parameter('order')} {order}: give {parameter('groups')} too")
-    if tree and order != "tree":
+    if has_tree and order != "tree":
         raise InputError(f"{parameter('order')} {order}: with {parameter('tree')} the records are in the order of the tree")
 
 
@@ -125,26 +125,26 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    file: BinaryIO, picture: PlotFile, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: RowOrder | None = None
+    file: BinaryIO, plot_file: PlotFile, heat: HeatMap, reporter: Reporter, style: Style | None = None, row_order: RowOrder | None = None
 ) -> None:
     """Order the records and draw the heat map into the open `file`; report both steps to `reporter`.
 
     Raises `InputError` if the colours cannot be scaled, and the same errors as `RowOrder.order`.
     """
-    style, shown = style or Style(), shown or RowOrder()
+    style, row_order = style or Style(), row_order or RowOrder()
     scale = scale_of(heat, style.vmin, style.vmax)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
-    reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
+    reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {plot_file.path}")
     if undefined := int(np.isnan(heat.pair_values).sum()):
-        what = "distance" if heat.kind == "distance" else "value"
+        what = "distance" if heat.value_kind == "distance" else "value"
         reporter.note(f"{undefined:,} of {heat.pair_values.size:,} cells have no {what}; to order the others they count as the farthest")
     start = time.perf_counter()
-    order = shown.order(heat, style.linkage)
+    order = row_order.order(heat, style.linkage)
     clustered = time.perf_counter()
     with _default_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save_figure(draw_heatmap(heat, order, scale, style, shown.groups), file, picture.format)
+        _save_figure(draw_heatmap(heat, order, scale, style, row_order.groups), file, plot_file.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
     reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")

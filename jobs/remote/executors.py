@@ -77,7 +77,7 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
         yield replace(resources, executor=client.get_executor(pure=False))
 
 
-def _start_local_cluster(workers: int) -> Any:
+def _start_local_cluster(worker_count: int) -> Any:
     """Return a cluster of local processes that use only the loopback interface."""
     from multiprocessing import resource_tracker
 
@@ -108,7 +108,7 @@ def _start_local_cluster(workers: int) -> Any:
         with dask.config.set(settings):
             return distributed.LocalCluster(
                 loop=runner.loop,
-                n_workers=workers,
+                n_workers=worker_count,
                 threads_per_worker=CALLS_PER_WORKER,  # Dask's threads, which wait for those that compute
                 host="127.0.0.1",
                 dashboard_address=None,
@@ -116,7 +116,7 @@ def _start_local_cluster(workers: int) -> Any:
                 silence_logs=logging.CRITICAL,
             )
     except (RuntimeError, OSError) as error:
-        raise RunError(f"{parameter('cluster', f'dask:{workers}')}: no workers could be started ({error})") from error
+        raise RunError(f"{parameter('cluster', f'dask:{worker_count}')}: no workers could be started ({error})") from error
 
 
 def _end_workers(cluster: Any) -> None:

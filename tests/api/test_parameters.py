@@ -34,7 +34,7 @@ def test_each_face_spells_parameters():
 
 
 def test_notes_on_the_command_line(capsys):
-    messages = ConsoleReporter.of("dist", False)
+    messages = ConsoleReporter.from_options("dist", False)
     messages.warn(TEXT)
     messages.note(TEXT)
     assert capsys.readouterr().err.splitlines() == [f"gpualign dist: {command_line_message(TEXT)}"] * 2

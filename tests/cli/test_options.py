@@ -86,6 +86,6 @@ def test_each_field_has_an_option():
 def test_values_reach_fields_of_any_depth():
     options = filling.from_params(ClusterOptions, {"min_identity": 0.5, "method": "greedy", "unknown": "n", "other": 1}, matrix="M")
     assert options.method == "greedy"
-    assert options.alignment.thresholds == PairThresholds(min_identity=0.5)
-    assert (options.alignment.reading.unknown, options.alignment.scoring.matrix) == ("n", "M")
+    assert options.alignment_options.thresholds == PairThresholds(min_identity=0.5)
+    assert (options.alignment_options.read_options.unknown, options.alignment_options.scoring.matrix) == ("n", "M")
     assert options.order is None

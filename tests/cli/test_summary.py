@@ -204,7 +204,7 @@ def test_stages_add_up(monkeypatch):
     clock.enter(stages.PLANNING)
     work(2)
     clock.enter(stages.COMPUTING)
-    sink = clock.timed(Slow())
+    sink = clock.timed_sink(Slow())
     sink.begin("plan")
     work(4)
     sink.write("band")
@@ -212,7 +212,7 @@ def test_stages_add_up(monkeypatch):
         sink.write(None)
     sink.finish()
     work(64)
-    assert clock.seconds() == {"starting": 128, "reading": 1, "planning": 2, "computing": 4 + 64, "writing": 8 + 2 * 16 + 32}
+    assert clock.stage_seconds() == {"starting": 128, "reading": 1, "planning": 2, "computing": 4 + 64, "writing": 8 + 2 * 16 + 32}
 
 
 def test_an_input_that_has_gone_has_no_digest(here, monkeypatch):

@@ -48,7 +48,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
     assert sink.arrays[0].values.dtype == expected.dtype
     np.testing.assert_array_equal(sink.arrays[1].values, np.load(tmp_path / "m.compared.npy"))
     assert totals.work == totals.pairs * totals.sites == 6 * 20
-    without = job.without_value(totals)
+    without = job.describe_undefined_pairs(totals)
     assert without is None or f"{without}: they have no distance".encode() in done.stderr
     assert (without is None) == (b"no distance" not in done.stderr)
 
@@ -81,7 +81,7 @@ def test_notes():
     notes = Heard()
     job = job_of(b"id,r1\na b,0\nc,\n", DistOptions(), notes)
     assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1); \ue000min_called=0.5\ue001 leaves it out"]
-    written = job.written_as("phylip", notes)
+    written = job.with_ids_for_format("phylip", notes)
     assert written.samples.queries.ids == ["a_b", "c"]
     assert job.samples.queries.ids == ["a b", "c"]
     assert notes.notes[1:] == ["phylip has no place for some signs: 1 ids are changed, such as 'a b' to 'a_b'"]
@@ -134,7 +134,7 @@ def test_calls_that_do_not_go_with_options():
     with pytest.raises(InputError, match="metric='ibs' is for genotypes; these are nucleotides"):
         job_of(CORE.read_bytes(), DistOptions(metric="ibs"))
     with pytest.raises(InputError, match="transpose is for tables; x is an alignment"):
-        job_of(CORE.read_bytes(), DistOptions(calls=CallOptions(transpose=True)))
+        job_of(CORE.read_bytes(), DistOptions(call_options=CallOptions(transpose=True)))
     with pytest.raises(RunError, match="the memory budget is too small"):
         job_of(CORE.read_bytes(), DistOptions(resources=Resources(memory=100)))
 

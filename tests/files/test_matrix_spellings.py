@@ -23,10 +23,10 @@ def check(path, one):
     except InputError as error:
         return f"{one.name}: refused ({error})" if one.certain else None
     ids = one.ids or [str(k) for k in range(1, len(one.values) + 1)]
-    right = found.one_set and found.rows == found.columns == ids and np.allclose(found.values, one.values)
+    right = found.one_set and found.row_ids == found.column_ids == ids and np.allclose(found.values, one.values)
     if right and (found.assumption is not None) != (one.ids is None or "alone" in one.name):
         return f"{one.name}: said {found.assumption}"
-    return None if right else f"{one.name}: {found.rows}, {found.columns}, {found.values.tolist()}"
+    return None if right else f"{one.name}: {found.row_ids}, {found.column_ids}, {found.values.tolist()}"
 
 
 def of_layout(layout, values):
@@ -107,7 +107,7 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
 def test_one_reading(tmp_path, text, ids, values):
     (tmp_path / "m").write_text(text)
     found = read_matrix(str(tmp_path / "m"))
-    assert (found.rows, found.columns, found.one_set) == (ids, ids, True)
+    assert (found.row_ids, found.column_ids, found.one_set) == (ids, ids, True)
     np.testing.assert_allclose(found.values[np.triu_indices(len(ids), 1)], values, atol=1e-15)
 
 
@@ -165,7 +165,7 @@ def test_ids_beside_a_file_decide(tmp_path, text, values, packed):
     path = tmp_path / ("m.mdist.gz" if packed else "m.mdist")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     found = read_matrix(str(path))
-    assert found.rows == ["a", "b", "c"]
+    assert found.row_ids == ["a", "b", "c"]
     assert found.values[np.triu_indices(3, 1)].tolist() == values
 
 
@@ -182,7 +182,7 @@ def test_any_text_is_read_or_refused(tmp_path, rows, delimiter, end):
     path = tmp_path / "m"
     path.write_bytes(end.join(delimiter.join(row) for row in rows).encode())
     words = {cell.strip('" ') for row in rows for cell in row}
-    for read in (lambda: read_matrix(str(path)).rows, lambda: read_pair_list(str(path), None, False).pairs.ids):
+    for read in (lambda: read_matrix(str(path)).row_ids, lambda: read_pair_list(str(path), None, False).pairs.ids):
         try:
             ids = read()
         except InputError:
@@ -195,7 +195,7 @@ def test_a_rectangle_keeps_its_ids(tmp_path):
     for text in ("\t1\t2\na\t5\t6\n", "id\t1\t2\na\t5\t6\n", "query,1,2\na,5,6\n", "t1\tt2\na\t5\t6\n"):
         (tmp_path / "m").write_text(text)
         found = read_matrix(str(tmp_path / "m"))
-        assert (found.rows, len(found.columns), found.one_set, found.values.tolist()) == (["a"], 2, False, [[5, 6]])
+        assert (found.row_ids, len(found.column_ids), found.one_set, found.values.tolist()) == (["a"], 2, False, [[5, 6]])
 
 
 def test_ids_that_plink_writes_beside_a_matrix(tmp_path):
@@ -203,9 +203,9 @@ def test_ids_that_plink_writes_beside_a_matrix(tmp_path):
     path.write_text("0\t0.38\t0.27\n0.38\t0\t0.31\n0.27\t0.31\t0\n")
     (tmp_path / "plink.mdist.id").write_text("f1\ta\nf2\tb\nf3\tc\n")
     found = read_matrix(str(path))
-    assert (found.rows, found.assumption) == (["a", "b", "c"], f"its ids are taken from {path}.id")
+    assert (found.row_ids, found.assumption) == (["a", "b", "c"], f"its ids are taken from {path}.id")
     (tmp_path / "plink.mdist.id").write_text("#FID\tIID\nf1\ta\nf2\ta\nf3\tc\n")
-    assert read_matrix(str(path)).rows == ["f1_a", "f2_a", "f3_c"]
+    assert read_matrix(str(path)).row_ids == ["f1_a", "f2_a", "f3_c"]
     (tmp_path / "plink.mdist.id").write_text("f1\ta\n")
     with pytest.raises(InputError, match=r"plink.mdist.id: 1 ids, but .* has 3 records"):
         read_matrix(str(path))

@@ -210,7 +210,7 @@ def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
         found = Filter(max_score=5 if edit and score else None, min_score=40 if score and not edit else None)
         found = replace(found, min_identity=0.9 if identity else None, min_coverage=0.8 if coverage else None)
         given = PairThresholds(found.min_score, found.min_identity, found.min_coverage, found.max_score)
-        known = given.bound_edits(edit, definition, end_gaps is not EndGaps.PENALISED)
+        known = given.bounds_edits(edit, definition, end_gaps is not EndGaps.PENALISED)
         assert known == (edit_bound(found, task, definition) is not None)
 
 

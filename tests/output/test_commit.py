@@ -192,9 +192,9 @@ def test_a_link_in_the_place_of_a_part_takes_no_name(folder):
 class Kept:
     """Stands in for the memory of a run."""
 
-    resume, seconds, arguments = False, 0.0, ["nw"]
+    resume, digest_seconds, arguments = False, 0.0, ["nw"]
 
-    def identity(self):
+    def compute_identity(self):
         return RunIdentity("1", "nw", {}, "abc", 100)
 
 
@@ -212,7 +212,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
-    found.store("", tmp_path / "x.npy")[0].file.write(b"some")
+    found.open_file("", tmp_path / "x.npy")[0].file.write(b"some")
     found.header_written()
     for rows in (10, 20, 30):
         found.rows_written(rows)
@@ -237,7 +237,7 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fails)
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
-    found.store("", tmp_path / "x.npy")
+    found.open_file("", tmp_path / "x.npy")
     found.header_written()
     found.rows_written(1)
     found._aside._thread.join(LIMIT)

@@ -28,7 +28,7 @@ IDENTITY = RunIdentity("1", "nw", {}, "abc", 100)
 class Policy:
     """Stands in for the options of a run."""
 
-    def identity(self):
+    def compute_identity(self):
         return IDENTITY
 
 

@@ -169,10 +169,10 @@ def test_colours_are_in_the_order_of_the_numbers(numbers):
     quantity = parse_quantity("x", cells)
     strip = gradient_strip(quantity, "Oranges")
     gradient = strip.gradient
-    assert strip.rows[-1] is None
-    assert strip.rows[numbers.index(min(numbers))] == gradient.colours[0]
-    assert strip.rows[numbers.index(max(numbers))] == gradient.colours[-1]
-    brightness = [sum(to_rgb(colour)) for colour in strip.rows[:-1]]
+    assert strip.row_colours[-1] is None
+    assert strip.row_colours[numbers.index(min(numbers))] == gradient.colours[0]
+    assert strip.row_colours[numbers.index(max(numbers))] == gradient.colours[-1]
+    brightness = [sum(to_rgb(colour)) for colour in strip.row_colours[:-1]]
     for (one, bright), (other, other_bright) in combinations(zip(numbers, brightness, strict=True), 2):
         assert (other_bright - bright) * np.sign(other - one) <= 0
     ranks = quantity.ranks()
@@ -218,7 +218,7 @@ def test_gradients_and_their_legends(rng, rows):
     pixels = np.asarray(strips.images[0].get_array())
     for k, strip in enumerate(colour_strips_of(columns, 20)):
         if strip.gradient:
-            assert [to_hex(pixel) for pixel in pixels[:, k]] == [strip.rows[row] or "#ffffff" for row in order.rows]
+            assert [to_hex(pixel) for pixel in pixels[:, k]] == [strip.row_colours[row] or "#ffffff" for row in order.rows]
     cells = max((axes for axes in figure.axes if axes.images), key=lambda axes: axes.get_position().width).get_window_extent()
     bar = next(axes for axes in figure.axes if axes.get_ylabel() == "distance")
     gradients = [axes for axes in figure.axes if axes.images and axes.get_window_extent().x0 > cells.x1 and axes is not bar]

@@ -96,8 +96,8 @@ def test_lists_of_ids(tmp_path):
 def test_each_group_has_its_own_colour(count):
     found = group_strip(Grouping("g", [f"g{k}" for k in range(count)], [*range(count), -1]))
     assert [label for label, _ in found.legend] == [f"g{k}" for k in range(count)]
-    assert list(found.rows) == [colour for _, colour in found.legend] + [None]
-    assert len(set(found.rows)) == count + 1
+    assert list(found.row_colours) == [colour for _, colour in found.legend] + [None]
+    assert len(set(found.row_colours)) == count + 1
 
 
 def test_small_groups_share_a_colour_where_there_are_many(rng):
@@ -106,7 +106,7 @@ def test_small_groups_share_a_colour_where_there_are_many(rng):
     assert [label for label, _ in found.legend] == [*(f"g{k}" for k in range(19)), "11 others"]
     assert len({colour for _, colour in found.legend}) == 20
     shared = found.legend[-1][1]
-    assert [colour == shared for colour in found.rows] == [number >= 19 for number in of]
+    assert [colour == shared for colour in found.row_colours] == [number >= 19 for number in of]
 
 
 def test_strips_are_beside_their_rows(rng):
@@ -118,7 +118,7 @@ def test_strips_are_beside_their_rows(rng):
     pixels = np.asarray(strips.images[0].get_array())
     wards = group_strip(groups[0])
     order = tree_order(heat, "average").rows
-    assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.rows[k] or "#ffffff" for k in order]
+    assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.row_colours[k] or "#ffffff" for k in order]
     assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
     shown = [(legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]) for legend in figure.legends]
     assert shown == [("", ["with itself"]), ("ward", ["x", "y", "none"]), ("ST", ["1"])]
@@ -127,7 +127,7 @@ def test_strips_are_beside_their_rows(rng):
 def test_the_groups_that_have_no_line_share_a_colour():
     found = group_strip(Grouping("g", list("abcdef"), [0, 1, 1, 2, 3, 3, 4, 5, 5, 5, -1]), 4)
     assert [label for label, _ in found.legend] == ["b", "d", "f", "3 others"]
-    assert [label for colour in found.rows for label, own in found.legend if own == colour] == (
+    assert [label for colour in found.row_colours for label, own in found.legend if own == colour] == (
         ["3 others", "b", "b", "3 others", "d", "d", "3 others", "f", "f", "f"]
     )
 
@@ -173,13 +173,13 @@ def test_rows_in_other_orders(rng):
     own = [2, 0, 1, -1, 0, 1, 2, 0, -1]
     by_groups = RowOrder([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
     assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
-    assert list(RowOrder(by="input").order(heat, "average").rows) == list(range(9))
+    assert list(RowOrder(criterion="input").order(heat, "average").rows) == list(range(9))
     places = {f"s{k}": k * 5 % 9 for k in range(9)}
-    listed = RowOrder(by="list", positions=places).order(heat, "average")
-    assert [places[heat.rows[k]] for k in listed.rows] == list(range(9)) == [places[heat.columns[k]] for k in listed.columns]
+    listed = RowOrder(criterion="list", positions=places).order(heat, "average")
+    assert [places[heat.row_ids[k]] for k in listed.rows] == list(range(9)) == [places[heat.column_ids[k]] for k in listed.columns]
     for order in (by_groups, listed):
         assert order.tree is None
-    assert len(drawn(heat, RowOrder(by="input")).axes) == 2  # cells and bar, no tree
+    assert len(drawn(heat, RowOrder(criterion="input")).axes) == 2  # cells and bar, no tree
 
 
 def test_two_inputs_in_other_orders(rng):
@@ -188,9 +188,9 @@ def test_two_inputs_in_other_orders(rng):
     assert by_groups.rows[0] == 1
     assert list(by_groups.columns) == list(tree_order(heat, "average").columns)
     places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
-    listed = RowOrder(by="list", positions=places).order(heat, "average")
-    assert [heat.rows[k] for k in listed.rows] == ["q3", "q1", "q2"]
-    assert [heat.columns[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
+    listed = RowOrder(criterion="list", positions=places).order(heat, "average")
+    assert [heat.row_ids[k] for k in listed.rows] == ["q3", "q1", "q2"]
+    assert [heat.column_ids[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
 
 
 # ---- histogram
@@ -237,7 +237,7 @@ def test_where_no_pair_has_a_value_there_is_no_line():
 
 def test_the_command_draws_groups(tmp_path, rng):
     heat = some_distances(rng, 6)
-    np.savez(tmp_path / "d.npz", distances=heat.values.astype(np.int32), ids=np.array(heat.rows))
+    np.savez(tmp_path / "d.npz", distances=heat.values.astype(np.int32), ids=np.array(heat.row_ids))
     (tmp_path / "g.csv").write_text("id,ward\n" + "".join(f"s{k},ward {k % 2}\n" for k in range(6)))
     gpualign("plot", "d.npz", "-o", "x.svg", "--groups", "g.csv", "--order", "groups", cwd=tmp_path)
     text = (tmp_path / "x.svg").read_text()

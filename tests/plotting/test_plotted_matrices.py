@@ -67,8 +67,8 @@ def test_every_form_is_read(tmp_path, name):
         expected = expected[:3]
     np.testing.assert_array_equal(found.values, expected)
     numbered = [str(k) for k in range(1, 8)]
-    assert found.columns == (numbered if name in ("npy", "condensed") else IDS)
-    assert found.rows == found.columns[: len(found.rows)]
+    assert found.column_ids == (numbered if name in ("npy", "condensed") else IDS)
+    assert found.row_ids == found.column_ids[: len(found.row_ids)]
     assert found.one_set == (name != "two sets")
 
 
@@ -181,7 +181,7 @@ def test_ids_beside_an_array(tmp_path):
     path = tmp_path / "m.npy"
     np.save(path, np.zeros((3, 3)))
     (tmp_path / "m.ids.txt").write_text("a\nb\nc\n")
-    assert read_matrix(str(path)).rows == ["a", "b", "c"]
+    assert read_matrix(str(path)).row_ids == ["a", "b", "c"]
     (tmp_path / "m.ids.txt").write_text("a\nb\n")
     with pytest.raises(InputError, match="3 rows, but 2 ids"):
         read_matrix(str(path))
@@ -190,4 +190,4 @@ def test_ids_beside_an_array(tmp_path):
     (tmp_path / "m.query_ids.txt").write_text("x\ny\nz\n")
     (tmp_path / "m.target_ids.txt").write_text("v\nw\n")
     found = read_matrix(str(path))
-    assert (found.rows, found.columns, found.one_set) == (["x", "y", "z"], ["v", "w"], False)
+    assert (found.row_ids, found.column_ids, found.one_set) == (["x", "y", "z"], ["v", "w"], False)
