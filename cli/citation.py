@@ -57,6 +57,6 @@ BibTeX:
 """
 
 
-def citation() -> str:
+def citation_text() -> str:
     """Return the output for --citation: references as text, then as BibTeX."""
     return _CITATION_TEXT.replace("{version}", __version__)

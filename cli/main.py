@@ -41,9 +41,9 @@ class _LazyCommands(Mapping[str, click.Command]):
 
 def _print_citation(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
     if requested and not ctx.resilient_parsing:
-        from gpualign.cli.citation import citation
+        from gpualign.cli.citation import citation_text
 
-        click.echo(citation(), nl=False)
+        click.echo(citation_text(), nl=False)
         ctx.exit()
 
 
@@ -81,7 +81,7 @@ def _report_failure(message: str, code: int) -> int:
     line = f"gpualign: error: {message}"
     with suppress(OSError):  # a terminal that has gone away
         click.echo(line, err=True)
-    log_file.record(line)
+    log_file.append_to_log(line)
     return code
 
 
@@ -110,9 +110,9 @@ def _report_error(error: BaseException, stdout: object) -> int:
     if isinstance(error, click.ClickException):
         (with_option_suggestion(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
-    from gpualign.jobs.output.atomic_files import ClosedPipe
+    from gpualign.jobs.output.atomic_files import ClosedPipeError
 
-    if isinstance(error, (ClosedPipe, BrokenPipeError, SystemExit)):
+    if isinstance(error, (ClosedPipeError, BrokenPipeError, SystemExit)):
         # The reader has stopped reading (`| head`). Python flushes stdout once more at exit, so let it write to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -129,6 +129,6 @@ def _report_error(error: BaseException, stdout: object) -> int:
     import traceback
 
     traceback.print_exception(error)
-    log_file.record("".join(traceback.format_exception(error)))
+    log_file.append_to_log("".join(traceback.format_exception(error)))
     command = shlex.join(["gpualign", *sys.argv[1:]])
     return _report_failure(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)

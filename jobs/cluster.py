@@ -35,10 +35,10 @@ from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.pairs_as_arrays import passing_blocks
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
-METHODS = ("single", "complete", "average", "greedy")
+CLUSTERING_METHODS = ("single", "complete", "average", "greedy")
 
 PrecomputedDistances = ListedPairs | MatrixOfPairs
 
@@ -48,7 +48,7 @@ class ClusterOptions:
     """Options of `cluster`, as given; None: not given.
 
     alignment_options: how records are aligned, and the thresholds of near pairs
-    method: one of `METHODS`
+    method: one of `CLUSTERING_METHODS`
     order: for greedy clustering, one of `greedy.CLUSTERING_ORDERS`; default: length, or input if lengths are unknown
     uc: additional .uc file
     representatives: additional FASTA file of representatives
@@ -163,7 +163,7 @@ class ClusterJob:
         return average_linkage(edges, self.max_distance, lambda members: self.distances.distances_among(members, progress), group_of)
 
 
-def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, AlignmentDistances]:
+def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT_REPORTER) -> tuple[ClusterJob, AlignmentDistances]:
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
     options.check(aligned=True)
@@ -192,7 +192,11 @@ def near_pair_memory(records: SequenceSet, memory: int) -> int:
 
 
 def prepare_precomputed(
-    precomputed: PrecomputedDistances, are_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
+    precomputed: PrecomputedDistances,
+    are_identities: bool,
+    lengths: Integers | None,
+    options: ClusterOptions,
+    reporter: Reporter = SILENT_REPORTER,
 ) -> ClusterJob:
     """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
     options.check(aligned=False)
@@ -272,7 +276,7 @@ class AlignmentDistances:
     def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
         subset = self.distinct_inputs.queries.select(members)
         inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
-        job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT, self.job.engine)
+        job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
         value = MatrixValue("score" if of_edits else "distance", self.options.identity_def)

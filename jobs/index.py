@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.database_index import IndexBuilder, IndexSummary
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import (
     READ_AS_PROTEIN_NOTE,
     OpenedFile,
@@ -28,7 +28,7 @@ def build_index(
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
     scratch: Callable[[], BinaryIO],
-    reporter: Reporter = SILENT,
+    reporter: Reporter = SILENT_REPORTER,
 ) -> tuple[IndexSummary, Alphabet]:
     """Read a database and write its index. Return (what was built, its alphabet).
 

@@ -35,7 +35,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.devices.selection import Engines
+from gpualign.jobs.devices.selection import NearPairEngines
 from gpualign.jobs.every_pair import describe_tile_count
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.reporter import Reporter
@@ -102,7 +102,7 @@ class NearJob:
     prepared: PreparedTask
     plan: Plan
     aligner: PreparedTask | None
-    engines: Engines
+    engines: NearPairEngines
     budget: Budget
     text_threads: int
     make_ungrouped: Callable[[], NearJob] = field(repr=False)
@@ -296,7 +296,7 @@ def prepare_near_job(
     task: Task,
     bound: EditBound,
     pairing: Pairing,
-    engines: Engines,
+    engines: NearPairEngines,
     resources: Resources,
     reporter: Reporter,
     description_prefix: str = "",

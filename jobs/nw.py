@@ -22,13 +22,13 @@ from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_near_engine, pick_nw_engine, pick_pair_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
 from gpualign.jobs.options import OutputOptions, PairThresholds
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.scoring.edit_bounds import EditBound
-    from gpualign.jobs.devices.selection import Engines
+    from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
 
 _RULE_DESCRIPTIONS = {
@@ -86,7 +86,7 @@ class NwOptions:
 
 
 def prepare(
-    inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None
+    inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT_REPORTER, engine: Engine | None = None
 ) -> EveryPairJob:
     """Plan the alignment of every pair.
 
@@ -100,7 +100,7 @@ def prepare(
 
 
 def prepare_filtered(
-    inputs: Inputs, options: NwOptions, filter: Filter, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT
+    inputs: Inputs, options: NwOptions, filter: Filter, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT_REPORTER
 ) -> PairJob:
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
     and errors as for `prepare`."""
@@ -198,17 +198,17 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
         )
 
 
-def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
+def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> NearPairEngines:
     """Return the engines for finding near pairs and aligning them."""
-    from gpualign.jobs.devices.selection import Engines
+    from gpualign.jobs.devices.selection import NearPairEngines
 
     few_ambiguous = bound.ambiguous <= _MAX_AMBIGUOUS_PER_PAIR
     if not task.both_strands:
-        return Engines(chosen, pick_near_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
+        return NearPairEngines(chosen, pick_near_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner
-    return Engines(
+    return NearPairEngines(
         chosen,
         with_both_strands(pick_near_engine(resources, one_strand, few_ambiguous)),
         with_both_strands(pick_pair_engine(resources, one_strand)),

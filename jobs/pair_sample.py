@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpualign.core.near_pairs.deduplication import DuplicateGroups
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.planning.memory_budget import Budget
-    from gpualign.jobs.devices.selection import Engines
+    from gpualign.jobs.devices.selection import NearPairEngines
 
 _SAMPLE_SECONDS = 0.1
 """Seconds after which a sample of near pairs is large enough."""
@@ -103,7 +103,7 @@ class SampleableNearJob(Protocol):
     def aligner(self) -> PreparedTask | None: ...
 
     @property
-    def engines(self) -> Engines: ...
+    def engines(self) -> NearPairEngines: ...
 
     @property
     def budget(self) -> Budget: ...

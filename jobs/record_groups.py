@@ -30,7 +30,7 @@ class Grouping:
     labels: Sequence[str]
     label_indices: Sequence[int]
 
-    def ranks(self) -> list[int]:
+    def sort_keys(self) -> list[int]:
         """Return the index of each row's label; rows without a group come last."""
         return [len(self.labels) if number < 0 else number for number in self.label_indices]
 

@@ -31,4 +31,4 @@ class SilentReporter:
         pass
 
 
-SILENT = SilentReporter()
+SILENT_REPORTER = SilentReporter()

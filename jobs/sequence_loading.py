@@ -24,7 +24,7 @@ from gpualign.core.sequences.loading import (
     unique_records_in_files,
 )
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 OpenedFile: TypeAlias = tuple[BinaryIO, str]
 """A binary stream and its name for messages."""
@@ -98,7 +98,9 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.has_added else len(self.queries))
 
 
-def read_inputs(opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
+def read_inputs(
+    opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, reporter: Reporter = SILENT_REPORTER, local: bool = False
+) -> Inputs:
     """Read one set, or queries and targets, each from one or several files. Each file is requested only after the previous one has been
     read.
 
@@ -198,7 +200,7 @@ def add_targets(inputs: Inputs) -> Inputs:
     )
 
 
-def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
+def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
     """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError`."""
     from gpualign.core.sequences.database_index import open_index
 

@@ -17,14 +17,14 @@ from gpualign.jobs.sample_selection import SampleFilters, drop_with_few_calls, r
 _MAX_NAMES_IN_MESSAGE = 5
 
 
-def is_file_name(regions: str) -> bool:
+def is_regions_file(regions: str) -> bool:
     """True if `regions` is the name of a file that holds the regions."""
     return os.path.exists(regions) and not os.path.isdir(regions)
 
 
 def read_regions(regions: str) -> GenomicIntervals:
     """Return regions from a list or from a BED file with this name. Raises the same errors as `parse_regions` and `read_bed`."""
-    return read_intervals(regions) if is_file_name(regions) else parse_regions(regions)
+    return read_intervals(regions) if is_regions_file(regions) else parse_regions(regions)
 
 
 def read_intervals(path: str) -> GenomicIntervals:

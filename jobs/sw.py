@@ -37,7 +37,7 @@ from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_wo
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.query_masking import mask_queries
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 DEFAULT_MAX_HITS = 25
@@ -130,7 +130,7 @@ def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter:
     return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
 
 
-def check_search(task: Task, strand: str | None, mask: str | None) -> None:
+def check_strand_and_mask(task: Task, strand: str | None, mask: str | None) -> None:
     """Raise `InputError` if the strand or the mask does not fit the alphabet."""
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"{parameter('strand')} is for DNA; these are {task.alphabet.name} sequences")
@@ -266,7 +266,7 @@ class SearchJob:
 
 
 def prepare(
-    inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None, needs_paths: bool = True
+    inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT_REPORTER, engine: Engine | None = None, needs_paths: bool = True
 ) -> SearchJob:
     """Plan a search.
 
@@ -282,7 +282,7 @@ def prepare(
 
         translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD_CODE, o.strand, reporter)
     task = make_local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
-    check_search(task, None if translated else o.strand, o.mask)
+    check_strand_and_mask(task, None if translated else o.strand, o.mask)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
     filter = o.resolve(inputs.one_set)
@@ -296,7 +296,9 @@ def prepare(
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
         masked, held = (
-            mask_queries(task, method, reporter, per_record=translated.frames.queries.sequences_per_record, masked_before=inputs.is_masked),
+            mask_queries(
+                task, method, reporter, queries_per_record=translated.frames.queries.sequences_per_record, already_masked=inputs.is_masked
+            ),
             translated.held_bytes,
         )
         unmasked = translated.frames.queries.sequences

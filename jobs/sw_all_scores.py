@@ -13,22 +13,22 @@ from gpualign.core.sequences.strands_frames import PLUS, make_strands
 from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
 from gpualign.jobs.query_masking import mask_queries
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
-from gpualign.jobs.sw import SwOptions, check_search, make_local_task
+from gpualign.jobs.sw import SwOptions, check_strand_and_mask, make_local_task
 
 
 def prepare(
-    inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None
+    inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Reporter = SILENT_REPORTER, engine: Engine | None = None
 ) -> EveryPairJob:
     """Plan the scoring of all pairs. pairing: which pairs to score within one set. Other parameters and errors as in
     `gpualign.jobs.sw.prepare`."""
     o = options
     task = make_local_task(inputs, o.scoring, reporter)
-    check_search(task, o.strand, o.mask)
+    check_strand_and_mask(task, o.strand, o.mask)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
-    task = mask_queries(task, o.mask or NONE, reporter, masked_before=inputs.is_masked)
+    task = mask_queries(task, o.mask or NONE, reporter, already_masked=inputs.is_masked)
     targets = task.targets
     if targets.known_file_positions is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.known_file_positions))

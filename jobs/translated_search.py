@@ -17,12 +17,12 @@ from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated_frames
 from gpualign.core.sequences.translation import CODON_LENGTH, codon_table
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read_set, report_stops, should_mask_lower
 
-QUERY, TARGET, BOTH = "query", "target", "both"
+QUERY_SIDE, TARGET_SIDE, BOTH_SIDES = "query", "target", "both"
 
-_IS_TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
+_IS_TRANSLATED = {QUERY_SIDE: (True, False), TARGET_SIDE: (False, True), BOTH_SIDES: (True, True)}
 """Sides that each choice translates: (queries, targets)."""
 
 _SIDE_NAMES = ("queries", "targets")
@@ -33,7 +33,7 @@ def read_translated(
     translated_side: str,
     options: ReadOptions,
     index: str | None = None,
-    reporter: Reporter = SILENT,
+    reporter: Reporter = SILENT_REPORTER,
 ) -> Inputs:
     """Read queries and targets, or one file for both. The sides named by `translated_side` are nucleotides, the rest proteins. Nothing is
     translated until `translate_inputs`.
@@ -60,8 +60,8 @@ def make_inputs(sets: list[SequenceSet], translated_side: str, is_masked: bool =
 
     Raises `InputError` if one set would have to be both nucleotides and proteins.
     """
-    if len(sets) == 1 and translated_side != BOTH:
-        this, both = parameter("translate", translated_side), parameter("translate", BOTH)
+    if len(sets) == 1 and translated_side != BOTH_SIDES:
+        this, both = parameter("translate", translated_side), parameter("translate", BOTH_SIDES)
         raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
     return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), is_masked=is_masked)
 
@@ -136,7 +136,7 @@ class TranslatedInputs:
 
 
 def translate_inputs(
-    inputs: Inputs, translated_side: str, genetic_code: int, strand: str | None, reporter: Reporter = SILENT
+    inputs: Inputs, translated_side: str, genetic_code: int, strand: str | None, reporter: Reporter = SILENT_REPORTER
 ) -> TranslatedInputs:
     """Translate all frames, or only the frames of one strand for queries. Targets shorter than a codon are left out.
 

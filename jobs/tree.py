@@ -21,7 +21,7 @@ from gpualign.core.trees.tree import Tree
 if TYPE_CHECKING:
     from gpualign.jobs.reporter import Reporter
 
-METHODS = ("nj", "upgma", "mst")
+TREE_METHODS = ("nj", "upgma", "mst")
 
 MIDPOINT_ROOT = "midpoint"
 """Name for a root that is not one of the tree's records."""
@@ -45,7 +45,7 @@ def check_root(root: str | None, method: str) -> None:
 
 
 def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: str, reporter: Reporter, root: str | None = None) -> Tree:
-    """Return a tree of all records, built with one of `METHODS`; mst builds one tree per connected component. Identities become 1 -
+    """Return a tree of all records, built with one of `TREE_METHODS`; mst builds one tree per connected component. Identities become 1 -
     identity.
 
     root: for nj: None (the node where the last three meet), `MIDPOINT_ROOT`, or the id of the outgroup

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, Progress, ProgressReporter, checked_choice, make_resources
+from gpualign._execution_options import LOG, ProgressCallback, ProgressReporter, checked_choice, make_resources
 from gpualign._nw import nw_options, pair_thresholds
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring
@@ -20,7 +20,7 @@ from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
-from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
+from gpualign.jobs.cluster import CLUSTERING_METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def cluster(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Clusters:
     """Cluster sequences, or the records of a matrix, under a threshold, like `gpualign cluster`.
 
@@ -115,7 +115,7 @@ def cluster(
     >>> found.labels.tolist(), found.members(0)
     ([0, 0, 1], ['0', '1'])
     """
-    checked_choice("method", method, METHODS)
+    checked_choice("method", method, CLUSTERING_METHODS)
     if order is not None:
         checked_choice("order", order, CLUSTERING_ORDERS)
     if strand is not None and isinstance(seqs, Matrix):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpualign._execution_options import (
     LOG,
-    Progress,
+    ProgressCallback,
     ProgressReporter,
     checked_choice,
     checked_count,
@@ -25,7 +25,7 @@ from gpualign._execution_options import (
 )
 from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import StrPath, check_binary, checked_path, is_missing, is_numbered
+from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index, is_missing
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -82,7 +82,7 @@ def dist(
     threads: int | None = None,
     memory: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Matrix:
     """Return the pairwise distances between samples, based on SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
 
@@ -214,40 +214,40 @@ def _is_file(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike)) or hasattr(value, "read")
 
 
-def _call_array(calls: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
-    """Return calls in memory. missing: additional texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
+def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str]) -> CallArray:
+    """Return calls in memory. missing_texts: more texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
     if isinstance(calls, np.ndarray):
-        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing), ids, "array")
+        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing_texts), ids, "array")
     what = builtins.type(calls).__name__
     if hasattr(calls, "to_numpy") and getattr(calls, "ndim", 0) == 2:  # a DataFrame
         names = getattr(calls, "index", None)
-        if ids is None and names is not None and not is_numbered(names):
+        if ids is None and names is not None and not is_default_index(names):
             ids = list(names)
         plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in calls.dtypes)
         values = calls.to_numpy() if plain else calls.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
-        return CallArray(_normalise_calls(values, what, missing), ids, what, list(map(str, calls.columns)))
+        return CallArray(_normalise_calls(values, what, missing_texts), ids, what, list(map(str, calls.columns)))
     if not isinstance(calls, (Sequence, np.generic)) and not hasattr(calls, "__array__"):
         raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
     try:
         array = np.asarray(calls)
     except ValueError:
         raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
-    return CallArray(_normalise_calls(array, what, missing), ids, what)
+    return CallArray(_normalise_calls(array, what, missing_texts), ids, what)
 
 
 _MISSING_CALL_TEXTS = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
 """Texts that denote missing calls, as in tables."""
 
 
-def _normalise_calls(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
+def _normalise_calls(array: npt.NDArray[Any], source: str, missing_texts: Sequence[str]) -> npt.NDArray[Any]:
     """Convert arrays of objects or longer text to numbers or U1 letters, with missing calls nan or empty; leave other arrays unchanged.
 
     Raises `InputError`, quoting the cell, for longer text among letters.
     """
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
-    words = _MISSING_CALL_TEXTS.union(missing)
+    words = _MISSING_CALL_TEXTS.union(missing_texts)
     texts = ["" if is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
     of_numbers = all(isinstance(one, (int, float, np.number)) or one == "" for one in texts)
     if of_numbers or any(isinstance(one, str) and len(one) > 1 for one in texts):
@@ -258,15 +258,19 @@ def _normalise_calls(array: npt.NDArray[Any], what: str, missing: Sequence[str])
     wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)
     if wrong is not None:
         raise InputError(
-            f"{what}: expected a letter in each cell, or numbers alone; found {wrong!r} among letters{_type_advice(wrong, array)}"
+            f"{source}: expected a letter in each cell, or numbers alone; found {wrong!r} among letters{_type_advice(wrong, array)}"
         )
     return np.array(texts, dtype="U1").reshape(array.shape)
 
 
-def _type_advice(wrong: object, array: npt.NDArray[Any]) -> str:
-    if isinstance(wrong, str) and array.ndim == 1 and len(wrong) > 1:
+def _type_advice(wrong_value: object, array: npt.NDArray[Any]) -> str:
+    if isinstance(wrong_value, str) and array.ndim == 1 and len(wrong_value) > 1:
         return "; give [list(sequence) for sequence in samples]"
-    return f"; {parameter('missing_code', str(wrong))} if it is a missing call" if isinstance(wrong, str) else "; is it a column of ids?"
+    return (
+        f"; {parameter('missing_code', str(wrong_value))} if it is a missing call"
+        if isinstance(wrong_value, str)
+        else "; is it a column of ids?"
+    )
 
 
 def _open_call_files(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:

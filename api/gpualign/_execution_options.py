@@ -20,7 +20,7 @@ from gpualign.jobs.devices.resources import Resources, checked_resources
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-Progress = Callable[[int, int], object]
+ProgressCallback = Callable[[int, int], object]
 """Called with (work done, total work), in DP cells or call comparisons."""
 
 _log = logging.getLogger("gpualign")
@@ -55,7 +55,7 @@ LOG = Log()
 class ProgressReporter:
     """Reports progress to a function given by the caller. Raises `InputError` if the object given is not callable."""
 
-    def __init__(self, on_progress: Progress | None) -> None:
+    def __init__(self, on_progress: ProgressCallback | None) -> None:
         if on_progress is not None and not callable(on_progress):
             raise InputError(f"progress {_format_argument(on_progress)}: expected a function of the work done and of all work")
         self._on_progress = on_progress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpualign._execution_options import LOG
-from gpualign._sequences import is_missing, is_numbered
+from gpualign._sequences import is_default_index, is_missing
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.record_groups import check_groups, group_pairs, make_grouping, match_ids
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
     from gpualign.jobs.sequence_loading import Inputs
 
-Groups: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
+GroupsInput: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
 """Group for each id; or several such columns, keyed by title, as a mapping or a DataFrame with the ids as its index."""
 
 _DEFAULT_TITLE = "group"
 """Title for a column without a title. Numbers in such a column are group names."""
 
 
-def group_pair_selector(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
+def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
     """Return a function that selects pairs by group, to be called once the sequences have been read.
 
     Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
@@ -50,7 +50,7 @@ def group_pair_selector(groups: Groups | None, between: bool, within: bool) -> C
     return chosen
 
 
-def row_annotations(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
+def row_annotations(groups: GroupsInput | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
     """Return columns to draw next to the matrix rows: a quantity if a titled column has only numbers or only dates, else groups.
 
     Raises `InputError` for anything but groups, or if no record in the matrix has a group.
@@ -66,11 +66,11 @@ def row_annotations(groups: Groups | None, ids: Sequence[str]) -> list[Grouping 
     ]
 
 
-_Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
+_TitledColumns: TypeAlias = "list[tuple[str, dict[str, str]]]"
 """(title, cell for each id) for each column."""
 
 
-def _cells_of_records(columns: _Columns, ids: Sequence[str], ids_source: str) -> list[tuple[str, list[str], list[str]]]:
+def _cells_of_records(columns: _TitledColumns, ids: Sequence[str], ids_source: str) -> list[tuple[str, list[str], list[str]]]:
     """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), ids_source, LOG.warn)
@@ -81,7 +81,7 @@ def _cells_of_records(columns: _Columns, ids: Sequence[str], ids_source: str) ->
     return matched
 
 
-def _columns_of_groups(groups: Any) -> _Columns:
+def _columns_of_groups(groups: Any) -> _TitledColumns:
     dimensions = getattr(groups, "ndim", None) if hasattr(groups, "iloc") else None
     if dimensions == 1:  # a Series
         title = _DEFAULT_TITLE if groups.name is None else str(groups.name)
@@ -102,12 +102,12 @@ def _columns_of_groups(groups: Any) -> _Columns:
     return columns
 
 
-def _columns_of_frame(frame: Any) -> _Columns:
+def _columns_of_frame(frame: Any) -> _TitledColumns:
     """Return the columns of a DataFrame. With pandas' default index and several columns, the first column contains the ids."""
     titles = [str(title) for title in frame.columns]
     columns = [frame.iloc[:, k].tolist() for k in range(len(titles))]
     ids = frame.index.tolist()
-    if is_numbered(frame.index) and len(titles) > 1:
+    if is_default_index(frame.index) and len(titles) > 1:
         ids, titles, columns = columns[0], titles[1:], columns[1:]
     return [(title, _cells(zip(ids, column, strict=True))) for title, column in zip(titles, columns, strict=True)]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpualign._execution_options import (
     LOG,
-    Progress,
+    ProgressCallback,
     ProgressReporter,
     check_numbers,
     checked_choice,
@@ -19,7 +19,7 @@ from gpualign._execution_options import (
     checked_score,
     make_resources,
 )
-from gpualign._groups import Groups, group_pair_selector
+from gpualign._groups import GroupsInput, group_pair_selector
 from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
@@ -62,7 +62,7 @@ def nw(
     threads: int | None = None,
     memory: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Matrix:
     """Align every pair globally (Needleman-Wunsch) and return one value per pair: the matrix that `gpualign nw -o FILE.npy` writes.
 
@@ -120,7 +120,7 @@ def pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
-    groups: Groups | None = None,
+    groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
     end_gaps: str = "penalised",
@@ -131,7 +131,7 @@ def pairs(
     threads: int | None = None,
     memory: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Pairs:
     """Return the pairs whose global alignments pass one threshold, with the value tested by the threshold.
 
@@ -196,7 +196,7 @@ def iter_pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
-    groups: Groups | None = None,
+    groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
     end_gaps: str = "penalised",
@@ -207,7 +207,7 @@ def iter_pairs(
     threads: int | None = None,
     memory: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterator[Table]:
     """Align every pair globally, or only the pairs that may pass the thresholds, and yield tables of up to `batch` pairs, in input
     order. Only a few tables are held in memory at a time.
@@ -308,7 +308,7 @@ def _prepare_filtered_job(
     return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter
 
 
-def _reporter(job: PairJob, progress: Progress | None) -> ProgressReporter:
+def _reporter(job: PairJob, progress: ProgressCallback | None) -> ProgressReporter:
     reporter = ProgressReporter(progress)
     reporter.expect(job.work)
     return reporter

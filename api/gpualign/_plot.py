@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from gpualign._execution_options import LOG, check_numbers
-from gpualign._groups import Groups, row_annotations
+from gpualign._groups import GroupsInput, row_annotations
 from gpualign._output import checked_output_path
 from gpualign._results import Matrix
 from gpualign._sequences import StrPath
@@ -38,7 +38,7 @@ def plot(
     cmap: str | None = None,
     linkage: str = "average",
     tree: Tree | str | None = None,
-    groups: Groups | None = None,
+    groups: GroupsInput | None = None,
     order: str | Sequence[str] = "tree",
     vmin: float | None = None,
     vmax: float | None = None,

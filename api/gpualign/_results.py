@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.results.columns import Field
 
-Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
+ColumnData: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
 """Table columns by name: numeric arrays or lists of text."""
 
 
@@ -135,7 +135,7 @@ class Table:
     columns: columns by name: numeric arrays or lists of text
     """
 
-    columns: Columns = field(repr=False)
+    columns: ColumnData = field(repr=False)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -184,9 +184,9 @@ class Hits(Table):
         return f"<Hits: {len(self):,} of {self.query}>"
 
 
-def join_columns(tables: Sequence[Columns], fields: Sequence[Field], task: Task) -> Columns:
+def join_columns(tables: Sequence[ColumnData], fields: Sequence[Field], task: Task) -> ColumnData:
     """Concatenate copies of table pieces; without pieces, the columns are empty. task: task that produced the results."""
-    joined: Columns = {}
+    joined: ColumnData = {}
     for column in fields:
         values: list[Any] = [piece[column.name] for piece in tables]
         if column.dtype_for_task is None:

@@ -53,7 +53,7 @@ class Scoring:
         return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
 
 
-DEFAULT = Scoring()
+DEFAULT_SCORING = Scoring()
 
 EDIT = Scoring(edit=True)
 """Unit-cost edit distance."""
@@ -65,7 +65,7 @@ def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:
     Raises `InputError` if the argument is not a `Scoring`, or is unsuitable for local alignments.
     """
     if scoring is None:
-        return DEFAULT
+        return DEFAULT_SCORING
     if not isinstance(scoring, Scoring):
         raise InputError(f"scoring: expected gpualign.Scoring(...) or gpualign.EDIT; found {type(scoring).__name__}")
     if local and scoring.edit:

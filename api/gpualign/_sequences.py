@@ -163,7 +163,7 @@ def check_binary(stream: object, name: str) -> None:
         raise InputError(f"{name}: opened as text; open it with mode 'rb'")
 
 
-def is_numbered(index: Any) -> bool:
+def is_default_index(index: Any) -> bool:
     """Return whether the index of a Series or DataFrame is pandas' default index: 0, 1, 2, ..."""
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
@@ -187,7 +187,7 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     if not is_iterable(records):
         hint = "; name this argument: scoring=..." if isinstance(records, Scoring) else ""
         raise InputError(f"expected a file, sequences or a list of them; found {type(records).__name__}{hint}")
-    if ids is None and hasattr(records, "iloc") and not is_numbered(index := getattr(records, "index", None)):  # a Series
+    if ids is None and hasattr(records, "iloc") and not is_default_index(index := getattr(records, "index", None)):  # a Series
         ids = index
     names: list[str] = []
     letters: list[bytes] = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign._execution_options import (
     LOG,
-    Progress,
+    ProgressCallback,
     ProgressReporter,
     check_numbers,
     checked_choice,
@@ -72,7 +72,7 @@ def sw(
     threads: int | None = None,
     memory: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterator[Hits]:
     """Search a database exhaustively for every query (Smith-Waterman), and yield the hits for each query, the same as `gpualign sw`.
 

@@ -10,7 +10,7 @@ from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import format_newick
 from gpualign.jobs.matrix_memory import TREE_USES, check_memory
-from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
+from gpualign.jobs.tree import TREE_METHODS, check_libraries, check_root, make_tree
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     """
     if not isinstance(matrix, Matrix):
         raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
-    checked_choice("method", method, METHODS)
+    checked_choice("method", method, TREE_METHODS)
     if root is not None and not isinstance(root, str):
         raise InputError(f"root {root!r}: expected an id or 'midpoint'")
     check_root(root, method)

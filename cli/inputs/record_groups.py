@@ -27,7 +27,7 @@ _MAX_COLUMNS_IN_MESSAGE = 20
 
 
 @dataclass(frozen=True)
-class _Table:
+class _RecordTable:
     """Selected columns of a table.
 
     titles: titles of the selected columns
@@ -82,7 +82,7 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_
 
 def _read_table(
     path: str, ids: Sequence[str], warn: Callable[[str], None], ids_source: str, columns: Sequence[str] | None = None
-) -> _Table:
+) -> _RecordTable:
     """Read the columns `columns` of a table; None: all columns."""
     with open_input(path) as (stream, source):
         lines = [row for row in open_delimited(open_decompressed(stream, source)[1], source).rows() if any(row[1])]
@@ -113,7 +113,7 @@ def _read_table(
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
     changed = match_ids(list(records), ids, source, ids_source, warn)
     records = {changed.get(name, name): row for name, row in records.items()}
-    return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
+    return _RecordTable([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
 
 
 def _column_index(name: str, titles: Sequence[str], source: str) -> int:

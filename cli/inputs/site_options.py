@@ -6,12 +6,12 @@ from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.parameter_fractions import exact_fraction
 from gpualign.core.distance.intervals import GenomicIntervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
-from gpualign.jobs.site_selection import is_file_name, read_regions
+from gpualign.jobs.site_selection import is_regions_file, read_regions
 
 
 def interval_files(regions: str | None, mask: str | None) -> list[str]:
     """Return the BED files among the values of --regions and --mask."""
-    return [path for path in (regions if regions is not None and is_file_name(regions) else None, mask) if path is not None]
+    return [path for path in (regions if regions is not None and is_regions_file(regions) else None, mask) if path is not None]
 
 
 def site_filters(regions: str | None, mask: str | None, core: str | None, maf: str | None) -> SiteFilters:

@@ -31,11 +31,11 @@ class BashCompletion(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._prefix)}"
 
 
-def _is_continuation(before: str, word: str) -> bool:
-    """Return whether bash has split `word` off `before`, as in --option=value or cuda:0."""
-    if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
+def _is_continuation(previous_text: str, word: str) -> bool:
+    """Return whether bash has split `word` off `previous_text`, as in --option=value or cuda:0."""
+    if previous_text.endswith("cuda:") or (previous_text.startswith("--") and previous_text.endswith("=")):
         return True
-    return (word == ":" and before.endswith("cuda")) or (word == "=" and before.startswith("--"))
+    return (word == ":" and previous_text.endswith("cuda")) or (word == "=" and previous_text.startswith("--"))
 
 
 add_completion_class(BashCompletion)

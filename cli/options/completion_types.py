@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 Item: TypeAlias = "CompletionItem[str]"  # type: ignore[type-arg,unused-ignore]
 Items: TypeAlias = list[Item]
 
-_DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all", "all")
+_DEVICE_NAMES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all", "all")
 
 
-def _item(value: str, kind: str = "plain") -> Item:
+def _completion_item(value: str, kind: str = "plain") -> Item:
     from click.shell_completion import CompletionItem  # needed for completion only
 
     return CompletionItem(value, type=kind)
 
 
 def _plain_items(values: Sequence[str], incomplete: str) -> Items:
-    return [_item(value) for value in values if value.startswith(incomplete)]
+    return [_completion_item(value) for value in values if value.startswith(incomplete)]
 
 
 class NameType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -50,7 +50,7 @@ class PathType(NameType):
         self._kind = "dir" if is_folder else "file"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-        return [_item(incomplete, self._kind)]
+        return [_completion_item(incomplete, self._kind)]
 
 
 class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -60,7 +60,7 @@ class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         if "," not in incomplete:
-            return _plain_items(_DEVICES, incomplete)
+            return _plain_items(_DEVICE_NAMES, incomplete)
         *before, last = incomplete.split(",")
         others = ("cuda", "cuda:0", "cuda:all") if before == ["cpu"] else () if "cpu" in before else ("cpu",)
         return _plain_items([",".join([*before, name]) for name in others], ",".join([*before, last]))

@@ -73,18 +73,18 @@ class _CurrentLog:
     log: Log | None = None
 
 
-def begin(path: str | None) -> Log | None:
+def start_log(path: str | None) -> Log | None:
     """Start the log of the current command and return it, or None if `path` is None. Raises `InputError` if `path` is not a file."""
     if path == "-":
         raise InputError("--log: name a file; stderr has the same messages anyway")
     if _CurrentLog.log is not None:
         _CurrentLog.log.close()  # of an earlier command in this process
     _CurrentLog.log = None if path is None else Log(Path(path))
-    signals.set_exit_message_hook(record)
+    signals.set_exit_message_hook(append_to_log)
     return _CurrentLog.log
 
 
-def record(text: str) -> None:
+def append_to_log(text: str) -> None:
     """Write `text` to the log of the current command, if there is one."""
     if _CurrentLog.log is not None:
         _CurrentLog.log.record(text)

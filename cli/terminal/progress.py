@@ -51,7 +51,7 @@ class ProgressBar:
                 leave=False,
                 bar_format="{percentage:3.0f}% |{bar}| {n:,.1f}/{total:,.1f} " + prefix + self._unit + "{postfix} [{elapsed}<{remaining}]",
             )
-        signals.set_progress_hook(lambda: self._answer(self.line()))
+        signals.set_progress_hook(lambda: self._answer(self.format_line()))
         return self
 
     def expect(self, work: int) -> None:
@@ -68,9 +68,9 @@ class ProgressBar:
             self._bar.update(work / self._size)
         if now - self._reported >= REPORT_INTERVAL_SECONDS:
             self._reported = now
-            self._report(self.line())
+            self._report(self.format_line())
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """Return the progress as a human-readable line."""
         seconds = time.perf_counter() - self._start
         if not self._work:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.terminal.log_file import Log, begin, record
+from gpualign.cli.terminal.log_file import Log, append_to_log, start_log
 from gpualign.cli.terminal.progress import ProgressBar, write_now
 from gpualign.cli.terminal.stage_timer import RunStageTimer
 from gpualign.core.common.errors import InputError, command_line_message
@@ -37,7 +37,7 @@ class ConsoleReporter:
         cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None
     ) -> ConsoleReporter:
         """Return the reporter for -q, -v, --log and --summary. Raises `InputError` if the log or summary is not a file."""
-        return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
+        return cls(command, -1 if quiet else 1 if verbose else 0, start_log(log), summary)
 
     def __init__(self, command: str, verbosity: int, log: Log | None = None, summary: str | None = None) -> None:
         self._command = command
@@ -92,7 +92,7 @@ class ConsoleReporter:
             with suppress(OSError):  # a full disk or a closed pipe: a note alone must not end the run
                 click.echo(line, err=True)
         if max(self.verbosity, 0) >= verbosity:
-            record(line)
+            append_to_log(line)
 
     def print_plan(self, rows: DescriptionRows) -> None:
         """Print the plan for --dry-run on standard output, because the plan is the result."""
@@ -127,7 +127,8 @@ class ConsoleReporter:
             f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hit_count is None else f"{_format_count(hit_count, 'hit')}, "
         )
         self.note(
-            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed_text}, {engine}"
+            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, "
+            f"{results}{totals.speed_text}, {engine}"
         )
 
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
@@ -162,7 +163,7 @@ class ConsoleReporter:
 
     def _log_progress(self, text: str) -> None:
         """Write a progress line to the log only, because on a terminal the bar shows the same."""
-        record(f"gpualign {self._command}: {text}")
+        append_to_log(f"gpualign {self._command}: {text}")
 
     def _print_progress_line(self, text: str) -> None:
         """Print the progress line requested with SIGUSR1, even with -q."""

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.errors import InputError, RunError, parameter
-from gpualign.jobs.devices.resources import ALL, AUTO, Resources
+from gpualign.jobs.devices.resources import ALL_DEVICES, AUTO, Resources
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> 
         return None
     from gpualign.gpu.runtime.inventory import detect_devices
 
-    requested = device not in (AUTO, ALL)
+    requested = device not in (AUTO, ALL_DEVICES)
     inventory = detect_devices(with_remedy=requested)  # otherwise the message says only that there is a remedy
     if inventory.reason is None:
         return inventory
@@ -37,10 +37,10 @@ def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> 
     return None
 
 
-def _unsupported_message(what: str, inventory: Inventory, alternative: str = "") -> str:
-    """Return the message saying that no device supports `what`. alternative: another way out, besides the suggested fix."""
+def _unsupported_message(feature: str, inventory: Inventory, alternative: str = "") -> str:
+    """Return the message saying that no device supports `feature`. alternative: another way out, besides the suggested fix."""
     remedy = f"{', or' if alternative else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
-    return f"{what}: {inventory.reason}{alternative}{remedy}"
+    return f"{feature}: {inventory.reason}{alternative}{remedy}"
 
 
 def _gpu_selection(device: str) -> str:
@@ -131,18 +131,18 @@ def pick_local_distance_engine(
     return MultiDeviceDistanceEngine(engines, reporter.note)
 
 
-def paper_device(device: str, what: str) -> CudaDevice:
-    """Return the device on which to run a paper's kernels. what: name of their use, for messages.
+def paper_device(device: str, feature: str) -> CudaDevice:
+    """Return the device on which to run a paper's kernels. feature: name of their use, for messages.
 
     Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
     """
     from gpualign.gpu.runtime.inventory import detect_devices, first_selected_device
 
     if device == "cpu" or "all" in device or "," in device:
-        raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
+        raise InputError(f"{feature} is for one GPU; it cannot be combined with {parameter('device', device)}")
     inventory = detect_devices()
     if inventory.reason is not None:
-        raise RunError(_unsupported_message(what, inventory))
+        raise RunError(_unsupported_message(feature, inventory))
     return first_selected_device(_gpu_selection(device), inventory)
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
 AUTO = "auto"
-ALL = "all"
+ALL_DEVICES = "all"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Resources:
         return replace(self, threads=self.worker_threads, executor=None)
 
 
-def checked_resources(device: str, threads: int | None, memory: int | None, reporter: Reporter = SILENT) -> Resources:
+def checked_resources(device: str, threads: int | None, memory: int | None, reporter: Reporter = SILENT_REPORTER) -> Resources:
     """Return resources with no more threads than this machine has processors. Reports a thread count that is too high, and memory that this
     process may not be allowed to use.
 

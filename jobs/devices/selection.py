@@ -87,7 +87,7 @@ def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Eng
 
 
 @dataclass(frozen=True)
-class Engines:
+class NearPairEngines:
     """Engines of a job that finds near pairs.
 
     requested: would compute every pair

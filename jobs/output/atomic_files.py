@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_COMPRESSION_THREADS = 4
 
 
-class ClosedPipe(RunError):
+class ClosedPipeError(RunError):
     """Raised if the reader of standard output or another pipe has closed the pipe."""
 
 
@@ -70,11 +70,11 @@ def _file_identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
 
 @contextmanager
 def translate_output_errors(path: Path | None) -> Iterator[None]:
-    """Turn OS errors into a `RunError` that names the output (None: standard output), and a closed pipe into a `ClosedPipe`."""
+    """Turn OS errors into a `RunError` that names the output (None: standard output), and a closed pipe into a `ClosedPipeError`."""
     try:
         yield
     except OSError as error:
-        kind = ClosedPipe if isinstance(error, BrokenPipeError) else RunError
+        kind = ClosedPipeError if isinstance(error, BrokenPipeError) else RunError
         raise kind(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
 
 

@@ -33,31 +33,31 @@ class ClusterSpec:
 
     format: output format
     path: output file; None: standard output
-    uc: additional .uc file; None: none
-    representatives: additional FASTA file of representatives; None: none
+    uc_path: additional .uc file; None: none
+    representatives_path: additional FASTA file of representatives; None: none
     container: container of typed columns, written with pyarrow; None: text
     """
 
     format: str
     path: Path | None
-    uc: Path | None
-    representatives: Path | None
+    uc_path: Path | None
+    representatives_path: Path | None
     container: str | None = None
 
     @property
     def outputs(self) -> list[Path | None]:
         """Paths of all files to be written."""
-        return [self.path, *(one for one in (self.uc, self.representatives) if one is not None)]
+        return [self.path, *(one for one in (self.uc_path, self.representatives_path) if one is not None)]
 
     @property
     def writes_uc(self) -> bool:
         """True if .uc, which contains alignments, is written."""
-        return self.format == "uc" or self.uc is not None
+        return self.format == "uc" or self.uc_path is not None
 
     @property
     def writes_sequences(self) -> bool:
         """True if representative sequences are written, with their descriptions."""
-        return self.format == "fasta" or self.representatives is not None
+        return self.format == "fasta" or self.representatives_path is not None
 
 
 def companion_cluster_spec(name: str) -> ClusterSpec:
@@ -112,7 +112,7 @@ class ClusteredRecords:
 @contextmanager
 def open_cluster_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[ClusteredRecords], None]]:
     """Open all outputs before any work is done, and yield the function that writes them. `files` commits the outputs."""
-    requested = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
+    requested = [(spec.format, spec.path), ("uc", spec.uc_path), ("fasta", spec.representatives_path)]
     with ExitStack() as stack:
         streams: list[tuple[str, Path | None, ByteWriter]] = []
         for format, path in requested[:1] + [one for one in requested[1:] if one[1] is not None]:
@@ -163,7 +163,7 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
     clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, are_identities)
-    stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
+    stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc_path else []), *(["fasta"] if spec.representatives_path else [])]
     for format in files:
         _write_format(format, stream, clustered, spec.container)
     size = format_bytes(round(stream.size * len(ids) / max(1, count)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class DistanceSpec(FileSpec):
     """Distance output.
 
-    threshold: option that limits the output to a list of near pairs; None: all pairs
+    threshold_option: option that limits the output to a list of near pairs; None: all pairs
     writes_compared: also write the number of compared sites
     lists_added: write a list of the pairs selected by `Samples.targets_include_queries`, near pairs or all pairs
     container: container of typed columns, written with pyarrow; None: text
@@ -32,7 +32,7 @@ class DistanceSpec(FileSpec):
     clusters: clusters of the near pairs; None: not written
     """
 
-    threshold: str | None
+    threshold_option: str | None
     writes_compared: bool
     lists_added: bool
     container: str | None
@@ -51,13 +51,13 @@ class DistanceSpec(FileSpec):
     @property
     def is_pair_list(self) -> bool:
         """True if pairs are written once each, as computed, without holding a matrix in memory."""
-        return self.threshold is not None or self.lists_added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+        return self.threshold_option is not None or self.lists_added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
     def no_matrix_reason(self) -> str | None:
         """Human-readable reason why no matrix is held in memory; None if there is a matrix."""
-        if self.threshold is not None:
-            return f"{self.threshold}, which writes only near ones"
+        if self.threshold_option is not None:
+            return f"{self.threshold_option}, which writes only near ones"
         if self.lists_added:
             return f"{parameter('add')}, which writes a list of pairs"
         return f"{self.format}, for which no matrix is held" if self.is_pair_list else None

@@ -82,7 +82,7 @@ def _check_clusters(spec: DistanceSpec, clusters: str, one_set: bool) -> None:
     from gpualign.jobs.cluster import check_method
 
     later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
-    if spec.threshold != parameter("max_distance"):
+    if spec.threshold_option != parameter("max_distance"):
         raise InputError(f"{parameter('clusters')} needs near pairs; give {parameter('max_distance')}")
     if not one_set:
         raise InputError(f"{parameter('clusters')} needs all pairs of one set, and of two files some are not compared; {later}")
@@ -115,7 +115,7 @@ def _pair_list_formats() -> str:
 def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
     """Return a description of how the output represents pairs without a distance, for messages."""
     metric = job.prepared.task.metric
-    if spec.threshold is not None:
+    if spec.threshold_option is not None:
         return "they are not near"
     shown = "null" if spec.layout is Layout.COLUMNS else "?" if spec.format == "mega" else "nan"
     if FORMATS[spec.format].needs_file and job.dtype != metric.dtype:

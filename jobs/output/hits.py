@@ -63,5 +63,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
             totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
         messages.run_summary.record_resolved(scoring=job.task.scoring.name)
         earlier = session.earlier_pairs_and_work(job, rest)
-        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequence_count, **totals.summary_with_earlier(*earlier)})
+        messages.run_summary.write(
+            files, (job.hardware, job.kernel), {"sequences": job.sequence_count, **totals.summary_with_earlier(*earlier)}
+        )
     messages.report_alignments(job.sequence_count, totals, job.hardware, totals.hit_count, earlier_pairs=earlier[0])

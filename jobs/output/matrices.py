@@ -77,7 +77,7 @@ def open_sparse_spools(
     part: part file to write instead
     """
     if part is not None:
-        yield part.spools()
+        yield part.open_spools()
         part.finish_sparse(dtype, queries, targets)
         return
     from gpualign.core.output.sparse import SPOOL_NAMES, write_csr

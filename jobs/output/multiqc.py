@@ -36,7 +36,7 @@ _COLUMN_HEADERS: dict[str, dict[str, Any]] = {
 """Columns in order, by key in the summary. A run shows only the columns for which the summary has numbers."""
 
 
-def section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
+def multiqc_section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the section for MultiQC to read. name: row name. MultiQC merges the sections of several runs by id."""
     row = _row(summary)
     return {

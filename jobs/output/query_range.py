@@ -41,15 +41,15 @@ class QueryRange:
     results: ResultKind
 
     @classmethod
-    def for_job(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
+    def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
-            return cls(queries, (0, queries), None, output, format, results)
+            return cls(query_count, (0, query_count), None, output, format, results)
         from gpualign.core.planning.sharding import shard_boundaries
 
         assert output is not None
         bounds = shard_boundaries(job.row_work, shard.count)
-        return cls(queries, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.part_path(output), format, results)
+        return cls(query_count, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.part_path(output), format, results)
 
     def restrict(self, job: J, start: int = 0) -> J:
         """Return the job for this range, starting at query `start`."""

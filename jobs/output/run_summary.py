@@ -14,7 +14,7 @@ from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.digests import digest_file
 from gpualign.core.files.paths import STDIN_NAME, STDIO
-from gpualign.jobs.output.atomic_files import ClosedPipe, OutputFiles, check_writable, translate_output_errors
+from gpualign.jobs.output.atomic_files import ClosedPipeError, OutputFiles, check_writable, translate_output_errors
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
@@ -106,12 +106,12 @@ class RunSummary:
             self._digesting.wait()
         summary = self._make_summary(files, engine, results)
         if self.path.name.endswith(MULTIQC_SUFFIX):
-            from gpualign.jobs.output.multiqc import section
+            from gpualign.jobs.output.multiqc import multiqc_section
 
-            summary = section(summary, self.path.name.removesuffix(MULTIQC_SUFFIX))
+            summary = multiqc_section(summary, self.path.name.removesuffix(MULTIQC_SUFFIX))
         import json
 
-        with suppress(ClosedPipe), translate_output_errors(self.path):  # outputs are kept even if the reader of the summary has gone
+        with suppress(ClosedPipeError), translate_output_errors(self.path):  # outputs are kept even if the reader of the summary has gone
             out = files.open(self.path)
             out.write(json.dumps(summary, indent=2).encode() + b"\n")
             out.flush()  # an error of writing must come before outputs get their names

@@ -122,7 +122,7 @@ class PartFile:
         self._members |= {f"{name}.npy": file for name, (_, file) in zip(names, made, strict=True)}
         return [make for make, _ in made]
 
-    def spools(self) -> SpoolFiles:
+    def open_spools(self) -> SpoolFiles:
         """Return the spool files for a sparse matrix."""
         counts, indices, data = (self.files.open_spool(name, self.path) for name in SPOOL_NAMES)
         self._members |= dict(zip(SPOOL_NAMES, (counts, indices, data), strict=True))
@@ -204,7 +204,7 @@ class PartFileReader:
         return name in self._members or name == self.description.body[0]
 
     @contextmanager
-    def _member(self, name: str) -> Iterator[IO[bytes]]:
+    def _open_member(self, name: str) -> Iterator[IO[bytes]]:
         """Yield a member, whose checksum is checked at its end. Errors that are raised while it is being read become `InputError`."""
         if not self.has_member(name):
             raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
@@ -223,27 +223,29 @@ class PartFileReader:
         except _DAMAGE_ERRORS:
             raise InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again") from None
 
-    def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
-        """Yield the content of a member without the first `skip` bytes."""
-        with self._member(name) as member:
+    def read_chunks(self, name: str, skipped_bytes: int = 0) -> Iterator[bytes]:
+        """Yield the content of a member without the first `skipped_bytes` bytes."""
+        with self._open_member(name) as member:
             while data := member.read(_COPY_BYTES):
-                yield data[skip:]
-                skip = max(0, skip - len(data))
+                yield data[skipped_bytes:]
+                skipped_bytes = max(0, skipped_bytes - len(data))
 
-    def lines(self, name: str) -> list[str]:
+    def read_lines(self, name: str) -> list[str]:
         """Return the lines of a text member."""
-        return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+        return b"".join(self.read_chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def array_header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Return (shape, type) of an array member."""
-        with self._member(name) as member:
+        with self._open_member(name) as member:
             return _read_array_header(member)
 
-    def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    def read_row_blocks(
+        self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int
+    ) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield (first row, rows) of an array member in blocks of about `nbytes`. Raises `InputError` for a different shape or type."""
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
         step = max(1, nbytes // max(1, row_bytes))
-        with self._member(name) as member:
+        with self._open_member(name) as member:
             if _read_array_header(member) != (shape, dtype):
                 raise ValueError("another array")
             for start in range(0, shape[0], step):

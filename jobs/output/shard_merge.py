@@ -59,7 +59,7 @@ def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: Outp
     if content == ROWS_CONTENT:
         with files.open_text(path) as out:
             for part in parts:
-                for data in part.chunks("rows", skip=0 if part is parts[0] else part.description.header):
+                for data in part.read_chunks("rows", skipped_bytes=0 if part is parts[0] else part.description.header):
                     out.write(data)
     elif content == MATRIX_CONTENT:
         _merge_matrices(parts, path, files)
@@ -69,7 +69,7 @@ def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: Outp
 
 def _read_record_names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
     """Return the query names and target names; for one set, both are the same object."""
-    lists = [SampleNames(part.lines(name)) for name in id_list_names(part.has_member("ids"))]
+    lists = [SampleNames(part.read_lines(name)) for name in id_list_names(part.has_member("ids"))]
     if len(lists[0]) != part.description.identity.rows:
         raise InputError(
             f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.description.identity.rows:,} queries; write it again"
@@ -82,7 +82,7 @@ def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: Out
     with open_sparse_spools(path, files, queries, targets, dtype) as spools:
         for name, spool in zip(SPOOL_NAMES, spools, strict=True):
             for part in parts:
-                for piece in part.chunks(name):
+                for piece in part.read_chunks(name):
                     spool.write(piece)
         counts, indices, data = spools
         _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
@@ -122,7 +122,7 @@ def _join_matrix(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, s
         first = condensed_start(start, shape[0]) if condensed else start
         column = start if part.description.triangle else 0
         expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
-        for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BLOCK_BYTES):
+        for at, values in part.read_row_blocks(f"{name}.npy", expected, dtype, _READ_BLOCK_BYTES):
             if placement is None:
                 whole.reserve(first + at + len(values))
                 out[first + at : first + at + len(values)] = values

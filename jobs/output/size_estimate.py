@@ -140,7 +140,7 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         return _format_estimate(
             sum(matrix_bytes(spec.format, samples.queries, samples.targets, rows, width) for width in widths), spec.path
         )
-    count = looked_at if spec.threshold is None else sum(len(one.values) for one in sampled)
+    count = looked_at if spec.threshold_option is None else sum(len(one.values) for one in sampled)
     if spec.layout is Layout.SPARSE:
         size = sparse_size_estimate(samples.queries, samples.targets, job.dtype)
     else:
@@ -155,12 +155,12 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
             return stream.size
 
         half = sampled[: len(sampled) // 2]
-        few = count * len(half) // len(sampled) if spec.threshold is None else sum(len(one.values) for one in half)
+        few = count * len(half) // len(sampled) if spec.threshold_option is None else sum(len(one.values) for one in half)
         letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
         # Measured by what the second half adds, since ids may precede all rows.
         each = (whole(sampled) - whole(half)) / (count - few) if count > few else letters + 2 + _ASSUMED_CELL_CHARS
         size = FileSizeEstimate(max(0.0, whole(sampled) - each * count), each)
-    if spec.threshold is None:
+    if spec.threshold_option is None:
         return describe_rows_size(size, pairs, spec.path)
     if not count:
         return _describe_size_bound(size, looked_at, pairs, pairs, spec.path)
@@ -170,7 +170,7 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for the hits of queries [start, stop), extrapolated from as many of the first queries as can be
     searched quickly."""
-    from gpualign.jobs.reporter import SILENT
+    from gpualign.jobs.reporter import SILENT_REPORTER
 
     (start, stop), targets = span, len(job.task.targets)
     max_rows = (stop - start) * min(targets, job.options.max_hits_per_query or targets)
@@ -178,7 +178,7 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
     if not len(work) or work[0] > _MAX_QUERY_CELLS:
         return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"
     count = max(1, int(np.searchsorted(np.cumsum(work), _MAX_SAMPLE_CELLS, side="right")))
-    quiet = replace(job, reporter=SILENT)
+    quiet = replace(job, reporter=SILENT_REPORTER)
 
     def searched(queries: int) -> tuple[int, int]:
         stream, hits = CountingStream(), 0

@@ -22,7 +22,7 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, colour_strips_of
-from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, DrawnTree, HeatMap, Order, Scale, block_means, shorten_text
+from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, DrawnOrder, DrawnTree, HeatMap, block_means, shorten_text
 from gpualign.jobs.plotting.legends import draw_colour_bar, draw_legends, legends_of, max_entries
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Style:
     vmax: float | None = None
 
 
-def draw_heatmap(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
+def draw_heatmap(heat: HeatMap, order: DrawnOrder, scale: ColourScale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
     """Return the figure. Ids, numbers and a separate diagonal colour are drawn only where they would be legible. Without numbers, a
     histogram of values appears beside the colour bar.
 
@@ -118,7 +118,7 @@ def _draw_tree(axes: Any, parts: FigureLayout, tree: DrawnTree, exponent: int) -
     axes.set_xlabel(label, fontsize=SMALL_FONT_SIZE, labelpad=3, parse_math=False)
 
 
-def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None:
+def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: DrawnOrder) -> None:
     """Draw each row's group colours beside the row, white where it has no group."""
     from matplotlib.colors import to_rgba
 
@@ -134,7 +134,7 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None
         spine.set_visible(False)
 
 
-def _make_colour_map(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
+def _make_colour_map(heat: HeatMap, cmap: str | None, scale: ColourScale) -> Any:
     """Return the mapping from values to colours. By default, the dark end means similar records."""
     import matplotlib
     from matplotlib.cm import ScalarMappable
@@ -144,7 +144,7 @@ def _make_colour_map(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
     return ScalarMappable(Normalize(scale.low, scale.high), matplotlib.colormaps[name])
 
 
-def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -> Pixels:
+def _pixels(heat: HeatMap, order: DrawnOrder, block: tuple[int, int], colours: Any) -> Pixels:
     """Return the cell colours, one cell for each block of (rows, columns) pairs: uint8[rows][columns][4]. Means exclude the diagonal."""
     values = heat.values[np.ix_(order.rows, order.columns)]
     if block != (1, 1):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shorten_names
+from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, cell_texts, shorten_names
 
 MAX_RECORDS_WITH_VALUES = 30
 """Maximum number of records for which every cell shows its value."""
@@ -28,7 +28,7 @@ COLOUR_STRIP_WIDTH = 0.16
 class FigureLayout:
     """Sizes and positions in inches. `margin` is the space below the matrix, for column ids."""
 
-    def __init__(self, heat: HeatMap, order: Order, strip_count: int) -> None:
+    def __init__(self, heat: HeatMap, order: DrawnOrder, strip_count: int) -> None:
         rows, columns = heat.values.shape
         self.row_names = _ordered_names(heat.row_ids, order.rows)
         self.column_names = _ordered_names(heat.column_ids, order.columns)
@@ -84,9 +84,9 @@ def text_width(text: str, size: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72
 
 
-def wrap_text(text: str, inches: float, size: float) -> str:
-    """Return the text wrapped into lines about `inches` inches wide."""
-    return "\n".join(textwrap.wrap(text, max(10, int(inches * 72 / (size * 0.55)))))
+def wrap_text(text: str, width_inches: float, size: float) -> str:
+    """Return the text wrapped into lines about `width_inches` inches wide."""
+    return "\n".join(textwrap.wrap(text, max(10, int(width_inches * 72 / (size * 0.55)))))
 
 
 def tick_formatter(exponent: int) -> Any:

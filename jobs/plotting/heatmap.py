@@ -98,7 +98,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColourScale:
     """Colour scale.
 
     low, high: values of the first and last colour
@@ -126,7 +126,7 @@ class DrawnTree:
 
 
 @dataclass(frozen=True)
-class Order:
+class DrawnOrder:
     """Order of a heat map's rows and columns as drawn.
 
     rows, columns: indices of the heat map's rows and columns, in drawing order
@@ -221,7 +221,7 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     return "score"
 
 
-def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
+def scale_of(heat: HeatMap, low: float | None, high: float | None) -> ColourScale:
     """Return a scale from the value for equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low,
     high: override these limits.
 
@@ -239,7 +239,7 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
         limits = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
         raise InputError(f"{limits}: the colours would go from {first:g} to {last:g}; values are from {smallest:g} to {largest:g}")
     below, above = others.size and smallest < first, others.size and largest > last
-    return Scale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
+    return ColourScale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
 
 
 def to_distances(heat: HeatMap) -> Reals:
@@ -260,11 +260,11 @@ def to_distances(heat: HeatMap) -> Reals:
     return distances
 
 
-def tree_order(heat: HeatMap, method: str) -> Order:
+def tree_order(heat: HeatMap, method: str) -> DrawnOrder:
     """Return the leaf order of a tree. One set has a single tree. For two sets, rows and columns are each ordered by a tree of their
     profiles, which is not drawn."""
     if not heat.one_set:
-        return Order(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
+        return DrawnOrder(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
     if len(heat.row_ids) < 2:
         return input_order(heat)
     from scipy.cluster.hierarchy import leaves_list
@@ -274,7 +274,7 @@ def tree_order(heat: HeatMap, method: str) -> Order:
     similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heat.value_kind}") | {"identity": "1 − identity"}
     heights = similarities.get(heat.value_kind, heat.label) + heat.unit
     tree = DrawnTree(bracket_corners(joins), np.zeros(len(heat.row_ids)), f"{heights}\n({method} linkage)")
-    return Order(leaves_list(joins), leaves_list(joins), tree)
+    return DrawnOrder(leaves_list(joins), leaves_list(joins), tree)
 
 
 def linkage_of(heat: HeatMap, method: str) -> Reals:
@@ -286,7 +286,7 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
     return joins
 
 
-def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
+def order_by_tree(heat: HeatMap, tree: Tree) -> DrawnOrder:
     """Return the leaf order of a tree of the same records. Raises `InputError` if its records differ, or if ids are not unique."""
     number = {name: k for k, name in enumerate(heat.row_ids)}
     if not heat.one_set or len(number) < len(heat.row_ids):
@@ -300,22 +300,22 @@ def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
             name = ascii(_truncate(min(alone), _MAX_ID_CHARS))
             raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves must be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
-    return Order(rows, rows, drawn_tree_of(tree))
+    return DrawnOrder(rows, rows, drawn_tree_of(tree))
 
 
-def input_order(heat: HeatMap) -> Order:
+def input_order(heat: HeatMap) -> DrawnOrder:
     """Return the order of the matrix, without a tree."""
-    return Order(np.arange(len(heat.row_ids)), np.arange(len(heat.column_ids)), None)
+    return DrawnOrder(np.arange(len(heat.row_ids)), np.arange(len(heat.column_ids)), None)
 
 
-def sorted_order(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
+def sorted_order(order: DrawnOrder, rows: Sequence[int], columns: Sequence[int] | None) -> DrawnOrder:
     """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: columns are not
     reordered. The tree is dropped."""
 
     def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
         return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
 
-    return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None)
+    return DrawnOrder(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None)
 
 
 def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:

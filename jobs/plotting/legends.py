@@ -21,7 +21,7 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
-from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shorten_text
+from gpualign.jobs.plotting.heatmap import ColourScale, HeatMap, shorten_text
 
 _BAR_WIDTH = 0.16
 """Width of the colour bar, in inches."""
@@ -57,7 +57,7 @@ class Legend:
         return lines * _LINE_SPACING + (0 if self.gradient is None else _GRADIENT_LENGTH + _LINE_SPACING)
 
 
-def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: Any, scale: Scale) -> Any:
+def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: Any, scale: ColourScale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
     axes = parts.add_axes(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
@@ -76,7 +76,7 @@ def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: An
     return axes
 
 
-def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
+def _draw_histogram(axes: Any, heat: HeatMap, scale: ColourScale) -> None:
     """Draw the number of pairs for each value, level with the value's colour. The longest line is labelled with its number of pairs."""
     values = heat.pair_values
     low, high = scale.low, scale.high

@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, input_order, order_by_tree, scale_of, sorted_order, tree_order
+from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, input_order, order_by_tree, scale_of, sorted_order, tree_order
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -56,12 +56,12 @@ class RowOrder:
     tree: Tree | None = None
     positions: Mapping[str, int] = field(default_factory=dict)
 
-    def order(self, heat: HeatMap, method: str) -> Order:
+    def order(self, heat: HeatMap, method: str) -> DrawnOrder:
         """Return the order in which rows and columns are drawn."""
         if self.criterion == "tree":
             return tree_order(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
         if self.criterion == "groups":
-            own = self.groups[0].ranks()
+            own = self.groups[0].sort_keys()
             return sorted_order(tree_order(heat, method), own, own if heat.one_set else None)
         if self.criterion == "input":
             return input_order(heat)

@@ -39,7 +39,7 @@ class Quantity:
     values: Reals
     are_dates: bool
 
-    def ranks(self) -> list[int]:
+    def sort_keys(self) -> list[int]:
         """Return each row's rank among all distinct values; rows without a value come last."""
         ranks: list[int] = np.unique(self.values, return_inverse=True)[1].tolist()
         return ranks

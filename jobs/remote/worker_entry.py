@@ -24,7 +24,7 @@ from gpualign.jobs.devices.local_engines import pick_local_distance_engine, pick
 from gpualign.jobs.devices.memory import default_memory, remaining_memory
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 from gpualign.jobs.remote.executors import worker_client
-from gpualign.jobs.reporter import SILENT, Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 
 def remote_engine(resources: Resources, reporter: Reporter) -> RemoteEngine:
@@ -67,7 +67,7 @@ def _local_resources(requested: Resources) -> Resources:
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
-    prepared = pick_local_engine(resources, SILENT).prepare(task, Budget.from_total(remaining_memory(task, resources.memory)))
+    prepared = pick_local_engine(resources, SILENT_REPORTER).prepare(task, Budget.from_total(remaining_memory(task, resources.memory)))
     rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.estimated_seconds, 1e-9)
     if isinstance(prepared, CpuPreparedTask):
         compute = prepared.make_computer()  # once for all runs, since it may read all records
@@ -78,7 +78,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 
 def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
-    engine = pick_local_distance_engine(resources, SILENT)
+    engine = pick_local_distance_engine(resources, SILENT_REPORTER)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare_cpus=resources.spare_threads

@@ -23,7 +23,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.fa").write_bytes(NEAR)
     yield tmp_path
-    log_file.begin(None)
+    log_file.start_log(None)
 
 
 def lines(path):

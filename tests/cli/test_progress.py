@@ -53,7 +53,7 @@ def test_rates_have_a_fitting_unit(clock, unit, rate, shown):
     with bar(int(400 * rate), [], unit) as progress:
         clock[0] += 100
         progress.advance(int(100 * rate))
-        assert progress.line() == f"25.0% done in 0:01:40, {shown}, 0:05:00 left"
+        assert progress.format_line() == f"25.0% done in 0:01:40, {shown}, 0:05:00 left"
 
 
 def test_nothing_within_the_first_minute(clock):
@@ -67,14 +67,14 @@ def test_nothing_within_the_first_minute(clock):
 def test_what_is_expected_later_counts(clock):
     with bar(100, []) as progress:
         clock[0] += 3600
-        assert progress.line() == "0.0% done in 1:00:00"
+        assert progress.format_line() == "0.0% done in 1:00:00"
         progress.advance(100)
-        assert progress.line().startswith("100.0% done")
+        assert progress.format_line().startswith("100.0% done")
         progress.expect(300)
-        assert progress.line() == "25.0% done in 1:00:00, 0.0278 CUPS, 3:00:00 left"
+        assert progress.format_line() == "25.0% done in 1:00:00, 0.0278 CUPS, 3:00:00 left"
     with bar(0, []) as progress:
         clock[0] += 5
-        assert progress.line() == "at work for 0:00:05"
+        assert progress.format_line() == "at work for 0:00:05"
 
 
 @pytest.mark.slow

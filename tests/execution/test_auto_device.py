@@ -21,7 +21,7 @@ from gpualign.jobs.devices.auto import AutoDeviceEngine, cuda_is_faster, cuda_se
 from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import pick_distance_engine, pick_engine
-from gpualign.jobs.reporter import SILENT
+from gpualign.jobs.reporter import SILENT_REPORTER
 
 BUDGET = Budget(1 << 28, 1 << 28)
 
@@ -53,7 +53,7 @@ def test_little_work_asks_for_no_gpu(small):
     def never():
         raise AssertionError("CUDA was looked for")
 
-    prepared = AutoDeviceEngine(CpuEngine(2), never, SILENT).prepare(small, BUDGET)
+    prepared = AutoDeviceEngine(CpuEngine(2), never, SILENT_REPORTER).prepare(small, BUDGET)
     assert prepared.hardware.startswith("cpu")
     assert 0 < prepared.estimated_seconds < CUDA_START_SECONDS
 
@@ -61,7 +61,7 @@ def test_little_work_asks_for_no_gpu(small):
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
 def test_much_work_is_cudas(small, slow, detail):
     asked = []
-    engine = AutoDeviceEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), SILENT)
+    engine = AutoDeviceEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), SILENT_REPORTER)
     task = Task(small.queries, small.targets, small.scoring, detail=detail, alphabet=DNA)
     assert [engine.prepare(task, BUDGET) for _ in range(2)] == ["cuda", "cuda"]
     assert asked == [1]
@@ -75,20 +75,20 @@ def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun,
         "gpualign.cpu.alignment.engine._CELLS_PER_SECOND_DIFFERENCE",
         small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),
     )
-    prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)
+    prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT_REPORTER).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
 
 
 @pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
 def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
-    assert AutoDeviceEngine(CpuEngine(2), lambda: gpu, SILENT).prepare(small, BUDGET).hardware.startswith("cpu")
+    assert AutoDeviceEngine(CpuEngine(2), lambda: gpu, SILENT_REPORTER).prepare(small, BUDGET).hardware.startswith("cpu")
 
 
 def test_what_the_cpu_has_no_memory_for(small):
     tiny = Budget(1000, 1000)
-    assert AutoDeviceEngine(CpuEngine(2), Cuda, SILENT).prepare(small, tiny) == "cuda"
+    assert AutoDeviceEngine(CpuEngine(2), Cuda, SILENT_REPORTER).prepare(small, tiny) == "cuda"
     with pytest.raises(RunError, match="memory budget is too small"):
-        AutoDeviceEngine(CpuEngine(2), lambda: None, SILENT).prepare(small, tiny)
+        AutoDeviceEngine(CpuEngine(2), lambda: None, SILENT_REPORTER).prepare(small, tiny)
 
 
 def test_near_pairs_cost_by_pairs(rng):
@@ -114,12 +114,12 @@ def test_distances():
 def test_distances_of_few_calls_start_no_cuda(monkeypatch, device):
     monkeypatch.setattr(engines, "find_spec", lambda name: object())
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
-    assert isinstance(pick_distance_engine(Resources(device, 2), SILENT, comparisons=1e6), CpuDistanceEngine)
+    assert isinstance(pick_distance_engine(Resources(device, 2), SILENT_REPORTER, comparisons=1e6), CpuDistanceEngine)
 
 
 def test_auto_is_the_cpu_where_there_is_no_pycuda(monkeypatch):
     monkeypatch.setattr(engines, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "pycuda", None)
-    assert isinstance(pick_engine(Resources("auto", 1), SILENT), CpuEngine)
+    assert isinstance(pick_engine(Resources("auto", 1), SILENT_REPORTER), CpuEngine)
     monkeypatch.setattr(engines, "find_spec", lambda name: object())
-    assert isinstance(pick_engine(Resources("auto", 1), SILENT), AutoDeviceEngine)
+    assert isinstance(pick_engine(Resources("auto", 1), SILENT_REPORTER), AutoDeviceEngine)
