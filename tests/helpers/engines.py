@@ -34,8 +34,8 @@ def three_threads(monkeypatch):
 
     monkeypatch.setattr(WorkerHandle, "next_tile", dawdling)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
-        monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)
+    for name in ("_DIFFERENCE_TILE_CELLS", "_BITSLICED_TILE_CELLS", "_PATH_TILE_CELLS", "_LOCAL_TILE_CELLS"):
+        monkeypatch.setattr(engine, name, 1)
     monkeypatch.setattr(distance_tiles, "_TILE_ROWS", 1)
     monkeypatch.setattr(distance_tiles, "_MAX_TILE_COMPARISONS", 1)
     monkeypatch.setattr(distance_tiles, "_SELECTION_TILE_COLUMNS", 1)
