@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gpualign.core.alignment.hits import BestTargetCollector
+from gpualign.core.alignment.hit_order import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.scatter import AxisIndices

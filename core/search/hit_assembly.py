@@ -8,7 +8,8 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import NO_HITS, BestTargetCollector, HitBatch, Hits, join_hits
+from gpualign.core.alignment.hit_order import BestTargetCollector
+from gpualign.core.alignment.hits import NO_HITS, HitBatch, Hits, join_hits
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult
 from gpualign.core.common.arrays import Booleans, Integers, Scores

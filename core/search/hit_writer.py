@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from gpualign.core.alignment.hit_order import order_hits
 from gpualign.core.alignment.hits import HitBatch, Hits
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
@@ -130,8 +131,7 @@ class HitsWriter:
         if self._filter.without_self:
             others = records != of_targets.record_numbers(hits.targets)
             hits, records = hits.select(others), records[others]
-        ranks = self._task.targets.file_positions[hits.targets]
-        order = np.lexsort((hits.queries, ranks, -hits.scores, records))
+        order = order_hits(records, hits.scores, self._task.targets.file_positions[hits.targets], hits.queries)
         hits, records = hits.select(order), records[order]
         if of_queries.sequences_per_record > 1 or of_targets.sequences_per_record > 1:
             _, firsts = np.unique(records * len(of_targets.record_lengths) + of_targets.record_numbers(hits.targets), return_index=True)

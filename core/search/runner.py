@@ -28,7 +28,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.search.hit_assembly import BestHitAssembly, PassingHitAssembly, QueryHits
-from gpualign.core.search.hit_ordering import HitReorderBuffer
+from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames

@@ -58,7 +58,7 @@ class LocalScorer:
             return None
         if task.top is None:
             return TileScores(tile, scores)
-        from gpualign.core.alignment.hits import best_targets
+        from gpualign.core.alignment.hit_order import best_targets
 
         return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import best_targets
+from gpualign.core.alignment.hit_order import best_targets
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult, TileScores
 from gpualign.core.common.dataclass import dataclass

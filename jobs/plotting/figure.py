@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import (
-    DIAGONAL_COLOUR,
     LABEL_FONT_SIZE,
-    MISSING_COLOUR,
     SMALL_FONT_SIZE,
     TITLE_FONT_SIZE,
     FigureLayout,
@@ -22,7 +20,8 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, colour_strips_of
-from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, DrawnOrder, DrawnTree, HeatMap, block_means, shorten_text
+from gpualign.jobs.plotting.heatmap import ColourScale, DrawnOrder, DrawnTree, HeatMap, block_means, shorten_text
+from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR, make_colour_map
 from gpualign.jobs.plotting.legends import draw_colour_bar, draw_legends, legends_of, max_entries
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def draw_heatmap(heat: HeatMap, order: DrawnOrder, scale: ColourScale, style: St
         _draw_strips(
             parts.add_axes(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
         )
-    colours = _make_colour_map(heat, style.cmap, scale)
+    colours = make_colour_map(heat, style.cmap, scale)
     rows, columns = heat.values.shape
     block = -(-rows // MAX_CELLS_PER_SIDE), -(-columns // MAX_CELLS_PER_SIDE)
     pixels = _pixels(heat, order, block, colours)
@@ -132,16 +131,6 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: DrawnOrder) ->
     axes.tick_params(length=0, pad=3)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _make_colour_map(heat: HeatMap, cmap: str | None, scale: ColourScale) -> Any:
-    """Return the mapping from values to colours. By default, the dark end means similar records."""
-    import matplotlib
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    name = cmap or ("viridis_r" if heat.value_kind in SIMILARITY_KINDS else "viridis")
-    return ScalarMappable(Normalize(scale.low, scale.high), matplotlib.colormaps[name])
 
 
 def _pixels(heat: HeatMap, order: DrawnOrder, block: tuple[int, int], colours: Any) -> Pixels:

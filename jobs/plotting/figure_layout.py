@@ -14,9 +14,6 @@ MAX_RECORDS_WITH_VALUES = 30
 """Maximum number of records for which every cell shows its value."""
 MAX_LABELLED_RECORDS = 150
 """Maximum number of records whose ids are drawn beside the rows and columns; with more, the ids would be too small to read."""
-DIAGONAL_COLOUR = (204, 204, 204, 255)
-MISSING_COLOUR = (255, 255, 255, 255)
-"""Colours not found in any colour map, for cells that compare a record with itself and for pairs that have no value."""
 
 TITLE_FONT_SIZE, LABEL_FONT_SIZE, SMALL_FONT_SIZE, _MIN_FONT_SIZE = 10.0, 8.0, 7.0, 5.0
 """Text sizes in points; _MIN_SIZE is the smallest size that journals print."""

@@ -11,9 +11,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import (
-    DIAGONAL_COLOUR,
     LABEL_FONT_SIZE,
-    MISSING_COLOUR,
     SMALL_FONT_SIZE,
     FigureLayout,
     text_width,
@@ -22,6 +20,7 @@ from gpualign.jobs.plotting.figure_layout import (
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
 from gpualign.jobs.plotting.heatmap import ColourScale, HeatMap, shorten_text
+from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR
 
 _BAR_WIDTH = 0.16
 """Width of the colour bar, in inches."""

@@ -106,17 +106,12 @@ def check_order(order: str, has_groups: bool, has_tree: bool) -> None:
 
 def check_style(style: Style) -> None:
     """Raise `InputError` for a colour map unknown to matplotlib, or for value limits that are not finite."""
-    from difflib import get_close_matches
-
-    import matplotlib
+    from gpualign.jobs.plotting.heatmap_colours import check_colour_map
 
     for name, value in (("vmin", style.vmin), ("vmax", style.vmax)):
         if value is not None and not math.isfinite(value):
             raise InputError(f"{parameter(name, f'{value:g}')}: expected a finite number")
-    names = list(matplotlib.colormaps)
-    if style.cmap is not None and style.cmap not in names:
-        near = ", ".join(get_close_matches(style.cmap, names, 3)) or "viridis, cividis, magma"
-        raise InputError(f"{parameter('cmap', style.cmap)}: matplotlib has no colours of this name; it has for instance {near}")
+    check_colour_map(style.cmap)
 
 
 def missing_libraries(*names: str) -> str:

@@ -18,7 +18,6 @@ from scipy.spatial.distance import squareform
 
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
-from gpualign.jobs.plotting.figure_layout import DIAGONAL_COLOUR, MISSING_COLOUR
 from gpualign.jobs.plotting.heatmap import (
     block_means,
     cell_texts,
@@ -30,6 +29,7 @@ from gpualign.jobs.plotting.heatmap import (
     to_distances,
     tree_order,
 )
+from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR
 
 pytestmark = pytest.mark.slow
 

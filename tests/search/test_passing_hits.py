@@ -15,7 +15,7 @@ from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
 from gpualign.core.search.hit_assembly import QueryHits
-from gpualign.core.search.hit_ordering import HitReorderBuffer
+from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated_frames

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import BestTargetCollector
+from gpualign.core.alignment.hit_order import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits
 from gpualign.core.common.arrays import Scores
