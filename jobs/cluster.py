@@ -167,7 +167,15 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
     options.check(aligned=True)
-    o, filter = options.alignment_options, options.alignment_options.resolve()
+    given = options.alignment_options
+    thresholds = given.thresholds.with_cluster_coverage(given.scoring.edit, given.identity_def)
+    if thresholds.min_coverage is not None and given.thresholds.min_coverage is None:
+        reporter.note(
+            f"in near pairs at least {thresholds.min_coverage:g} of each sequence is aligned with the other, so that fragments do not join"
+            f" clusters; {parameter('min_coverage', 0)} takes any"
+        )
+    o = replace(given, thresholds=thresholds)
+    filter = o.resolve()
     records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)

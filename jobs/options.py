@@ -6,6 +6,7 @@ Commands look at thresholds before their other imports, so what takes long to lo
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
@@ -54,6 +55,10 @@ class OutputOptions:
     shard: Shard | None = None
 
 
+CLUSTER_MIN_COVERAGE = 0.8
+"""Minimum coverage of near pairs in clusters, unless one is given: MMseqs2's."""
+
+
 @dataclass(frozen=True)
 class PairThresholds:
     """Thresholds that pairs must pass; None: not given.
@@ -95,6 +100,19 @@ class PairThresholds:
         nearest_other = same_set and self.nearest is not None
         return Filter(self.min_score, max_edits, self.min_identity, max_distance, self.min_coverage, self.nearest, nearest_other)
 
+    def with_cluster_coverage(self, edit: bool, definition: int) -> PairThresholds:
+        """Return the thresholds with `CLUSTER_MIN_COVERAGE` if they limit an identity that leaves out end gaps, and no coverage was given.
+        A coverage of 0 becomes None.
+
+        edit: as for `resolve`
+        definition: identity definition
+        """
+        by_identity = self.min_identity is not None or (not edit and self.max_distance is not None)
+        coverage = self.min_coverage
+        if coverage is None and by_identity and definition in (0, 2):
+            coverage = CLUSTER_MIN_COVERAGE
+        return replace(self, min_coverage=coverage or None)
+
     def check_fractions(self) -> None:
         """Raise `InputError` for a minimum identity or coverage that is no fraction."""
         from gpualign.core.common.parameter_fractions import check_fraction
@@ -112,7 +130,7 @@ class PairThresholds:
         """
         by_score = self.min_score is not None or (edit and self.max_distance is not None)
         by_identity = self.min_identity is not None or (not edit and self.max_distance is not None)
-        bounds = identity_bounds(definition, free_ends, self.min_coverage is not None) if by_identity else ()
+        bounds = identity_bounds(definition, free_ends, bool(self.min_coverage)) if by_identity else ()
         return bool(bounds) or (by_score and not (edit and free_ends))
 
 

@@ -96,7 +96,8 @@ def cluster(
     max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` the maximum edit distance (a score matrix is then a matrix of edit
         distances); for a distance matrix, in the units of the matrix
     min_identity: minimum identity, a fraction, instead of `max_distance`
-    min_coverage: minimum fraction of each sequence that is aligned to letters of the other
+    min_coverage: minimum fraction of each sequence that is aligned to letters of the other; 0 for any. Default: 0.8 if a threshold of
+        identity leaves out end gaps (definitions 0 and 2), else 0
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
     order: order in which greedy centroids are chosen: "length" (longest first), "size" (most abundant first, according to `;size=` in
         the ids) or "input"

@@ -49,7 +49,7 @@ def cluster(
 
     \b
     Examples:
-      gpualign cluster genes.fa --min-identity 0.97 --min-coverage 0.98 > clusters.tsv
+      gpualign cluster genes.fa --min-identity 0.97 > clusters.tsv
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
@@ -63,7 +63,8 @@ def cluster(
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
-        bounded = from_params(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends=False)
+        thresholds = from_params(PairThresholds, params).with_cluster_coverage(edit, params["identity_def"])
+        bounded = thresholds.bounds_edits(edit, params["identity_def"], free_ends=False)
         # Beside the imports that follow.
         prestart_for_pairs(params["device"], read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace

@@ -46,7 +46,8 @@ def cluster_options(function: F) -> F:
             "--min-coverage",
             type=FiniteNumberType(),
             metavar="F",
-            help="Also require that at least this fraction of each sequence is aligned with letters of the other.",
+            help="Also require that at least this fraction of each sequence is aligned with letters of the other; 0: any.  [0.8 for"
+            " identities that leave out end gaps, --identity-def 0 and 2; else 0]",
         ),
         strand_option,
         identity_definition_option(),

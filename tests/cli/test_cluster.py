@@ -44,12 +44,12 @@ def identities(tmp_path_factory, small_16s):
 )
 def test_sequences_lists_and_matrices_agree(identities, small_16s, method, threshold, value):
     words = [f"--{threshold.replace('_', '-')}", value, "--method", method]
-    direct = rows(gpualign_here("cluster", small_16s, *words)[0])
+    direct = rows(gpualign_here("cluster", small_16s, *words, "--min-coverage", 0)[0])
     for given in (["--edges", identities / "list.tsv"], ["--distances", identities / "m.npz"]):
         found, _ = gpualign_here("cluster", small_16s, *given, *words)
         assert clusters(found) == {row["id"]: int(row["cluster"]) for row in direct}
     assert 4 < len({row["cluster"] for row in direct}) < 60
-    here = package.cluster(small_16s, method=method, **{threshold: value})
+    here = package.cluster(small_16s, method=method, min_coverage=0, **{threshold: value})
     assert (here.labels + 1).tolist() == [int(row["cluster"]) for row in direct]
     assert here.to_frame()["representative"].tolist() == [row["representative"] for row in direct]
     assert [f"{value:.6f}" for value in here.distances] == [row["distance"] for row in direct]
@@ -58,7 +58,7 @@ def test_sequences_lists_and_matrices_agree(identities, small_16s, method, thres
 @pytest.mark.slow
 def test_python_takes_its_own_matrices(small_16s):
     genes = package.read(small_16s)
-    found = package.cluster(genes, min_identity=0.8, method="average")
+    found = package.cluster(genes, min_identity=0.8, min_coverage=0, method="average")
     again = package.cluster(package.nw(genes, value="identity"), min_identity=0.8, method="average")
     assert again.labels.tolist() == found.labels.tolist()
     assert again.members(0) == [genes.ids[0]]
@@ -66,6 +66,28 @@ def test_python_takes_its_own_matrices(small_16s):
     assert package.cluster(package.dist(calls), max_distance=1).labels.tolist() == [0, 1, 0]
     edits = package.nw(genes[:9], scoring=package.EDIT)
     assert package.cluster(edits, scoring=package.EDIT, max_distance=300).sizes.sum() == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "joined"),
+    [
+        (["--min-identity", "0.97"], False),
+        (["--max-distance", "0.03"], False),
+        (["--min-identity", "0.97", "--method", "greedy"], False),
+        (["--min-identity", "0.97", "--min-coverage", "0"], True),
+        (["--min-identity", "0.97", "--min-coverage", "0.1"], True),
+        (["--min-identity", "0.97", "--identity-def", "0"], False),
+        (["--edit", "--max-distance", "500"], True),
+    ],
+)
+def test_a_fragment_joins_no_clusters(rng, tmp_path, words, joined):
+    """50 letters that two unrelated genes share, unless any coverage will do."""
+    shared, *own = ("".join(rng.choice(list("ACGT"), size)) for size in (50, 400, 400))
+    (tmp_path / "x.fa").write_text(f">gene\n{own[0]}{shared}\n>other\n{own[1]}{shared}\n>fragment\n{shared}\n")
+    out, messages = gpualign_here("cluster", tmp_path / "x.fa", *words)
+    assert (len(set(clusters(out).values())) < 3) == joined
+    assert ("at least 0.8 of each sequence" in messages) == (not joined)
+    assert "--min-coverage 0 takes any" in messages or joined
 
 
 @pytest.mark.parametrize(

@@ -229,9 +229,11 @@ def test_little_is_unpacked():
         (["nw", "--min-identity", "0.9", "--identity-def", "1"], True),
         (["nw"], False),
         (["cluster", "--edit", "--max-distance", "5"], True),
-        (["cluster", "--edit", "--min-identity", "0.9"], False),
+        (["cluster", "--edit", "--min-identity", "0.9"], True),
+        (["cluster", "--edit", "--min-identity", "0.9", "--min-coverage", "0"], False),
+        (["cluster", "--min-identity", "0.9", "--identity-def", "3"], False),
         (["cluster", "--min-identity", "0.9", "--min-coverage", "0.9"], True),
-        (["cluster", "--max-distance", "0.1"], False),
+        (["cluster", "--max-distance", "0.1"], True),
         (["sw"], False),
     ],
 )
