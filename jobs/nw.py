@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
+    from gpualign.jobs.near_pairs import NearJob
 
 _RULE_DESCRIPTIONS = {
     AmbiguityRule.COMPATIBLE: "in identities they match what they may stand for",
@@ -38,9 +39,6 @@ _RULE_DESCRIPTIONS = {
 
 _MAX_AMBIGUOUS_PER_PAIR = 8
 """Maximum number of ambiguity letters per pair at which a single bound for all pairs still excludes most pairs."""
-
-_MIN_PAIRS_FOR_ADVICE = 100_000
-"""Minimum number of pairs for which a note explains how to skip most of them."""
 
 
 @dataclass(frozen=True)
@@ -105,19 +103,24 @@ def prepare_filtered(
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
     and errors as for `prepare`."""
     task, pairing, chosen = started = _prepare_task(inputs, options, detail, pairing, reporter)
-    if filter != Filter() and options.kernel == AUTO:
-        from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
+    may_skip_pairs = filter != Filter() and options.kernel == AUTO
+    if may_skip_pairs:
+        from gpualign.core.near_pairs.thresholds import edit_bound
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_job
+
+        def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearJob:
+            engines = _near_pair_engines(task, bound, chosen, options.resources)
+            return prepare_near_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
 
         bound = edit_bound(filter, task, options.identity_def)
         if bound is not None and excludes_pairs(task, bound):
-            engines = _near_pair_engines(task, bound, chosen, options.resources)
-            job = prepare_near_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
-            return replace(job, groups=filter.groups)
-        advice = describe_missing_bound(filter, task, options.identity_def)
-        if advice and pairing.pair_count(len(task.queries), len(task.targets)) >= _MIN_PAIRS_FOR_ADVICE:
-            reporter.note(f"every pair is aligned: {advice}")
+            return replace(plan_near(bound, reporter), groups=filter.groups)
     every = _plan_every_pair(*started, options, reporter, filter.groups)
+    if may_skip_pairs:
+        from gpualign.jobs.threshold_advice import describe_every_pair
+
+        if advice := describe_every_pair(every, filter, options.identity_def, plan_near):
+            reporter.note(advice)
     if filter.nearest_count is not None:
         _check_whole_rows(every.plan)
     return every

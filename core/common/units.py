@@ -15,6 +15,17 @@ def format_bytes(count: int) -> str:
     return f"{size:.1f} TiB"
 
 
+def format_duration(seconds: float) -> str:
+    """Format a time in seconds, minutes, hours or days, with one or two units."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"
+
+
 def fitting_unit(number: float) -> tuple[float, str]:
     """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that does not exceed a number, and its prefix: "", "k", "M", "G" or "T"."""
     return next(((size, prefix) for size, prefix in _SI_PREFIXES if number >= size), (1.0, ""))

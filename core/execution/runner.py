@@ -68,17 +68,22 @@ def run_plan(
     return Totals(plan.pair_count, plan.cells, time.perf_counter() - start)
 
 
-def measure_cell_rate(task: Task, engine: Engine, budget: Budget, max_length: int = 2000) -> float:
-    """Measure DP cells per second on a small sample of the task: its first records, truncated to `max_length` letters."""
+def measure_cell_rate(
+    task: Task, engine: Engine, budget: Budget, max_length: int = 2000, letters: tuple[int, int] = (40_000, 1_000_000)
+) -> float:
+    """Measure DP cells per second on a small sample of the task: its first records, truncated to `max_length` letters.
 
-    def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
+    letters: number of letters of queries and of targets in the sample
+    """
+
+    def sample(sequences: SequenceSet, total: int) -> SequenceSet:
         lengths = np.minimum(sequences.lengths, max_length)
-        count = max(1, int(np.searchsorted(np.cumsum(lengths), letters)))
+        count = max(1, int(np.searchsorted(np.cumsum(lengths), total)))
         codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[:count], lengths[:count], strict=False)])
         offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
         return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
 
-    subset = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000), top=None)
+    subset = replace(task, queries=sample(task.queries, letters[0]), targets=sample(task.targets, letters[1]), top=None)
     prepared = engine.prepare(subset, budget)
     discard = NullSink()
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, discard, discard).rate

@@ -1,0 +1,62 @@
+"""Tells before a run why thresholds leave every pair to be aligned, how long that takes, and what a coverage would save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import TooLittleMemory, parameter
+from gpualign.core.common.units import format_duration
+from gpualign.core.execution.runner import measure_cell_rate
+from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.jobs.every_pair import EveryPairJob
+from gpualign.jobs.near_pairs import NearJob, excludes_pairs
+from gpualign.jobs.options import CLUSTER_MIN_COVERAGE
+
+_MIN_PAIR_COUNT = 100_000
+"""Minimum number of pairs for which there is advice."""
+
+_MIN_CELLS = 300_000_000_000
+"""Minimum number of DP cells for which times are estimated, which takes a second: about half a minute on two cores."""
+
+_SAMPLE_LETTERS = 10_000, 250_000
+"""Letters of queries and of targets on which a rate is measured."""
+
+
+def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearJob]) -> str | None:
+    """Return why the thresholds leave every pair to be aligned, as human-readable text; None if there is nothing to say.
+
+    every: aligns every pair
+    definition: identity definition
+    plan_near: plans the search for the pairs within a bound
+    """
+    task = every.task
+    if every.pair_count < _MIN_PAIR_COUNT:
+        return None
+    if edit_bound(filter, task, definition) is not None:
+        reason: str | None = "the thresholds allow as many edits as unrelated sequences have"
+    else:
+        reason = describe_missing_bound(filter, task, definition)
+    if reason is None or every.work < _MIN_CELLS:
+        return reason and f"every pair is aligned: {reason}"
+    rate = measure_cell_rate(task, every.engine, every.budget, letters=_SAMPLE_LETTERS)
+    text = f"every pair is aligned, which takes about {format_duration(every.work / rate)}: {reason}"
+    seconds = _seconds_with_coverage(task, filter, definition, plan_near)
+    with_coverage = parameter("min_coverage", f"{CLUSTER_MIN_COVERAGE:g}")
+    return text if seconds is None else f"{text}; {with_coverage} takes about {format_duration(seconds)}"
+
+
+def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearJob]) -> float | None:
+    """Estimate the time that the usual coverage of clusters would take; None if one is given, or if it would leave out no pairs."""
+    if filter.min_coverage:
+        return None
+    bound = edit_bound(replace(filter, min_coverage=CLUSTER_MIN_COVERAGE), task, definition)
+    if bound is None or not excludes_pairs(task, bound):
+        return None
+    try:
+        return plan_near(bound).sample.seconds
+    except TooLittleMemory:
+        return None
