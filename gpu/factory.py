@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 def make_engine(
     selection: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None
 ) -> CudaEngine:
-    """Return the engine for the GPUs in a selection, as returned by `parse_selection`; host_traceback and note as in `CudaEngine`.
+    """Return the alignment engine for the selected GPUs.
+
+    selection: GPUs as returned by `parse_selection`, e.g. "cuda:0,2"
+    host_traceback: whether the host traces paths in direction matrices copied from the device
+    note: called with a message about a failed device whose work the remaining devices take over
 
     Raises `RunError` for a missing or too old device.
     """
@@ -26,7 +30,10 @@ def make_engine(
 
 
 def make_distance_engines(selection: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
-    """Return the distance engines for the GPUs in a selection, one per device. threads: host threads, shared among the engines.
+    """Return the distance engines for the selected GPUs, one per device.
+
+    selection: GPUs as returned by `parse_selection`, e.g. "cuda:0,2"
+    threads: number of host threads, which the engines divide among themselves
 
     Raises `RunError` for a missing or too old device.
     """

@@ -19,22 +19,22 @@ from gpualign.gpu.kernels.argument_structs import NamedArrays, aligned_bytes
 class Layout:
     """A batch in the format that a kernel family reads.
 
-    In a chain of warps, an item is a pair, and each pair has its own slot; a launch processes as many pairs as fit.
+    If the kernel uses chains of warps, each pair has its own slot, and a launch processes as many pairs as there is memory for slots.
 
     arrays: arrays that the host builds and uploads
     packed_bytes: size of the targets as packed by pack.cu
     threads: threads per block
     total_strips: number of strips of all items
     max_strips: number of strips of the longest item
-    carry_stride: carries per slot, in the kernel's units
-    carry_bytes: carries per slot, bytes
-    slot_count: number of carry buffers
+    carry_stride: carries per slot, in a unit that depends on the kernel
+    carry_bytes: size of the carries of one slot
+    slot_count: number of slots
     progress_bytes: size of the progress flags of all strips
     min_slots: minimum number of slots that the kernel needs
-    checkpoint_stride: checkpoints per slot, kept for paths in addition to the carries, in the kernel's units
-    checkpoint_bytes: checkpoints per slot, bytes
-    matrix_count: number of direction matrices, if the host traces
-    matrix_stride: words per matrix
+    checkpoint_stride: number of values in the path checkpoints of one slot
+    checkpoint_bytes: size of the path checkpoints of one slot
+    matrix_count: number of direction matrices if the host traces paths, otherwise 0
+    matrix_stride: 32-bit words per direction matrix
     """
 
     arrays: NamedArrays
@@ -62,7 +62,7 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        """Device memory for a batch in addition to carries and results, bytes."""
+        """Device memory for a batch, in bytes, excluding slots and results."""
         return sum(
             aligned_bytes(size) for size in (*(array.nbytes for array in self.arrays.values()), self.packed_bytes, self.progress_bytes)
         )
@@ -70,9 +70,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class DeviceCapacity:
-    """Device capacity for a batch.
+    """Capacity of a device for a batch.
 
-    count_resident_blocks: returns how many blocks run at a time, given the threads per block
+    count_resident_blocks: returns how many blocks the device runs at a time, given the threads per block
     memory_bytes: memory for the batch
     warp_lanes: threads per warp
     sequences_resident: whether the task's sequences are already on the device
@@ -84,7 +84,12 @@ class DeviceCapacity:
     sequences_resident: bool
 
     def schedule(self, strips: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], threads: int, carry_bytes: int) -> Schedule:
-        """Return the schedule for a batch's items, with no more carry buffers than fit in half of the memory."""
+        """Return the schedule for a batch's items, with no more slots than fit in half of the memory.
+
+        strips, columns: number of strips and of columns of each item, in order of decreasing cost
+        threads: threads per block
+        carry_bytes: size of the carries of one slot
+        """
         return make_schedule(strips, columns, max(1, min(self.count_resident_blocks(threads), self.memory_bytes // (4 * carry_bytes))))
 
 

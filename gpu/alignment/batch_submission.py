@@ -1,4 +1,4 @@
-"""Submits a batch to the device: the memory needed, and the order of copies and kernels."""
+"""Submits a batch to the device: allocates the memory needed, and queues copies and kernels in order."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class BatchSubmission:
 
     @property
     def fixed_bytes(self) -> int:
-        """Device memory in addition to carries and checkpoints, bytes."""
+        """Device memory for the batch, in bytes, excluding slots."""
         return self.layout.nbytes + self.output.device_bytes + QUEUE_BYTES
 
     @property
     def min_bytes(self) -> int:
-        """Minimum device memory for the batch, bytes."""
+        """Minimum device memory for the batch, in bytes."""
         return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
     def submit(self, stream: StreamBuffers, max_bytes: int) -> None:

@@ -26,7 +26,8 @@ from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_report
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
-"""Estimated work per tile, seconds: long compared with the host's share, short enough to share among devices and to stop quickly."""
+"""Estimated computing time of a tile, in seconds: long compared with the host's share of the work, but short enough that devices are
+equally busy and a run stops quickly."""
 
 _TILES_PER_SEARCH_BAND = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
@@ -38,9 +39,11 @@ _MAX_SAMPLE_SIZE = 4096  # records that represent the lengths of a set
 
 @dataclass(frozen=True)
 class CudaPrepared:
-    """Implements `gpualign.core.execution.engine.PreparedTask`.
+    """Alignment task prepared for CUDA devices. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated run time after CUDA has started
+    pool: host memory for results
+    on_finished: called with every finished batch
     on_device_failure: called when a device fails
     process_id: id of the process that created the engine
     """
@@ -77,7 +80,7 @@ class CudaEngine:
     """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
 
     on_finished: called with every finished batch, for benchmarks
-    host_traceback: whether direction matrices are copied back and traced on the host while the next batch is computed, as in Li 2014
+    host_traceback: whether direction matrices are copied back and traced on the host while the next batch is computed
     note: called with a message about a failed device whose work the remaining devices take over
     """
 
@@ -152,5 +155,5 @@ class CudaEngine:
 
 
 def _sampled_lengths(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return the lengths of evenly spaced records if there are many, which is enough for selecting a kernel."""
+    """Return all lengths or, if there are many, the lengths of evenly spaced records, which are sufficient for selecting a kernel."""
     return lengths[:: max(1, len(lengths) // _MAX_SAMPLE_SIZE)]

@@ -1,9 +1,9 @@
 """Selects the kernel that computes a batch of pairs. Pure.
 
 Of all kernels that represent the scores exactly, the kernel with the shortest estimated time is selected. An estimate is the larger of two
-times, in clocks: all cells (including padding) at the device's full rate, and the longest chain of dependent steps. So many pairs are
-assigned one per thread, or 32 per thread in bits; few or very long pairs are assigned to chains of warps. The selection never changes a
-score.
+times, in clocks: all cells (including padding) at the device's full rate, and the longest chain of dependent steps. As a result, large
+numbers of pairs are assigned one per thread, or 32 per thread in bits; few or very long pairs are assigned to chains of warps. The
+selection never changes a score.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def choose_variant(
 ) -> Variant:
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
-    query_lengths, target_lengths: lengths; `target_lengths` in the order in which targets share items.
+    query_lengths: length of each query
+    target_lengths: length of each target, in tile order; adjacent targets belong to the same item
     """
     query, target = int(query_lengths.max()), int(target_lengths.max())
     candidates = list(variants(recipe, query, target))

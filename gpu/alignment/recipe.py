@@ -23,10 +23,11 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_score_type(archs: Iterable[str]) -> str | None:
-    """Return the type in cuda_src/alignment/score.cuh with two scores per word and a single-instruction maximum on all architectures.
+    """Return the score type, of those in cuda_src/alignment/score.cuh, that packs two scores in a word; None if there is none.
 
-    DPX (9.0) has maxima of unsigned 16-bit numbers, compute capability 8.0 has maxima of half floats, and older architectures have neither
-    (None). archs: compiler names; an unknown name counts as a current architecture.
+    All of the architectures must compute its maximum in one instruction. Compute capability 9.0 has such instructions for unsigned 16-bit
+    numbers, 8.0 for half-precision floats, and older architectures have none. archs: the architectures' compiler names; an unknown name
+    counts as a current architecture.
     """
     oldest = min(compute_capability(arch) or _DPX_CAPABILITY for arch in archs)
     return U16X2 if oldest >= _DPX_CAPABILITY else H16X2 if oldest >= _HALF_MAX_CAPABILITY else None
@@ -36,15 +37,18 @@ def packed_score_type(archs: Iterable[str]) -> str | None:
 class Recipe:
     """How a task is computed.
 
-    letter_count: number of codes in use, 0 .. letters-1
+    letter_count: number of letter codes in use, 0 .. letter_count - 1
     result_dtype: type of the scores that kernels write
     rebased_form: rebased form of the recurrence; None for edit distances without paths
     unary_form: unary form of the recurrence; None if a bit-sliced kernel cannot compute it
+    sum_factor, gap_cost_per_letter: numbers f and g with which a bit-sliced kernel computes a score: f times the sum of the steps along the
+        last row, plus g times the sum of both lengths
     query_lengths: distinct query lengths, and the number of queries for each length
-    needs_paths: whether checkpoints are kept for tracing paths back
+    needs_paths: whether path checkpoints are kept for the traceback
     host_traceback: whether the host traces paths, using whole direction matrices
-    usable_pair_bits: uint32[letters + 1], bit t of word q: whether a path may pair q with t
-    packed_score_type: type with two scores per word, as returned by `packed_score_type`
+    usable_pair_bits: uint32[letters + 1], where bit t of word q tells whether a path may pair query letter q with target letter t; None if
+        there are no paths
+    packed_score_type: score type with two scores per word, as returned by the function of that name
     """
 
     letter_count: int
@@ -77,14 +81,18 @@ class Recipe:
         return max(1, (self.letter_count - 1).bit_length())
 
     def make_score_table(self) -> npt.NDArray[np.int32]:
-        """Return the score table for the kernels, int32[letters + 1][letters + 1]: the codes in use, then padding."""
+        """Return the score table for the kernels, int32[letters + 1][letters + 1]: codes in use, then the padding."""
         assert self.rebased_form is not None
         codes = [*range(self.letter_count), len(self.rebased_form.table) - 1]
         return self.rebased_form.table[np.ix_(codes, codes)].astype(np.int32)
 
 
 def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str | None = U16X2) -> Recipe:
-    """Return the recipe for a task. host_traceback: whether the host traces paths; packed_score_type: see that function."""
+    """Return the recipe for a task.
+
+    host_traceback: whether the host traces paths
+    packed_score_type: score type with two scores per word, as returned by the function of that name
+    """
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
@@ -112,10 +120,11 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
 
 
 def _result_dtype(task: Task) -> np.dtype[np.integer]:
-    """Return the score type: the narrowest sufficient type if only global scores are copied back.
+    """Return the type of the scores that kernels write.
 
-    For short reads, scores take longer to copy than to compute. Local scores are maxima that many threads write with one atomic
-    instruction, which exists only for 32 and 64 bits.
+    If only global scores are copied back, it is the narrowest sufficient type, because the scores of short reads take longer to copy than
+    to compute. Otherwise it is the task's type: local scores are maxima to which many threads contribute with an atomic instruction,
+    which exists only for 32 and 64 bits.
     """
     if task.mode is Mode.LOCAL or task.top is not None or task.needs_more_than_final_cell:
         return task.dtype

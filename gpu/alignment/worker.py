@@ -39,7 +39,7 @@ _COPY_THREADS = 12  # threads that copy results or trace on the host: four copy 
 
 @dataclass
 class _OpenTile:
-    """Tile with batches that have not been collected.
+    """Tile with batches that have not yet been collected.
 
     batch_count: number of batches so far, including batches not yet submitted
     collected_count: number of batches collected so far, counted by a second thread
@@ -184,19 +184,22 @@ class AlignmentWorker:
                 self._drain()
 
     def _halve_memory(self, batch: Batch, needed_bytes: int, error: OutOfMemory) -> None:
-        """Free every buffer and replan with half the memory, because the device turned out to have less than it reported."""
+        """Free every buffer and halve the memory to use, because the device turned out to have less than it reported.
+
+        Raises `RunError` if a single pair does not fit in this memory.
+        """
         self._drain()
         self._allowance //= 2
         if batch.pair_count == 1 and needed_bytes > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed_bytes:,} bytes: {error}")
 
     def _drain(self) -> None:
-        """Wait until no batch is in flight, or until the run is stopped, and free the memory of all idle slots."""
+        """Wait until no batch is in flight, or until the run is stopped, and free the memory of all idle streams."""
         self._pipeline.drain()
         self._pipeline.free_idle()
 
     def _collect(self, submission: BatchSubmission, stream: StreamBuffers) -> bool:
-        """Merge a finished batch, and deliver its tile if the tile is complete. Returns False if the run ends first."""
+        """Merge a finished batch, and deliver its tile if the tile is complete. Returns False if the run is stopped first."""
         tile = submission.batch.tile
         if not submission.output.collect(stream, self._host):
             return False

@@ -47,11 +47,16 @@ from gpualign.gpu.runtime.tensor_map import TENSOR_MAP_BYTES
 
 _MAX_PIECES_IN_FLIGHT = 2  # for planes on the device, and for page-locked memory
 _MIN_STAGING_BYTES, _MIN_USES_PER_BUFFER = 4 << 20, 8
-"""Minimum size of a page-locked buffer, bytes, and minimum number of uses per buffer: allocation takes ten times as long as a copy."""
+"""Minimum size, in bytes, of a page-locked buffer, and minimum number of times that it is used. Allocating a buffer takes ten times as
+long as a copy."""
 
 
 class _DistanceWorker:
-    """One device with counts and planes. is_stopped: called between pieces"""
+    """Computes counts on one device, which keeps the counts and, if there is room, the planes.
+
+    thread_count: number of host threads that copy planes
+    is_stopped: called between pieces of planes; once it returns True, nothing more is computed
+    """
 
     def __init__(
         self,
@@ -72,8 +77,9 @@ class _DistanceWorker:
     def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None) -> None:
         """Open the device and allocate memory for `matrix_count` count matrices of `pair_count` pairs.
 
-        Planes stay on the device if all of them fit in addition to the counts. near_arguments: if given, counts stay there too; if None,
-        counts are copied back.
+        Planes stay on the device if all of them fit in addition to the counts.
+
+        near_arguments: how near pairs are selected on the device, where the counts then stay; None: counts are copied to the host
         """
         device = self._device
         self._pipeline = self._opened.enter_context(open_pipeline(device, _MAX_PIECES_IN_FLIGHT, is_stopped=self._stopped))
@@ -114,7 +120,7 @@ class _DistanceWorker:
         self._opened.close()
 
     def count_band(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
-        """Return the counts for a band, in host memory; an empty dictionary if the run was stopped, because they would not be used."""
+        """Return the counts for a band by name, in host memory. Returns an empty dictionary if the run was stopped."""
         self.multiply_planes(band, names, on_progress)
         if self._stopped():
             return {}
@@ -148,7 +154,7 @@ class _DistanceWorker:
         on_progress: Callable[[int], None],
         stream: StreamBuffers,
     ) -> None:
-        """Add the counts of a piece. count_addresses: device addresses of the counts."""
+        """Queue the copies and kernels that add the counts of a piece. count_addresses: device addresses of the count matrices, by name"""
         stream.begin_batch()
         planes = self._upload_piece(stream, piece_number, piece)
         if self._stopped():
@@ -162,7 +168,10 @@ class _DistanceWorker:
         on_progress(band.pairs * piece.site_count)
 
     def _upload_piece(self, stream: StreamBuffers, piece_number: int, piece: PlanePiece) -> int:
-        """Copy a piece's planes to the device unless they are there, and return their address. The tensor map follows the planes."""
+        """Copy a piece's planes to the device unless they are already there, and return their address.
+
+        If the kernel needs a tensor map, the map is stored after the planes.
+        """
         if self._resident is None:
             address = self._piece_address(stream)
         elif piece_number in self._resident:
@@ -190,12 +199,12 @@ class _DistanceWorker:
         return address
 
     def _piece_address(self, stream: StreamBuffers) -> int:
-        """Return the address of a stream's memory for a piece, if planes do not stay on the device."""
+        """Return the address of a stream's device memory for one piece. Used if planes do not stay on the device."""
         return stream.address("planes", self._largest + TENSOR_MAP_BYTES, max_bytes=0)
 
     @contextmanager
     def _staged_upload(self, stream: StreamBuffers, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield `nbytes` bytes of page-locked memory to fill, then copy them to a device address."""
+        """Yield `nbytes` bytes of page-locked memory for the caller to fill, then queue their copy to a device address."""
         name = next(self._stagings)
         if name in self._copied:
             wait_for(self._copied[name])
@@ -234,7 +243,11 @@ def _pair_arguments(
     left: Sequence[int],
     right: Sequence[int],
 ) -> np.void:
-    """Return the kernels' arguments for a band's pairs. addresses: address of the planes, address of the counts."""
+    """Return the kernels' arguments for a band's pairs, as a `DISTANCE_ARGS` struct.
+
+    addresses: device addresses of the piece's planes and of the count matrix
+    left, right: the term's planes in this launch
+    """
     rows, columns = band.shape
     sample_bytes = piece.word_count * 8
     return arguments(
@@ -259,7 +272,7 @@ def _pair_arguments(
 
 @dataclass(frozen=True)
 class _NearArguments:
-    """Arguments for a `DevicePairSelector`."""
+    """Arguments that have the same names in `DevicePairSelector`, and are explained there."""
 
     count_names: tuple[str, ...]
     device_count_names: tuple[str, ...]
@@ -270,7 +283,7 @@ class _NearArguments:
 class CudaDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; each device has its own engine.
 
-    threads: host threads
+    threads: number of host threads that copy planes
     kernel: kernel from gpu/distance/kernels.py to use instead of the fastest
     log: called with the kernel time in seconds and the number of comparisons for each piece; copies and kernels then do not overlap
     """
@@ -313,7 +326,7 @@ class CudaDistanceEngine:
     def _open_worker(
         self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None
     ) -> Iterator[tuple[_DistanceWorker, ThreadPoolExecutor]]:
-        """Yield the opened device and the thread that uses it. One thread serves the whole run, because contexts belong to threads.
+        """Yield (worker with an opened device, pool with the one thread that may call it: the device's context belongs to this thread).
 
         Memory is allocated for `matrix_count` count matrices of `pair_count` pairs. Raises `RunError` if the device has too little memory.
         """
@@ -352,7 +365,7 @@ class CudaDistanceEngine:
         max_pairs: int,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Yield the near pairs of all bands. max_pairs: maximum number of pairs per piece; a single row may exceed it."""
+        """Yield the near pairs of all bands. max_pairs: maximum number of pairs yielded at a time, unless a single row has more"""
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return

@@ -15,14 +15,14 @@ from gpualign.gpu.kernels.argument_structs import MAX_PLANES_PER_SIDE
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 CHUNK_WORDS = 16
-"""64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk)."""
+"""64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk in cuda_src/)."""
 
 PIECE_BYTES = 64 << 20
-"""Approximate size of the planes copied to a device at a time, bytes."""
+"""Approximate size, in bytes, of the planes that are copied to a device at a time."""
 
 COMPARISONS_PER_PIECE = 10**14
-"""Comparisons per piece of planes that stay on a device, if that makes a piece larger than `PIECE_BYTES`: a tenth of a second with tensor
-cores. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
+"""Number of comparisons for which a piece may be larger than `PIECE_BYTES`, if planes stay on the device. With tensor cores, they take a
+tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
 _WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
 _MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
@@ -33,10 +33,10 @@ class DistanceKernel:
     """Kernel that multiplies bit planes.
 
     title: human-readable name
-    rows, columns: samples in the tile of a cluster of blocks
+    rows, columns: size of the rectangle of samples that a cluster of blocks computes at a time
     threads: threads per block
     comparisons_per_clock: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
-    shared_bytes: shared memory per block, bytes
+    shared_bytes: shared memory per block
     cluster_blocks: blocks per cluster
     box_samples: samples that the copy engine copies at a time; 0 if threads copy
     """
@@ -86,7 +86,7 @@ class LaunchPlan:
     """Plan of a kernel launch.
 
     grid: number of blocks, in whole clusters
-    split_count: number of parts into which each tile's sum is split
+    split_count: number of parts into which the sum over all chunks is split; different blocks compute them
     """
 
     grid: int
@@ -94,7 +94,7 @@ class LaunchPlan:
 
 
 def plan_launch(kernel: DistanceKernel, band: SampleBand, chunk_count: int, multiprocessor_count: int) -> LaunchPlan:
-    """Return the launch for a band and a sum over `chunk_count` chunks."""
+    """Return the plan for launching a kernel that computes all pairs of a band, each as a sum over `chunk_count` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
     max_splits = max(1, chunk_count // _MIN_CHUNKS_PER_SPLIT)
@@ -198,6 +198,6 @@ def padded_words(sites: int) -> int:
 
 
 def split_into_launches(left_planes: Sequence[int], right_planes: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Yield a term's planes, (left, right), as many at a time as fit in one launch."""
+    """Yield a term's planes as (left, right), in groups that fit in one launch."""
     for start in range(0, len(left_planes), MAX_PLANES_PER_SIDE):
         yield left_planes[start : start + MAX_PLANES_PER_SIDE], right_planes[start : start + MAX_PLANES_PER_SIDE]

@@ -18,13 +18,13 @@ MAX_RECORDS = 1 << 22
 """Maximum number of records copied back at a time, through tens of megabytes of page-locked memory."""
 
 _INITIAL_STAGING_BYTES = 1 << 20
-"""Initial size of the page-locked buffer for copying records back, bytes. The buffer grows by doubling, because allocation is expensive."""
+"""Initial size, in bytes, of the page-locked buffer for copying records back. It grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
-"""Size of the totals: the numbers of selected, lacking and undefined pairs."""
+"""Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""
 
 _NO_MIN_COUNT = -(1 << 31)
-"""Floor below every count."""
+"""Floor (minimum) that every count exceeds, for counts without a floor."""
 
 _BLOCK_THREADS = 256
 _PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)
@@ -32,7 +32,10 @@ _BLOCKS_PER_SM = 8  # blocks of a multiprocessor
 
 
 def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
-    """Return the counts that a device needs to apply a rule: counts that some term fills, and counts with a minimum. The rest are 0."""
+    """Return the names of the counts that a device needs to apply a rule: those in `filled_names`, and those with a minimum.
+
+    filled_names: counts to which a term contributes; all others are 0
+    """
     needed = {*filled_names, *([COMPARED] if rule.min_compared is not None else []), *rule.floors}
     return tuple(name for name in count_names if name in needed)
 
@@ -40,7 +43,9 @@ def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule:
 class DevicePairSelector:
     """Selects pairs on one open device, with the buffers of one stream.
 
-    count_names: all counts; device_count_names: counts on the device, as consecutive matrices; max_records: at least one row's.
+    count_names: names of all counts in the results
+    device_count_names: names of the counts on the device, where their matrices are stored consecutively
+    max_records: maximum number of pairs selected at a time; at least the number of pairs in one row
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Argument structs for the kernels in cuda_src/, with the same fields in the same order; `align` gives them the C layout."""
+"""Argument structs for the kernels in cuda_src/, with the same fields in the same order. Their layout is that of C (`align`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.core.alignment.tile_results import STATISTICS
 NamedArrays = dict[str, npt.NDArray[np.generic]]
 
 QUEUE_BYTES = 256
-"""Size of the queue, bytes: the counter from which blocks take their next unit."""
+"""Size, in bytes, of a queue: a counter from which blocks take the number of their next unit."""
 
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
@@ -153,7 +153,9 @@ SELECT_HITS_ARGS = _make_struct(
 
 
 def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return one struct. `values` must have every field. Arrays are filled from the start; the remaining elements are 0.
+    """Return a struct of type `struct`. values: one for every field
+
+    A field that is an array is filled from its start; its remaining elements are 0.
 
     Raises `KeyError` for a missing field, `ValueError` for an unknown field or an array that is too long.
     """
@@ -174,7 +176,7 @@ def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[in
 
 
 MAX_PLANES_PER_SIDE = 16
-"""Maximum number of planes per side in one launch of a distance kernel (kMaxPlanes)."""
+"""Maximum number of left planes, and of right planes, in one launch of a distance kernel (kMaxPlanes in cuda_src/)."""
 
 _PLANE_INDICES = np.dtype((np.int32, MAX_PLANES_PER_SIDE))
 DISTANCE_ARGS = np.dtype(
@@ -194,12 +196,12 @@ DISTANCE_ARGS = np.dtype(
 WGMMA_ARGS = _make_struct(("map", _P), ("pairs", DISTANCE_ARGS))
 
 MAX_BITS_PER_CODE = 32
-"""Maximum number of bits per code in one launch of the kernel that compares codes (kMaxBits)."""
+"""Maximum number of bits per code in one launch of the kernel that compares codes (kMaxBits in cuda_src/)."""
 
 DIFFER_ARGS = _make_struct(("pairs", DISTANCE_ARGS), ("bits", np.dtype((np.int32, MAX_BITS_PER_CODE))), ("bit_count", _I), ("mask", _I))
 
 MAX_COUNT_MATRICES = 8
-"""Maximum number of count matrices used to select pairs (kMaxCounts)."""
+"""Maximum number of count matrices used to select pairs (kMaxCounts in cuda_src/)."""
 
 CHOOSE_PAIRS_ARGS = _make_struct(
     ("counts", _P),
@@ -300,7 +302,7 @@ STRUCTS_BY_CUDA_NAME = {
     "MunekawaArgs": MUNEKAWA_ARGS,
     "LiArgs": LI_ARGS,
 }
-"""Structs, keyed by name in cuda_src/."""
+"""Structs, keyed by the names that they have in cuda_src/."""
 
 CONTRACT_MACROS = (
     *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS_BY_CUDA_NAME.items()),

@@ -1,1 +1,1 @@
-"""Pairs within an edit-distance bound, on CUDA devices: sketches on tensor cores, then banded distances for the candidates."""
+"""Finds pairs within an edit-distance bound on CUDA devices: compares sketches on tensor cores, then computes the candidates' distances."""

@@ -21,7 +21,7 @@ _WAVES_PER_LAUNCH = 8  # number of blocks, in multiples of those that fill a dev
 
 
 def plane_starts(lengths: npt.NDArray[np.int64], plane_count: int) -> npt.NDArray[np.int64]:
-    """Return the index of each record's first word, followed by the total: int64[records + 1]."""
+    """Return the index of each record's first word in the bit planes, followed by the total number of words: int64[records + 1]."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 32) * plane_count, out=starts[1:])
     return starts
@@ -36,7 +36,7 @@ def record_device_bytes(task: Task, recipe: NearRecipe) -> int:
 
 
 def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe) -> dict[str, np.void]:
-    """Return the `NEAR_RECORDS_STRUCT` of "queries" and "targets", whose arrays are on the pipeline's device. Raises `OutOfMemory`.
+    """Build a task's records on the device, and return a `NEAR_RECORDS_STRUCT` for each of "queries" and "targets". Raises `OutOfMemory`.
 
     The records are stored once if queries and targets are the same set.
     """
@@ -48,7 +48,10 @@ def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe
 
 
 def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearRecipe) -> np.void:
-    """Build all records on the device, with one piece of the codes in each stream."""
+    """Build the bit planes and sketches of all records on the device, and return their `NEAR_RECORDS_STRUCT`.
+
+    The codes are copied in pieces, for which the streams take turns. name: prefix of the buffers' names
+    """
     resident, steps = pipeline.resident, recipe.cascade
     starts = plane_starts(records.lengths, recipe.bits_per_letter)
     device_records = arguments(
@@ -91,7 +94,7 @@ def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, 
 
 
 def _record_ranges(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield record ranges (first, stop) to copy at a time: approximately `_LETTERS_PER_COPY` letters, at least one record."""
+    """Yield ranges (first, stop) of records whose codes are copied together: about `_LETTERS_PER_COPY` letters, but at least one record."""
     first, count = 0, len(offsets) - 1
     while first < count:
         stop = int(np.searchsorted(offsets, offsets[first] + _LETTERS_PER_COPY, side="right")) - 1

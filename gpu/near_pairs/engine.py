@@ -26,7 +26,7 @@ _TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 
 _BAND_ROWS = 1 << 15
 _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _BYTES_PER_NEAR_PAIR = 64
-"""Memory per pair between a device and the output, bytes."""
+"""Host memory, in bytes, per near pair on its way from a device to the output."""
 
 _MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs copied back at a time; limited because pinned host memory is expensive."""
@@ -34,11 +34,12 @@ _MAX_NEAR_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.execution.engine.PreparedTask`.
+    """Task prepared for finding near pairs on CUDA devices. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated run time
-    screening_kernels: one kernel per device
+    screening_kernels: kernel with which each device screens pairs
     max_near_pairs: maximum number of near pairs copied back per rectangle
+    on_finished: called with every finished rectangle
     on_device_failure: called when a device fails
     process_id: id of the process that created the engine
     """
@@ -80,11 +81,13 @@ def prepare_near(
     screening_kernel: ScreeningKernel | None = None,
     on_device_failure: OnDeviceFailure | None = None,
 ) -> CudaNearPrepared:
-    """Prepare a task with `Task.edit_bound`.
+    """Prepare a task that has an edit bound (`Task.edit_bound`).
 
-    hardware: human-readable name of the devices; process_id: process that uses the devices; on_finished: called with every finished
-    rectangle; screening_kernel: kernel for sketches to use instead of the fastest; on_device_failure: called with a failed device whose
-    work the remaining devices take over (None: the work is not taken over).
+    hardware: human-readable name of the devices
+    process_id: process that uses the devices
+    on_finished: called with every finished rectangle
+    screening_kernel: kernel with which sketches are compared; None: the fastest
+    on_device_failure: called with a failed device whose work the remaining devices take over; None: the work is not taken over
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *_TILE_PAIR_LIMITS))

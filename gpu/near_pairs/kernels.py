@@ -12,17 +12,17 @@ BLOCK_THREADS = 256
 """Threads per block for `RECORDS_KERNEL` and `GATHER_KERNEL`."""
 
 _REGISTER_BAND_WORDS = 1, 2, 4, 8
-"""Band sizes, in words, that a thread keeps in registers; larger bands are kept in memory."""
+"""Sizes of the bands that a thread keeps in registers, in words of 64 diagonals. Larger bands are kept in memory."""
 
 
 @dataclass(frozen=True)
 class ScreeningKernel:
-    """Kernel that compares all pairs of a rectangle.
+    """Kernel that compares all pairs of a rectangle by length and sketch.
 
     title: human-readable name
-    rows, columns: records in a block's tile
+    rows, columns: number of queries and of targets that a block compares
     threads: threads per block
-    shared_bytes: shared memory per block, bytes
+    shared_bytes: shared memory per block
     """
 
     kernel: Kernel
@@ -50,8 +50,8 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
     """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    wgmma is not included: products are short here, a few thousand bits, so the longer latency before the epilogue matters (93 instead of
-    117 G pairs per second, benchmarks/LOG.md).
+    wgmma is not included: products are short here, a few thousand bits, so its higher latency before results can be used matters (93
+    instead of 117 billion pairs per second, benchmarks/LOG.md).
     """
     usable = usable_kernels(arch)
     return tuple(screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)
@@ -64,10 +64,11 @@ def has_tensor_cores(arch: str) -> bool:
 
 @dataclass(frozen=True)
 class VerificationKernel:
-    """Kernel for banded distances.
+    """Kernel that computes the edit distances of candidates in bands.
 
-    band_words: 64-diagonal words per band
-    scratch_bytes: global memory per thread
+    band_words: words of 64 diagonals per band
+    scratch_bytes: global memory per thread; 0 if bands are kept in registers
+    threads: threads per block
     """
 
     kernel: Kernel
@@ -78,9 +79,9 @@ class VerificationKernel:
 
 
 def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) -> VerificationKernel:
-    """Return the kernel for letters of `bits_per_letter` bits and a band of at least `band_words` words.
+    """Return the kernel for letters of `bits_per_letter` bits and bands of at least `band_words` words of 64 diagonals.
 
-    free_ends: whether the letters at the ends that a coverage leaves out are free
+    free_ends: whether unpaired letters at the ends of the sequences cost nothing, for bounds with a coverage
     """
     in_registers = next((size for size in _REGISTER_BAND_WORDS if size >= band_words), 0)
     macros = (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers)), ("FREE_ENDS", str(int(free_ends))))

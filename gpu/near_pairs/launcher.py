@@ -1,4 +1,4 @@
-"""Launches a rectangle's kernels (gather, screen, verify) and download, all on one stream and without waiting for the host."""
+"""Launches a rectangle's kernels (gather, screen, verify) and the download of results, on one stream and without waiting for the host."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 _GATHER_WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device
 
 BYTES_PER_LISTED_PAIR = NEAR_PAIR_STRUCT.itemsize, NEAR_DISTANCE_STRUCT.itemsize
-"""Device memory per candidate, and per pair within the bound, bytes."""
+"""Device memory, in bytes, per candidate, and per pair within the bound."""
 
 
 @dataclass(frozen=True)
 class ListCapacities:
     """Capacities of the pair lists.
 
-    max_candidates: pairs not excluded by the screen
-    max_near_pairs: pairs within the bound
+    max_candidates: maximum number of candidates
+    max_near_pairs: maximum number of pairs within the bound
     """
 
     max_candidates: int
@@ -45,7 +45,7 @@ class ListCapacities:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Pair counts for a rectangle. If there are more candidates than the candidate list holds, no pair has been verified.
+    """Numbers of pairs in a rectangle. If there are more candidates than the candidate list can hold, no pair has been verified.
 
     candidate_count: pairs not excluded by the screen
     near_pair_count: pairs within the bound
@@ -58,7 +58,7 @@ class PairCounts:
 
 
 class RectangleLauncher:
-    """Launches a task's rectangles on the device that holds the records. device_records: as from `make_device_records`."""
+    """Launches a task's rectangles on a device. device_records: the task's records on this device, as returned by `make_device_records`"""
 
     def __init__(self, recipe: NearRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]) -> None:
         bound = recipe.bound
@@ -70,10 +70,12 @@ class RectangleLauncher:
     def submit(
         self, stream: StreamBuffers, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, scratch_bytes: int
     ) -> None:
-        """Queue all kernels and copies on the stream. Raises `OutOfMemory` before anything is launched.
+        """Queue all kernels and copies for a rectangle on the stream. Raises `OutOfMemory` before anything is launched.
 
-        scratch_bytes: memory for the distance bands, bytes. The events in `stream.passed` mark the start, the end of the screen, the end
-        of the verification, and the end.
+        The events in `stream.passed` mark the start, the end of the screen, the end of the verification, and the end of all work.
+
+        query_rows: limits for the rectangle's queries
+        scratch_bytes: maximum size of the memory for bands that do not fit in registers
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
         kernel = verification_kernel(
@@ -145,25 +147,28 @@ class RectangleLauncher:
 
     @staticmethod
     def pair_counts(stream: StreamBuffers) -> PairCounts:
-        """Return the counts for the finished rectangle."""
+        """Return the numbers of pairs in the rectangle that the stream has finished."""
         counters = stream.host_buffer("queue", NEAR_COUNTERS_STRUCT.itemsize).view(NEAR_COUNTERS_STRUCT)[0]
         return PairCounts(int(counters["candidates"]), int(counters["found"]), int(counters["unwanted"]))
 
     @staticmethod
     def download_pairs(stream: StreamBuffers, count: int) -> None:
-        """Start downloading `count` pairs. The download has finished when the last event in `stream.passed` has happened."""
+        """Start downloading `count` near pairs. The download has finished when the last event in `stream.passed` has happened."""
         stream.download_list("found", count * NEAR_DISTANCE_STRUCT.itemsize)
         stream.mark_event()
 
     @staticmethod
     def downloaded_pairs(stream: StreamBuffers, count: int) -> NearPairs:
-        """Return the downloaded pairs."""
+        """Return the `count` pairs that `download_pairs` has downloaded."""
         found = stream.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
         return NearPairs(*np.ascontiguousarray(found.T))
 
 
 def _product_arguments(rectangle: Rectangle, sketches_address: int, sketch_bytes: int) -> np.void:
-    """Return the product of the queries' sketches and the targets' sketches, stored consecutively. Only the screen uses the counts."""
+    """Return the arguments for multiplying the queries' sketches by the targets' sketches, which follow them in memory.
+
+    No address is given for the resulting counts, because only the screen itself uses them.
+    """
     assert sketch_bytes % (CHUNK_WORDS * 8) == 0
     rows, columns = rectangle.shape
     return arguments(

@@ -29,7 +29,7 @@ _MIN_SKETCH_BITS = CHUNK_WORDS * 64
 
 _TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
-"""Costs for a whole device; only the ratios matter."""
+"""Costs of the filter steps on a whole device. Only their ratios matter."""
 
 _MIN_PAIRS_FOR_SAMPLE = 200_000
 """Minimum number of pairs for which a sample is worthwhile."""
@@ -39,7 +39,8 @@ _MIN_PAIRS_FOR_SAMPLE = 200_000
 class NearRecipe:
     """Steps for finding near pairs, and the facts on which the selection of steps was based.
 
-    nanoseconds_per_pair: estimated time per pair
+    nanoseconds_per_pair: estimated time per pair of the task
+    bound: bound that near pairs satisfy
     letter_count: number of letters in use
     letter_ranks: uint8[256], rank of each code among the letters in use
     survivor_counts: number of sample pairs that survive each step; None if there was no sample
@@ -59,12 +60,12 @@ class NearRecipe:
 
     @property
     def sketch_bytes(self) -> int:
-        """Size of a record's sketch, bytes."""
+        """Size of a record's sketch, in bytes."""
         return self.cascade.sketch_bits // 8
 
 
 def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
-    """Return the recipe for a task with `Task.edit_bound`. The same task always gives the same recipe."""
+    """Return the recipe for a task that has an edit bound (`Task.edit_bound`). The same task always gives the same recipe."""
     assert task.edit_bound is not None
     bound = task.edit_bound
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
@@ -98,7 +99,7 @@ def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
 def _count_survivors(
     cascade: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, letter_ranks: npt.NDArray[np.uint8], radix: int
 ) -> SurvivorCounts:
-    """Return how many pairs of different records survive the steps."""
+    """Return how many of the pairs of different records survive each step. radix: number of letters in use"""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     passing = np.abs(m - n) <= bound.max_edits(m, n)
     if targets is queries:

@@ -1,4 +1,4 @@
-"""Query-by-target rectangles for screening: for each query, the columns with compatible lengths and the maximum edits. Pure."""
+"""Rectangles of queries and targets for the screen and, for each query, the targets with compatible lengths and the maximum edits. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
 
 _MAX_DIFFERENT_GRAMS = 1 << 20
-"""Maximum slack: more q-grams than a sketch has bits."""
+"""Maximum slack (number of q-grams that one record may have and the other lack), which is larger than the number of bits in any sketch."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Rectangle:
         return len(self.queries) * len(self.targets)
 
     def split(self, max_pieces: int) -> list[Rectangle]:
-        """Split into rectangles with the same pairs: at most `max_pieces`, but at least 2 unless there is only one pair."""
+        """Return smaller rectangles with the same pairs in total: at most `max_pieces`, but at least 2 unless there is only one pair."""
         if self.pair_count < 2:
             return [self]
         if len(self.queries) > len(self.targets):
@@ -56,9 +56,9 @@ def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
 class QueryRows:
     """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
 
-    limits: `NEAR_ROW_STRUCT`[queries]
+    limits: `NEAR_ROW_STRUCT`[queries], the limits
     compatible_pair_count: number of pairs whose lengths are within the bound
-    partial_columns: int32, columns that are targets of only some of the queries
+    partial_columns: int32, indices of the columns that are targets of only some of the queries
     max_diagonals: maximum number of diagonals besides the first on which an alignment within the bound can lie, for any pair
     """
 
@@ -69,7 +69,7 @@ class QueryRows:
 
 
 def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> QueryRows:
-    """Return the limits that the screen reads for each query."""
+    """Return the limits that the screen reads for each query. q: length of the q-grams in sketches; 0 for no sketches"""
     ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
     distinct, inverse = np.unique(ours, return_inverse=True)
     first, stop = compatible_columns(distinct, theirs, bound)
@@ -96,7 +96,7 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
 def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound: EditBound) -> tuple[Integers, Integers]:
     """Return, for each query length m, the index range (first, stop) of the target lengths n with |m - n| <= k(m, n).
 
-    target_lengths: in ascending order.
+    k(m, n) is `bound.max_edits`. target_lengths: in ascending order
 
     k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
     per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the fitting lengths form a
@@ -117,7 +117,7 @@ def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound:
 
 
 def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
-    """Return the first index in start .. stop - 1 for which `predicate` is true, or stop. It must then be true for all later indices."""
+    """Return the first index in start .. stop - 1 for which `predicate` is true, or stop. It must be true for all later ones."""
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
         middle = (start + stop) // 2

@@ -16,9 +16,11 @@ def hash_shift(bits: int) -> int:
 
 
 def make_sketches(records: SequenceSet, letter_ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
-    """Return sketches, float32[records][bits], 0 or 1; floats allow matrix multiplication.
+    """Return the sketches, float32[records][bits], each value 0 or 1. They are floats so that they can be multiplied as matrices.
 
-    letter_ranks: ranks of the codes, below `radix`.
+    letter_ranks: rank of each code among the letters in use, less than `radix`
+    q: length of the substrings
+    bits: size of a sketch, a power of 2
     """
     letters = letter_ranks[records.codes].astype(np.uint64)
     grams = np.zeros(max(0, len(letters) - q + 1), dtype=np.uint64)

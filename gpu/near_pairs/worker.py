@@ -28,15 +28,15 @@ _MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
 _MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
 _MAX_BAND_WORD_COLUMNS = 1 << 37
-"""Maximum total of word columns in the bands of a rectangle's candidates: less than a second's work."""
+"""Maximum number of band words (of 64 diagonals) for a rectangle's candidates, summed over all columns: less than a second's work."""
 
 
 @dataclass
 class _OpenTile:
     """Tile that is being computed.
 
-    rectangle_count: rectangles not yet collected
-    compatible_pair_count: pairs whose lengths are within the bound
+    rectangle_count: number of rectangles not yet collected
+    compatible_pair_count: number of pairs whose lengths are within the bound
     """
 
     tile: Tile
@@ -50,9 +50,10 @@ class _OpenTile:
 class FinishedRectangle:
     """Finished rectangle, for benchmarks.
 
-    counts: pair counts
-    screening_seconds: time for the screen, seconds on the device's clock
-    verification_seconds: time for the verification, seconds on the device's clock
+    pair_count: number of all pairs
+    counts: numbers of candidates and of near pairs
+    screening_seconds: duration of the screen, by the device's clock
+    verification_seconds: duration of the verification, by the device's clock
     """
 
     pair_count: int

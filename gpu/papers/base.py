@@ -1,4 +1,4 @@
-"""Base of the engines of the papers: one device, one step at a time."""
+"""Base classes of the papers' engines, which use one device and do one step at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpualign.gpu.runtime.stream_pipeline import StreamPipeline, open_pipeline
 
 @contextmanager
 def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipeline]:
-    """Open a device for work on its resident stream and on `stream_count` others. Raises `RunError` if memory runs out."""
+    """Open a device, with a stream for resident data and `stream_count` further streams. Raises `RunError` if memory runs out."""
     try:
         with open_pipeline(device, stream_count) as pipeline:
             yield pipeline
@@ -30,9 +30,9 @@ def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipe
 
 @dataclass(frozen=True)
 class PreparedPaperTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`.
+    """Task prepared for a paper's engine. Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    compute_tiles: yields the results of tiles, one at a time
+    compute_tiles: yields the result of each tile, computed one after another
     """
 
     task: Task

@@ -1,7 +1,7 @@
 """Global-alignment engine with the kernels of Li et al. 2014: whole matrices are filled on the device and traced on the host.
 
 The files cuda_src/papers/li*.cu describe each kernel and cite the corresponding section of the paper. The matrices for a batch of pairs
-fill the available memory; with `Transfer.DOUBLE`, one half is computed while the other half is copied and traced (section V.D).
+fill the available memory; with `TransferMode.DOUBLE`, one half is computed while the other half is copied and traced (section V.D).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class TransferMode(Enum):
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """Block and tile sizes.
+    """Sizes of thread blocks, and of the tiles into which a matrix is divided.
 
-    tile_size: rows and columns per tile, and threads per block for tiles
+    tile_size: rows and columns per tile, and threads per block of the kernel for tiles
     dscan_threads: threads per DScan block
     max_query_length: length of the longest query for which DScan's diagonals have memory, in letters
     rscan_threads: threads per RScan block, each with its own matrix
@@ -65,12 +65,12 @@ class BlockSizes:
 _TABLE_LETTERS = 32
 _CELLS_PER_TILE = 2_000_000_000
 MAX_MEMORY_FRACTION = 0.75
-"""Fraction of device memory to use, as in section VI.B."""
+"""Fraction of device memory to use, as in section VI.B of the paper."""
 
 _INIT_BLOCK_THREADS = 128
 INIT_KERNEL = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_BLOCK_THREADS)),))
 PAIR_RECORD_BYTES = 3 * 8 + 2 * 4
-"""Size of a pair's record, bytes: the starts of the two sequences and of the matrix, and both lengths."""
+"""Size, in bytes, of a pair's record: the starts of the two sequences and of the matrix, and both lengths."""
 
 
 def pick_method(device_name: str) -> str:
@@ -82,7 +82,7 @@ class LiEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS
-    block_sizes: block and tile sizes
+    block_sizes: sizes of blocks and tiles; None: the default sizes
     log: called with the kernel time in seconds and the number of cells for each batch; batches then do not overlap
     """
 
@@ -182,16 +182,17 @@ class DeviceTask:
         resident.load(self.kernel)
 
     def start(self, pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> None:
-        """Fill the matrices for a batch and start downloading them. pairs, matrix_starts: as in `fill`."""
+        """Queue kernels that fill the matrices for a batch, and their download. pairs, matrix_starts: see `fill`"""
         stream.begin_batch()
         self.fill(pairs, matrix_starts, stream)
         stream.download("matrices", 4 * int(matrix_starts[-1]))
         stream.mark_event()
 
     def fill(self, pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> None:
-        """Fill the matrices for a batch.
+        """Queue the kernels that fill the matrices for a batch.
 
-        pairs: int64[pairs][2], record numbers; matrix_starts: int64[pairs + 1], first element of each matrix
+        pairs: int64[pairs][2], record numbers of query and target
+        matrix_starts: int64[pairs + 1], index of the first element of each matrix, followed by the total number of elements
         """
         task = self.task
         queries, targets = pairs.T
@@ -209,7 +210,11 @@ class DeviceTask:
             self._launch_method(stream, of_batch, rows, columns)
 
     def _launch_method(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
-        """Launch the method's kernel. make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal."""
+        """Launch the method's kernel, as often as the method requires.
+
+        make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal
+        rows, columns: lengths of each pair's query and target
+        """
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
@@ -244,7 +249,7 @@ def method_kernel(method: str, block_sizes: BlockSizes) -> Kernel:
 
 
 class _TileComputation:
-    """Computes the selected pairs of a tile in batches. max_elements: number of elements of a batch's matrices."""
+    """Computes the selected pairs of a tile in batches. max_elements: maximum number of matrix elements per batch"""
 
     def __init__(self, device_task: DeviceTask, max_elements: int, tile: Tile) -> None:
         self._work = device_task
@@ -269,7 +274,7 @@ class _TileComputation:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
     def _pair_records(self, positions: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """Return (record pairs, first element of each matrix) for the (row, column) places in the tile."""
+        """Return (pairs, matrix_starts), the arguments of `DeviceTask.fill`, for the pairs at these (row, column) positions in the tile."""
         pairs = np.stack([positions[:, 0] + self._tile.query_start, self._tile.targets[positions[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
@@ -285,7 +290,11 @@ class _TileComputation:
             first = last
 
     def _collect(self, positions: npt.NDArray[np.intp], pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> bool:
-        """Trace a finished batch. pairs, matrix_starts: as in `DeviceTask.fill`."""
+        """Trace the paths of a finished batch, and store its results. Return True.
+
+        positions: (row, column) of each pair in the tile
+        pairs, matrix_starts: see `DeviceTask.fill`
+        """
         task, matrices = self._task, stream.host_buffer("matrices", 4 * int(matrix_starts[-1])).view(np.int32)
         scores = matrices[matrix_starts[1:] - 1]
         rows, columns = positions.T
@@ -307,7 +316,7 @@ class _TileComputation:
 
 
 def _selected_mask(tile: Tile) -> npt.NDArray[np.bool_]:
-    """Return a mask of the pairs selected by a tile's pairing: [queries][targets]."""
+    """Return a mask of the pairs that a tile's pairing selects: bool[queries][targets]."""
     queries = np.arange(tile.query_start, tile.query_stop)[:, None]
     if tile.pairing is Pairing.ALL:
         return np.ones(tile.shape, dtype=bool)

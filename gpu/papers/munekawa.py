@@ -29,7 +29,7 @@ from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
 MAX_STRIP_ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
-"""Maximum number of query letters per strip, as in the paper; a thread has one or four letters."""
+"""Maximum number of query letters per strip, as in the paper. Each thread processes one letter, or four with the vector kernel."""
 
 _ROWS_PER_THREAD = {"munekawa-scalar": 1, "munekawa-vector": 4}
 _TABLE_LETTERS, _PADDING_CODE = 32, 31
@@ -40,7 +40,12 @@ _WARP_THREADS = 32
 
 @dataclass(frozen=True)
 class TargetLayout:
-    """Consecutive targets, each padded to a multiple of 4 letters."""
+    """Targets that are stored consecutively, each padded to a multiple of 4 letters.
+
+    letters: codes of all targets, with padding
+    offsets: index of each target's first letter
+    lengths: length of each target, without padding
+    """
 
     letters: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
@@ -63,8 +68,8 @@ class MunekawaEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
     method: one of METHODS
-    strip_rows: query letters per strip
-    log: called with the kernel time in seconds and the number of cells
+    strip_rows: maximum number of query letters per strip; None: as in the paper
+    log: called with the kernel time in seconds and the number of cells for each query
     """
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), supports_paths=False)

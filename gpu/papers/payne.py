@@ -24,7 +24,7 @@ from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 DEFAULT_BLOCK_THREADS = 128
-"""Threads per block (section 6)."""
+"""Threads per block, as in section 6 of the paper."""
 
 METHODS = ("naive", "coalesced", "char", "register", "shared")
 """Methods in the paper's order."""
@@ -64,7 +64,7 @@ def _padded_words(sites: int) -> int:
 
 
 def lay_out_codes(codes: Codes, method: str) -> tuple[ByteArray, int]:
-    """Return (data, stride): codes in the layout of a method's kernel."""
+    """Return (bytes of the codes in the layout that a method's kernel reads, number of codes per row of this layout)."""
     if method == "naive":
         transposed = np.ascontiguousarray(codes.T.astype(np.int32))
         return transposed.view(np.uint8).reshape(-1), codes.shape[0]
@@ -77,10 +77,10 @@ def lay_out_codes(codes: Codes, method: str) -> tuple[ByteArray, int]:
 
 
 class PayneEngine(SingleDeviceEngine):
-    """Implements `gpualign.core.distance.engine.DistanceEngine` for call differences only.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` only for counts of differing calls.
 
     method: one of METHODS
-    threads: host threads
+    threads: number of host threads
     block_threads: threads per block
     log: called with the kernel time in seconds and the number of comparisons
     """

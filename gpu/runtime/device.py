@@ -70,7 +70,7 @@ class Stream(Protocol):
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
     def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared_bytes: int = 0) -> None:
-        """Launch a kernel in `grid` blocks of `threads` threads. shared_bytes: dynamic shared memory per block, bytes."""
+        """Launch a kernel in `grid` blocks of `threads` threads. shared_bytes: dynamic shared memory per block."""
 
     def record_event(self) -> Event: ...
 
@@ -90,7 +90,7 @@ class Device(Protocol):
 
     @property
     def total_memory(self) -> int:
-        """Total device memory, bytes."""
+        """Total device memory, in bytes."""
 
     def open(self) -> None:
         """Make the device current in this thread."""
@@ -116,7 +116,10 @@ class Device(Protocol):
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.
 
-        See gpu/runtime/tensor_map.py. Raises `RunError`.
+        address: device address of the matrix
+        shape, box: (rows, bytes per row) of the matrix and of a box
+
+        gpu/runtime/tensor_map.py describes the format. Raises `RunError` if the driver refuses.
         """
 
     def create_stream(self) -> Stream: ...

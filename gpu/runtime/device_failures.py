@@ -12,7 +12,7 @@ OnDeviceFailure = Callable[[int, RunError], None]
 
 
 def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> OnDeviceFailure:
-    """Return a callback that reports a failed device. note: called with a human-readable message."""
+    """Return a callback that reports a failed device. note: called with a human-readable message (None: nothing is reported)."""
 
     def lost(number: int, error: RunError) -> None:
         if note is not None:

@@ -41,7 +41,7 @@ def format_cuda_version(version: int) -> str:
 
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
-"""Values of CUdevice_attribute."""
+"""Values of the enum CUdevice_attribute in the driver's interface."""
 
 
 def find_driver() -> Driver | None:
@@ -57,7 +57,7 @@ def find_driver() -> Driver | None:
 
 
 class _DlInfo(ctypes.Structure):
-    """Dl_info of dladdr(3)."""
+    """Struct `Dl_info`, which dladdr(3) fills."""
 
     _fields_ = (("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p))
 

@@ -52,7 +52,7 @@ class Inventory:
 
 
 def detect_devices(with_remedy: bool = True) -> Inventory:
-    """Return the devices on this machine, without starting a context.
+    """Return the devices on this machine, without creating a CUDA context.
 
     with_remedy: whether the caller will report the remedy for unusable devices; choosing it may require starting the driver
     """
@@ -141,7 +141,10 @@ def parse_selection(selection: str) -> tuple[str | None, bool]:
 
 
 def _suggestion(name: str, is_whole_selection: bool) -> str:
-    """Return a "did you mean" question, or "" if no device has a similar name. is_whole_selection: no other is named."""
+    """Return a "did you mean" question, or "" if no device has a similar name.
+
+    is_whole_selection: whether `name` is the only name in the selection
+    """
     number = "".join(letter for letter in name if letter.isdecimal())
     names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if is_whole_selection else []), *([f"cuda:{number}"] if number else [])]
     return did_you_mean(name.lower().replace("gpu", "cuda"), names)
@@ -160,8 +163,8 @@ def _device_numbers(selection: str) -> list[int]:
 def start_selected_devices(selection: str) -> None:
     """Start CUDA in the background, before the inventory is taken. selection: a validated selection, or "auto".
 
-    "cuda" is most likely the first device. Only the driver is started if all devices are selected, and for "auto", which may need no
-    device.
+    For "cuda", device 0 is started, because that is most likely the device to be used. If all devices are selected, or for "auto", which
+    may need no device, only the driver is started.
     """
     gpus = None if selection == "auto" else parse_selection(selection)[0]
     if _has_nvidia_device():
@@ -169,7 +172,7 @@ def start_selected_devices(selection: str) -> None:
 
 
 def selected_devices(selection: str, inventory: Inventory) -> list[CudaDevice]:
-    """Return the GPUs in a selection, as returned by `parse_selection`. Their contexts start in the background.
+    """Return the selected GPUs, whose contexts are created in the background. selection: GPUs as returned by `parse_selection`.
 
     Raises `RunError` for a missing or too old device.
     """
@@ -188,5 +191,5 @@ def selected_devices(selection: str, inventory: Inventory) -> list[CudaDevice]:
 
 
 def first_selected_device(selection: str, inventory: Inventory) -> CudaDevice:
-    """Return the only or first device in a selection. Raises `RunError` for a missing or too old device."""
+    """Return the first (or only) device in a selection. Raises `RunError` for a missing or too old device."""
     return selected_devices(selection, inventory)[0]

@@ -1,4 +1,4 @@
-"""Time that kernels take, by the device's clock."""
+"""Measures how long kernels take, by the device's clock."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ KernelLog = Callable[[float, int], None]
 
 @contextmanager
 def log_kernel_time(pipeline: StreamPipeline, stream: StreamBuffers, work_count: int, log: KernelLog | None) -> Iterator[None]:
-    """Report the time of the kernels launched on a stream in the context, and wait for them; without a log, do nothing.
+    """Measure the kernels launched on a stream within the context, wait for them, and call `log`. Without a log, do nothing.
 
-    work_count: number of cells or comparisons
+    work_count: number of cells or comparisons that these kernels compute
     """
     if log is None:
         yield

@@ -14,7 +14,9 @@ _started_lock = threading.Lock()
 
 
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
-    """Start the driver and the primary contexts of these devices in a thread, each only once, and return the thread.
+    """Start the driver and create the primary contexts of these devices in a new thread. Return the thread.
+
+    Devices whose context exists or is being created are left out. devices: device numbers
 
     The driver makes later calls wait until startup has finished. Failures are ignored here and reported when the device is used.
     """

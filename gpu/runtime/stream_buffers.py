@@ -16,7 +16,7 @@ from gpualign.gpu.runtime.device import ByteArray, Device, Event, Memory, OutOfM
 BufferT = TypeVar("BufferT")
 
 _SMALL_BUFFER_BYTES = 16 << 20
-"""Maximum size of a buffer that may be twice as large as necessary, bytes."""
+"""Size in bytes up to which a buffer is allocated twice as large as requested."""
 
 _MIN_LIST_BYTES = 1 << 16  # bytes of a pinned buffer for a list
 
@@ -29,7 +29,8 @@ class StreamBuffers:
     Growing waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods that
     allocate raise `OutOfMemory`.
 
-    passed: events recorded by `mark_event` since `begin_batch`
+    number: index of the stream
+    passed: events recorded by `mark_event` since the last `begin_batch`
     """
 
     def __init__(self, device: Device, number: int) -> None:
@@ -50,11 +51,15 @@ class StreamBuffers:
         return self._device.load_function(kernel).resident_blocks(threads) * self.multiprocessor_count
 
     def load(self, kernel: Kernel) -> None:
-        """Load a kernel in advance, because the driver cannot load a kernel while a kernel is running."""
+        """Load a kernel in advance, because the driver cannot load one while another is running."""
         self._device.load_function(kernel)
 
     def address(self, name: str, nbytes: int, max_bytes: int = _SMALL_BUFFER_BYTES) -> int:
-        """Return the address of a device buffer of at least `nbytes` bytes; up to twice that size, if this is at most `max_bytes`."""
+        """Return the address of the named device buffer, after replacing it if it is smaller than `nbytes` bytes.
+
+        A new buffer is twice as large as requested, but no larger than `max_bytes` if that is enough. A buffer that replaces another one is
+        at least a quarter larger than requested. If memory is short, a buffer is only as large as requested.
+        """
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
             roomy = max(nbytes, min(2 * nbytes, max_bytes))
@@ -66,7 +71,7 @@ class StreamBuffers:
         return memory.address
 
     def host_buffer(self, name: str, nbytes: int) -> ByteArray:
-        """Return the first `nbytes` bytes of a pinned buffer."""
+        """Return the first `nbytes` bytes of the named pinned buffer, after replacing it if it is smaller."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
             self._pinned[name], _ = _allocate_with_fallback(
@@ -79,7 +84,7 @@ class StreamBuffers:
         self._pinned[name] = memory
 
     def copy(self, name: str, array: npt.NDArray[np.generic]) -> int:
-        """Copy an array to a device buffer of its size, wait for the copy, and return the address. The array need not be pinned."""
+        """Copy an array to the named device buffer, wait for the copy, and return the address. The array need not be pinned."""
         address = self.address(name, array.nbytes, max_bytes=0)
         source = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self.send(source, address)
@@ -119,19 +124,22 @@ class StreamBuffers:
         wait_for(self.record_event())
 
     def send(self, source: ByteArray, address: int) -> None:
-        """Copy host memory, which must stay unchanged until the copy has finished, to a device address."""
+        """Queue a copy of host memory, which must stay unchanged until the copy has finished, to a device address."""
         self._stream.upload(address, source)
 
     def upload(self, name: str, nbytes: int) -> None:
-        """Copy a pinned buffer to the device buffer of the same name."""
+        """Queue a copy of the first `nbytes` bytes of a pinned buffer to the device buffer of the same name."""
         self.send(self.host_buffer(name, nbytes), self.address(name, nbytes))
 
     def download(self, name: str, nbytes: int) -> None:
-        """Copy a device buffer to the pinned buffer of the same name."""
+        """Queue a copy of the first `nbytes` bytes of a device buffer to the pinned buffer of the same name."""
         self._stream.download(self.host_buffer(name, nbytes), self.address(name, nbytes))
 
     def fetch(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Copy a device buffer back after all earlier work on the stream, and return its contents, in the pinned buffer."""
+        """Copy a device buffer to the pinned buffer of the same name, and wait for the copy. Return the pinned buffer as an array.
+
+        The copy starts when all earlier work on the stream has finished.
+        """
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
         self.download(name, nbytes)
         self.wait()
@@ -139,7 +147,10 @@ class StreamBuffers:
         return array
 
     def download_list(self, name: str, nbytes: int) -> None:
-        """Copy the part of a list that is in use. The pinned buffer grows by doubling, because allocating it is expensive."""
+        """Queue a copy of the used part of a list, `nbytes` bytes, to the pinned buffer of the same name.
+
+        The pinned buffer grows by doubling, because allocating it is expensive.
+        """
         self.host_buffer(name, max(_MIN_LIST_BYTES, 1 << (nbytes - 1).bit_length()))
         self.download(name, nbytes)
 
@@ -150,7 +161,7 @@ class StreamBuffers:
         self._stream.launch(self._device.load_function(kernel), grid, threads, arguments, shared_bytes)
 
     def stop_kernel(self, control_stream: Stream) -> None:
-        """Make the running kernel's queue look empty, using a different stream."""
+        """Make the running kernel's queue look empty, so that the kernel ends. control_stream: a different stream"""
         if "queue" in self._memory:
             control_stream.fill(self._memory["queue"][0].address, _STOP_BYTE, QUEUE_BYTES)
 

@@ -17,12 +17,12 @@ USABLE_MEMORY_FRACTION = 0.75
 
 
 class StreamPipeline:
-    """Streams of an open device. Each is idle, or has work in flight, which is collected in the order in which it was started.
+    """Streams of an open device. Each stream is idle or has work in flight. Work is collected in the order in which it was started.
 
-    `open_pipeline` makes it. All methods but `wait` are called in one thread.
+    Pipelines are created by `open_pipeline`. All methods but `wait` are called in one thread.
 
     streams: streams that take turns, with the buffers for the work
-    resident: stream with the buffers that stay on the device for longer
+    resident: stream with the buffers that all work shares
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class StreamPipeline:
 
     @property
     def has_idle_stream(self) -> bool:
-        """True if the next work starts without collecting any first."""
+        """True if new work can start before earlier work is collected."""
         return bool(self._idle)
 
     def usable_memory(self) -> int:
@@ -50,8 +50,8 @@ class StreamPipeline:
     def start(self, submit: Callable[[StreamBuffers], None], collect: Callable[[StreamBuffers], bool] = lambda stream: True) -> None:
         """Submit work on an idle stream, after collecting the oldest work if no stream is idle. Does nothing once the run is stopped.
 
-        submit: queues the work and marks its end; raises `OutOfMemory` before anything is launched
-        collect: takes the results when the work is finished; returns False if the run is stopped meanwhile
+        submit: queues the work on a stream and marks its end; may raise `OutOfMemory`, but only before anything is launched
+        collect: takes the results from the stream when the work is finished; returns False if the run is stopped meanwhile
         """
         if not self._idle:
             self.collect_oldest()
@@ -136,10 +136,10 @@ def open_pipeline(
 ) -> Iterator[StreamPipeline]:
     """Open a device, and yield its pipeline. At the end, work in flight is terminated, all memory is freed, and the device is closed.
 
-    stream_count: maximum amount of work in flight
+    stream_count: number of streams that take turns
     poll_seconds: time between polls of a stream
-    is_stopped: called between work and while waiting; once it returns True, nothing more is started
-    collects_in_background: whether a second thread collects, while the caller's thread prepares the next work
+    is_stopped: called before work is started and while waiting; once it returns True, nothing more is started
+    collects_in_background: whether a second thread collects results while the caller's thread prepares the next work
     """
     device.open()
     try:

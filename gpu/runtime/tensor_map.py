@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpualign.core.common.errors import RunError
 
 TENSOR_MAP_BYTES = 128
-"""Size of a CUtensorMap, bytes."""
+"""Size of a CUtensorMap, in bytes."""
 
 _MAP_ALIGNMENT_BYTES = 64  # bytes
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0

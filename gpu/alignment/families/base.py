@@ -33,13 +33,15 @@ class Launcher(Protocol):
 
 
 class Traceback(Protocol):
-    """Traceback step that follows each launch of an alignment kernel."""
+    """Step that traces paths after each launch of an alignment kernel."""
 
     def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
-        """Trace the paths of a launch with the arguments `forward_arguments`.
+        """Trace the paths of the pairs that the last launch has computed.
 
-        struct: argument type of the variant's kernel `trace`; unit_count: units of the traceback's work, each for at most one block; more:
-        kernel arguments in addition to `forward_arguments` and the path.
+        struct: type of the traceback kernel's arguments
+        forward_arguments: arguments of the alignment kernel in that launch
+        unit_count: maximum number of blocks that can share the work
+        more: arguments of the traceback kernel in addition to `forward_arguments` and the path arguments
         """
 
 
@@ -49,11 +51,13 @@ class DeviceBatch:
 
     array_addresses: addresses of the layout's arrays, and of the codes and offsets of queries and targets
     packed_targets: memory for the targets as packed by pack.cu
-    carries: carries for `slot_count` slots
-    checkpoints: checkpoints for `slot_count` slots
-    slot_count: carry buffers per launch
+    carries: carries of all slots
+    checkpoints: path checkpoints of all slots
+    slot_count: number of slots that a launch uses
+    scores: memory to which the alignment kernel writes scores
+    queue: counter of the units that blocks have taken
     progress_flags: progress flags of all strips
-    max_blocks: maximum number of blocks
+    max_blocks: maximum number of blocks per launch
     """
 
     batch: Batch
@@ -78,7 +82,7 @@ class DeviceBatch:
         return len(self.batch.targets)
 
     def addresses(self, *names: str) -> dict[str, int]:
-        """Return the addresses of the named arrays."""
+        """Return the addresses of the named arrays, by name."""
         return {name: self.array_addresses[name] for name in names}
 
     @property
@@ -96,7 +100,7 @@ class DeviceBatch:
 
 @dataclass(frozen=True)
 class BatchDimensions:
-    """Targets of a batch, and the sizes of its matrices.
+    """Targets of a batch, and the sizes of its pairs' matrices.
 
     targets: record numbers of the targets, in tile order
     target_lengths: lengths of these targets
@@ -114,15 +118,16 @@ class Variant(ABC):
 
     title: human-readable name
     pairs_per_thread: targets per thread
-    carry_count: values per column passed to the next strip
+    carry_count: number of values per column that a strip passes to the next strip
     carry_value_bytes: size of one of these values
     strip_rows: rows per strip (for one thread or lane)
     cells_per_clock: cells per clock per multiprocessor at full load
     clocks_per_row: clocks per row for one thread
     needs_clear_scores: whether scores must be 0 before the kernel runs
     trace_kernel: traceback kernel, if paths are requested
-    checkpoint_interval: columns between two checkpoints
-    direction_words: words of directions in memory per column of a strip; 0 if they are in shared memory
+    checkpoint_interval: columns between two path checkpoints
+    direction_words: 32-bit words of device memory for the traceback directions of one column of a strip; 0 if directions are kept in
+        shared memory
     """
 
     kernel: Kernel
@@ -140,18 +145,22 @@ class Variant(ABC):
 
     @abstractmethod
     def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
-        """Return the estimated time for all pairs in a rectangle, in clocks.
+        """Return the estimated time for all pairs of the queries and the targets, in clocks.
 
-        query_lengths, target_lengths: lengths; `target_lengths` in the order in which targets share items.
+        query_lengths: length of each query
+        target_lengths: length of each target, in tile order; adjacent targets belong to the same item
         """
 
     @abstractmethod
     def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
-        """Return the bytes per block for the path checkpoints of alignments of these lengths; 0 if a block keeps only one pair's."""
+        """Return the device memory, in bytes, that one block needs for the carries and path checkpoints of its pairs.
+
+        Variants whose blocks compute only one pair at a time return 0. query_length, target_length: maximum lengths of the pairs
+        """
 
     @abstractmethod
     def usable_slots(self, layout: Layout, nbytes: int) -> int:
-        """Return how many carry buffers a launch uses within `nbytes` bytes; 0 if too few would fit."""
+        """Return how many slots a launch uses if `nbytes` bytes are available; 0 if these are too few for the kernel."""
 
     @abstractmethod
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
@@ -159,14 +168,21 @@ class Variant(ABC):
 
     @abstractmethod
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
-        """Launch all kernels for a batch, up to the scores or paths."""
+        """Launch all kernels that compute the scores and, if requested, the paths of a batch."""
 
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
-        """Return the minimum number of bands for one set with `cells` cells whose longest target has `max_target_length` columns."""
+        """Return the minimum number of bands for comparing one set with itself.
+
+        cells: total number of cells
+        max_target_length: length of the longest target
+        """
         return MIN_DIAGONAL_BANDS
 
     def diagonal_group_size(self) -> int:
-        """Return how many of an item's targets are skipped together if a query needs none of them; 0 if none are skipped (`TileLimits`)."""
+        """Return the number of adjacent targets that are skipped together if a query needs none of them; 0 if none are skipped.
+
+        Used as `TileLimits.diagonal_group_size`.
+        """
         return 0
 
     def trace_threads(self, layout: Layout) -> int:
@@ -174,10 +190,10 @@ class Variant(ABC):
         return layout.threads
 
     def matrix_locations(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
-        """Return the locations of the selected pairs' directions, int64[pairs][5] as expected by `walk_matrices`, and the pairs' rows and
-        columns in the results.
+        """Return (where the direction matrices of the selected pairs are, (rows, columns) of these pairs in the results).
 
-        Implemented only by families with variants for host_traceback recipes.
+        The first array is int64[pairs][5]: query record, target record, first word of the matrix, thread in the block, columns of the item.
+        Implemented only by variants that support `Recipe.host_traceback`.
         """
         raise NotImplementedError(self.title)
 
@@ -188,7 +204,7 @@ class Variant(ABC):
         return self.lay_out_items(shared_arrays(batch, recipe, task, capacity.sequences_resident), extent, recipe, capacity)
 
     def checkpoint_values(self, columns: int) -> int:
-        """Return the number of values per thread in the checkpoints at the left edges of one strip's tiles."""
+        """Return how many values one thread stores in the path checkpoints of a strip with `columns` columns."""
         return -(-columns // self.checkpoint_interval) * self.strip_rows * self.carry_count
 
 

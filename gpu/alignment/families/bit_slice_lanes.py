@@ -11,12 +11,12 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class LaneAssignment:
-    """Assignment of lanes to items; lanes are numbered group * queries + query.
+    """Assignment of lanes to items. The number of a lane is group * (number of queries) + query.
 
-    item_lanes: int32[items], the lane of each item's first thread, where the remaining threads have the preceding lanes in descending
-      order; or -1 - k, for row k of `listed_lanes`
+    item_lanes: int32[items], the lane of the item's first thread if each further thread has the lane before that of the previous thread;
+        -1 - k if row k of `listed_lanes` contains the item's lanes
     listed_lanes: int32[rows][threads], the lane of each thread; -1 for a thread without work
-    first_lanes: int64[items], the first lane of each item, which has the longest targets
+    first_lanes: int64[items], the lane of the item's first thread, which has the item's longest targets
     """
 
     item_lanes: npt.NDArray[np.int32]
@@ -24,7 +24,7 @@ class LaneAssignment:
     first_lanes: Integers
 
     def strips_per_item(self, query_strips: Integers) -> Integers:
-        """Return the number of strips of each item: the maximum over the item's queries. query_strips: strips per query, ascending."""
+        """Return the number of strips of each item: the maximum over the item's queries. query_strips: strips per query, ascending"""
         if query_strips[0] == query_strips[-1]:
             return np.full(len(self.item_lanes), query_strips[0])
         queries, threads = len(query_strips), self.listed_lanes.shape[1]
@@ -41,8 +41,10 @@ def assign_lanes(first_targets: Integers, last_targets: Integers, max_lengths: I
     Most groups are selected for all queries, and there may be too many lanes to list individually. So lanes are listed only if they are in
     the remaining groups or do not fill an item.
 
-    first_targets: first target record of each query; last_targets: highest record number in each group; max_lengths: length of each
-    group's longest target, in ascending order within each run of groups.
+    first_targets: record number of each query's first target
+    last_targets: highest record number in each group of targets
+    max_lengths: length of the longest target in each group; ascending, except that it may start again from shorter targets
+    item_threads: threads per item
     """
     queries = len(first_targets)
     whole = last_targets >= first_targets.max()

@@ -1,4 +1,5 @@
-"""Kernel family in bitsliced.cu: one bit of a thread's registers per pair. For edit distances, and for linear gaps with small weights."""
+"""Kernel family in bitsliced.cu, in which each pair takes one bit of a thread's registers. Used for edit distances, and for linear gaps
+with small weights."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _CHECKPOINT_INTERVAL = _TRACE_THREADS  # columns between two checkpoints
 
 
 def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
-    """Yield a kernel if scores rise in few steps. Paths are supported only for edit distances."""
+    """Yield one kernel if the recipe has a unary form and the targets are short enough. Paths are supported only for edit distances."""
     if (
         recipe.unary_form is not None
         and (recipe.edit_distance or not recipe.needs_paths)
@@ -87,7 +88,7 @@ def _make_variant(recipe: Recipe, unary_form: UnaryForm) -> Variant:
 
 @dataclass(frozen=True)
 class BitSlicedVariant(StripQueueVariant):
-    """Variant whose items are blocks of lanes, each with one query and one group of targets."""
+    """Variant in which each thread of an item's block computes one lane: a query with a group of 32 targets."""
 
     def target_group_size(self, warp_lanes: int) -> int:
         return self.pairs_per_thread

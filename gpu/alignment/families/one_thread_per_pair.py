@@ -1,4 +1,5 @@
-"""Kernel family in threads.cu: one pair per thread, or two pairs in 16 bits. For many pairs, with any integer scores."""
+"""Kernel family in threads.cu, in which each thread computes one pair, or two pairs with 16-bit scores. Used for many pairs, with any
+integer scores."""
 
 from __future__ import annotations
 
@@ -29,10 +30,11 @@ from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_LETTERS_KERNEL = Kernel("pack.cu", "pack_letters")
 MAX_BLOCK_THREADS = 64
-"""Threads per block. Small blocks leave few lanes idle if there are few targets."""
+"""Maximum number of threads per block. Small blocks leave few threads idle if there are few targets."""
 
 _CHECKPOINT_INTERVAL = 32
-"""Columns between two checkpoints. All lanes of a warp recompute as many tiles as the lane with the highest number."""
+"""Columns between two path checkpoints. In the traceback, all lanes of a warp recompute as many of these intervals as the lane that needs
+most."""
 
 # Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
 # 8.0, affine DNA with checkpoints spills a little). Fewer rows are used if they pad the queries less.
@@ -94,7 +96,7 @@ def _make_variant(recipe: Recipe, score_type: rebased.ScoreType) -> Variant:
 
 @dataclass(frozen=True)
 class ThreadPerPairVariant(StripQueueVariant):
-    """Variant whose items each have one query and one block of targets."""
+    """Variant in which an item is a query with as many targets as a block of threads computes at once."""
 
     def target_group_size(self, warp_lanes: int) -> int:
         return self.pairs_per_thread * warp_lanes

@@ -16,7 +16,7 @@ class ScoreType:
     """Score type in cuda_src/alignment/score.cuh.
 
     bits: bits per score
-    scores_per_word: number of pairs with a score in one word
+    scores_per_word: number of scores in one word, each of a different pair
     max_value: largest representable value
     """
 
@@ -35,7 +35,9 @@ _SCORE_TYPES = (
 
 
 def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length: int) -> list[ScoreType]:
-    """Return the types that hold all values for pairs of up to these lengths, narrowest first; none if the recipe has no rebased form.
+    """Return the score types that can hold all values for pairs of up to these lengths, narrowest first.
+
+    The list is empty if the recipe has no rebased form.
 
     Of the types with two scores per word, only the recipe's type is returned. Raises `OverflowError` if 64 bits are not enough.
     """
@@ -53,12 +55,12 @@ def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length:
 
 
 def doubled_scores_fit_bytes(recipe: Recipe) -> bool:
-    """Return whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). If not, no byte may be negative."""
+    """Return whether a query profile of signed bytes can hold twice the scores of the table (see cuda_src/alignment/score.cuh)."""
     return fits_bytes(recipe.make_score_table(), 2)
 
 
 def kernel_macros(recipe: Recipe, score_type: ScoreType, rows: int, checkpoint_interval: int) -> Macros:
-    """Return the macros for a kernel with strips of `rows` rows and checkpoints every `checkpoint_interval` columns."""
+    """Return the macros for a kernel with strips of `rows` rows and path checkpoints every `checkpoint_interval` columns."""
     form = recipe.rebased_form
     assert form is not None
     values = {
@@ -81,7 +83,7 @@ def kernel_macros(recipe: Recipe, score_type: ScoreType, rows: int, checkpoint_i
 
 
 def make_trace_kernel(recipe: Recipe, file: str, function: str, forward_macros: Macros) -> Kernel | None:
-    """Return the traceback kernel for a kernel with the macros `forward_macros`; None if no paths are requested."""
+    """Return the traceback kernel, or None if no paths are requested. forward_macros: macros of the alignment kernel"""
     return Kernel(file, function, (*forward_macros, ("SIGN", "-1" if recipe.edit_distance else "1"))) if recipe.needs_paths else None
 
 
@@ -94,10 +96,10 @@ def kernel_title(recipe: Recipe, score_type: ScoreType, pair_assignment: str) ->
 
 
 def carry_count(recipe: Recipe) -> int:
-    """Return the number of values per column passed to the next strip."""
+    """Return the number of values per column that a strip passes to the next strip."""
     return 2 if recipe.affine_gaps else 1
 
 
 def direction_words(recipe: Recipe, rows: int) -> int:
-    """Return the number of words needed for the directions in one column of a strip."""
+    """Return the number of 32-bit words for the traceback directions in one column of a strip of `rows` rows."""
     return -(-rows // (8 if recipe.affine_gaps else 16))

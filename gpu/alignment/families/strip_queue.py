@@ -1,5 +1,5 @@
-"""Parts shared by the kernel families in threads.cu and bitsliced.cu: blocks that take the strips of items from a queue
-(cuda_src/alignment/pipeline.cuh), and packed targets."""
+"""Parts shared by the kernel families in threads.cu and bitsliced.cu, whose blocks take the strips of items from a queue
+(cuda_src/alignment/pipeline.cuh) and read packed targets."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class StripQueueVariant(Variant):
 
     @abstractmethod
     def target_group_size(self, warp_lanes: int) -> int:
-        """Return how many targets run together, for as long as the longest, with `warp_lanes` lanes per warp."""
+        """Return how many adjacent targets are computed together, in the time of the longest. warp_lanes: threads per warp"""
 
     @abstractmethod
     def min_block_threads(self, warp_lanes: int) -> int:
-        """Return the minimum number of threads per block."""
+        """Return the minimum number of threads per block. warp_lanes: threads per warp"""
 
     def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
         size = self.target_group_size(hardware.warp_lanes)
@@ -47,18 +47,18 @@ class StripQueueVariant(Variant):
         return max(padded / (self.cells_per_clock * hardware.multiprocessor_count), columns * self.strip_rows * self.clocks_per_row)
 
     def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
-        """Return the bytes per block: the carries and checkpoints for all of the block's alignments."""
+        """Return the size, in bytes, of the carries and path checkpoints of all pairs in a block of the minimum size."""
         strips, columns = -(-query_length // self.strip_rows), target_length + 4
         values = strips * (columns * self.carry_count + self.checkpoint_values(columns))
         return values * self.carry_value_bytes * self.min_block_threads(hardware.warp_lanes)
 
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
-        """Return the number of bands that minimises the lost work.
+        """Return the number of bands that minimises the work lost.
 
         With b bands, the squares on the diagonal are 1/b of all cells. Their lower halves are lost or, if groups of neighbouring targets
         are skipped, only the padding of these groups: p/b of all work. A batch ends with strips that wait for each other and leave parts of
-        the device idle, for longer if an item has more strips: with w waves of strips in total, c b/w is lost. The sum of both losses is
-        lowest for b = sqrt(p w/c).
+        the device idle, for longer if an item has more strips: if c waves of strips are lost per band, out of w in total, that is c b/w of
+        all work. The sum of both losses is lowest for b = sqrt(p w/c).
         """
         wave = hardware.multiprocessor_count * _RESIDENT_THREADS_PER_SM * self.pairs_per_thread * self.strip_rows * max_target_length
         lost = max_target_length / self.strip_rows * _STRIP_LAG_FRACTION
@@ -69,7 +69,13 @@ class StripQueueVariant(Variant):
         return layout.slot_count if layout.slot_count * layout.slot_bytes <= nbytes else 0
 
     def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> Layout:
-        """Return the layout for items in schedule order. packed_bytes: size of the packed targets; max_columns: of any item."""
+        """Return the layout of a batch whose items are computed in the order of a schedule.
+
+        arrays: arrays to upload, to which those of the schedule are added
+        packed_bytes: size of the packed targets
+        threads: threads per block
+        max_columns: number of columns of the longest item
+        """
         strips = int(schedule.queued_strips[:, 1].max(initial=0)) + 1
         stride, edges, min_slots = max_columns * self.carry_count * threads, 0, 2
         if self.trace_kernel is not None:
@@ -94,19 +100,19 @@ class StripQueueVariant(Variant):
 
 
 def _assign_own_slots(schedule: Schedule) -> Schedule:
-    """Return the schedule with a separate slot for every item."""
+    """Return the schedule with a slot of its own for every item, because the traceback needs the carries of all items."""
     count = len(schedule.item_slots)  # 0 if no pair of a batch is selected
     slots, before = np.arange(count, dtype=np.int32), np.full(count, -1, dtype=np.int32)
     return replace(schedule, item_slots=slots, previous_items=before, slot_count=max(1, count))
 
 
 def group_maxima(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    """Return the highest number in each group of `size` neighbours."""
+    """Return the highest of every `size` consecutive numbers."""
     return np.maximum.reduceat(numbers, np.arange(0, len(numbers), size))
 
 
 def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the offsets of consecutive groups with these counts, followed by the total."""
+    """Return the offset of each group, followed by the total. counts: number of elements per group; groups are stored consecutively"""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
@@ -130,12 +136,12 @@ def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_si
 
 
 def _descending_items(first_block: int, stop_block: int, query_count: int) -> npt.NDArray[np.int32]:
-    """Return all items of blocks `first_block` .. `stop_block` - 1, in descending order."""
+    """Return all items with targets of the blocks `first_block` .. `stop_block` - 1, in descending order: see `selected_items`."""
     return np.arange(stop_block * query_count - 1, first_block * query_count - 1, -1, dtype=np.int32)
 
 
 def pipeline_arguments(device_batch: DeviceBatch) -> np.void:
-    """Return the pipeline arguments."""
+    """Return the arguments with which blocks take the units of a batch from the queue, as a `PIPELINE_ARGS` struct."""
     layout = device_batch.layout
     return arguments(
         structs.PIPELINE_ARGS,
@@ -151,7 +157,12 @@ def pipeline_arguments(device_batch: DeviceBatch) -> np.void:
 def launch_packing(
     device_batch: DeviceBatch, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], unit_count: int, **values: int
 ) -> None:
-    """Launch a kernel of pack.cu on the batch's targets."""
+    """Launch a kernel of pack.cu, which packs the targets of a batch for the alignment kernel.
+
+    struct: type of the kernel's arguments
+    unit_count: maximum number of blocks that can share the work
+    values: arguments in addition to the targets and their codes
+    """
     filled = arguments(
         struct,
         codes=device_batch.array_addresses["target_codes"],

@@ -1,4 +1,5 @@
-"""Kernel family in chain.cu: a chain of warps per pair, one warp per strip of a few hundred rows. For few or very long pairs."""
+"""Kernel family in chain.cu, in which a chain of warps computes each pair, one warp per strip of a few hundred rows. Used for few or very
+long pairs."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ _SLOWDOWN_FACTORS = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores 
 
 
 def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
-    """Yield variants with few and with many rows per lane, with the narrowest sufficient score type among those with one score per word.
+    """Yield two variants, with few and with many rows per lane. Both have the narrowest sufficient score type with one score per word.
 
-    Fewer rows per lane mean more warps per pair, each of which does less work per column that it hands down.
+    Fewer rows per lane mean more warps per pair, each of which does less work per column.
     """
     if recipe.host_traceback:
         return
@@ -70,10 +71,10 @@ def _make_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> V
 
 @dataclass(frozen=True)
 class WarpChainVariant(WarpChainBaseVariant):
-    """Variant whose lanes have three parts."""
+    """Variant of chain.cu, in which the rows of each lane are divided into three parts."""
 
     def carry_words(self, columns: int) -> int:
-        """Return the number of words for the carries, with a tag for every 32 bits."""
+        """Return the size of the carries of `columns` columns in 32-bit words, half of which are tags that tell when it has arrived."""
         return columns * self.carry_count * self.carry_value_bytes // 4 * 2
 
     def trace_threads(self, layout: Layout) -> int:

@@ -1,4 +1,4 @@
-"""Parts shared by the kernel families in chain.cu and chain_edit.cu: chains of warps, one warp per strip of a pair, and their arguments."""
+"""Parts shared by the kernel families in chain.cu and chain_edit.cu, in which a chain of warps computes each pair, one warp per strip."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, NamedArrays, argu
 from gpualign.gpu.kernels.kernel import Hardware
 
 DEFAULT_SHARED_BYTES = 48 << 10
-"""Shared memory that a block has without requesting any, bytes."""
+"""Shared memory, in bytes, that a block may use without a request to the driver."""
 
 _MAX_STRIPS_PER_LAUNCH = 10**9  # strips of a launch: they are counted in 32 bits, and a counter that has been told to stop is larger
 
@@ -35,14 +35,15 @@ class WarpChainBaseVariant(Variant):
 
     @abstractmethod
     def carry_words(self, columns: int) -> int:
-        """Return the size of a pair's handed-down carries, in 32-bit words. Each strip overwrites the carries of the strip above."""
+        """Return the size of the carries that the strips of a pair hand down, in 32-bit words. Each strip overwrites those from above."""
 
     def max_useful_blocks(self, pairs: int, strips: int, multiprocessor_count: int) -> int:
         """Return the maximum useful number of blocks for `pairs` pairs of up to `strips` strips."""
         return min(self.blocks_per_sm * multiprocessor_count, -(-pairs * strips // self.warps_per_block))
 
     def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
-        """Return the larger of two estimates: all strips at full rate, and the longest pair, with each strip trailing the strip above."""
+        """Return the larger of two estimates: the time of all strips at full rate, and the time of the longest pair, in which each strip
+        trails the strip above."""
         height = hardware.warp_lanes * self.strip_rows
         strips = -(-query_lengths // height)
         columns = float(strips.sum()) * float(target_lengths.sum() + len(target_lengths) * hardware.warp_lanes * self.lane_lag)
@@ -51,11 +52,11 @@ class WarpChainBaseVariant(Variant):
         return max(columns * height / (self.cells_per_clock * hardware.multiprocessor_count), chain * self.strip_rows * self.clocks_per_row)
 
     def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
-        """Return 0, because a block keeps only the checkpoints of one pair."""
+        """Return 0, because a block computes only one pair at a time."""
         return 0
 
     def usable_slots(self, layout: Layout, nbytes: int) -> int:
-        """Return how many pairs fit in `nbytes` bytes; the rest need additional launches."""
+        """Return how many pairs' slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:

@@ -1,4 +1,5 @@
-"""Kernel family in chain_edit.cu: a warp chain per pair, with Myers' words. For edit distances without paths, few or very long pairs."""
+"""Kernel family in chain_edit.cu, in which a chain of warps computes each pair with Myers' bit vectors. Used for edit distances without
+paths if pairs are few or very long."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _CLOCKS_PER_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
 
 
 def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
-    """Yield kernels with one, two and four words per lane: fewer words give more warps per pair, which do less work per step."""
+    """Yield kernels with one, two and four words per lane. Fewer words mean more warps per pair, each of which does less work per step."""
     if not recipe.edit_distance or recipe.needs_paths:
         return
     for words, column in _CLOCKS_PER_COLUMN.items():
@@ -52,8 +53,11 @@ def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> I
 
 @dataclass(frozen=True)
 class WarpChainEditVariant(WarpChainBaseVariant):
-    """Variant whose lanes have one to four words. Each scheduler has one warp, because two do less than one (benchmarks/LOG.md)."""
+    """Variant whose lanes have one to four words.
+
+    Each scheduler has one warp, because two warps together are slower than one (benchmarks/LOG.md).
+    """
 
     def carry_words(self, columns: int) -> int:
-        """Return the number of words handed down: one per batch of columns."""
+        """Return the number of words handed down: one per `_LANE_LAG_COLUMNS` columns."""
         return -(-columns // _LANE_LAG_COLUMNS)

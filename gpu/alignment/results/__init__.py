@@ -1,1 +1,1 @@
-"""Kinds of output, one module each: from device memory to a tile's results. `selection.py` selects one kind."""
+"""Kinds of output. Each has a module that brings results from device memory to a tile's results; `selection.py` selects one kind."""

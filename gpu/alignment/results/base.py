@@ -1,4 +1,4 @@
-"""Common interface for all kinds of output, for a tile and for each of the tile's batches."""
+"""Common interface for all kinds of output: the output of a tile, and the output of each of the tile's batches."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ class HostResources:
         target[whole:] = source[whole:]
 
     def copy_results(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
-        """Copy a batch's results to its tile's, [rows][targets] or [rows][targets][fields], as in `copy`. For types, see `copy_rows`."""
+        """Copy a batch's results to their places in the tile's results, with several threads.
+
+        target, source: results of the tile and of the batch, [rows][targets] or [rows][targets][fields], both of the same dtype; or target
+            is int32, and source is uint8 or int16
+        """
         rows, columns = batch.result_slices
         if isinstance(rows, slice):
             fields = source[0, 0].size
@@ -62,19 +66,19 @@ class BatchOutput(ABC):
     @property
     @abstractmethod
     def host_bytes(self) -> int:
-        """Pinned memory for the results downloaded after the kernels, bytes."""
+        """Pinned memory, in bytes, for the results that are downloaded after the kernels."""
 
     @property
     @abstractmethod
     def device_bytes(self) -> int:
-        """Device memory for the results, bytes."""
+        """Device memory for the results, in bytes."""
 
     @abstractmethod
     def reserve(self, stream: StreamBuffers) -> int:
         """Allocate memory, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
     def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
-        """Return the step after each launch of the alignment kernel, with the step's memory allocated. Raises `OutOfMemory`."""
+        """Allocate memory for the traceback, and return the step to run after each launch of the alignment kernel. Raises `OutOfMemory`."""
         return NoTraceback()
 
     @abstractmethod
@@ -87,7 +91,7 @@ class BatchOutput(ABC):
 
     @abstractmethod
     def download(self, stream: StreamBuffers) -> None:
-        """Queue the copies on the stream."""
+        """Queue the copies of the results to the host on the stream."""
 
     @abstractmethod
     def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
@@ -98,7 +102,7 @@ class BatchOutput(ABC):
 
 
 class NoTraceback:
-    """Implements `Traceback` if no paths are requested: does nothing."""
+    """Implements `Traceback` for outputs without paths: does nothing."""
 
     def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
         return
@@ -108,7 +112,7 @@ class TileOutput(Protocol):
     """Output of one tile, however the tile is split into batches."""
 
     def result_bytes(self, batch: Batch) -> int:
-        """Return the pinned memory that a batch needs with any kernel, in bytes."""
+        """Return the pinned memory, in bytes, that a batch needs regardless of the kernel."""
 
     def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
         """Return the output for a batch; `BatchOutput.collect` merges results into this tile output."""

@@ -32,12 +32,13 @@ Int32s = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class BatchHits(BatchOutput):
-    """Best targets of each query of a batch, as selected by cuda_src/alignment/select.cu: scores, then columns.
+    """Best targets of each query of a batch, selected on the device by cuda_src/alignment/select.cu.
 
     query_count: number of queries
     target_count: number of targets
     hits_per_query: number of targets returned per query
-    merge: receives scores and columns, [rows][hits] in any order, in the stream's buffers
+    merge: called with the scores of the hits and with the columns (targets) of the hits, both int32[rows][hits] and unsorted; these arrays
+        are in the stream's buffers, which the next batch overwrites
     """
 
     query_count: int
@@ -47,7 +48,7 @@ class BatchHits(BatchOutput):
 
     @property
     def _score_bytes(self) -> int:
-        """Size of the scores of all pairs, which stay on the device, bytes."""
+        """Size, in bytes, of the scores of all pairs. These scores stay on the device."""
         return 4 * self.query_count * self.target_count
 
     @property

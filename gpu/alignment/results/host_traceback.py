@@ -1,4 +1,4 @@
-"""Output of paths that the host traces in whole direction matrices while the next batch is computed, as in Li 2014."""
+"""Output of paths that the host traces in whole direction matrices while the next batch is computed, as in Li et al. (2014)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BatchHostPaths(BatchPaths):
         return super().reserve(stream)
 
     def direction_bytes(self, traced_threads: int) -> int:
-        """Return the size of all matrices, in bytes."""
+        """Return the size of all direction matrices, in bytes."""
         return self.layout.matrix_bytes
 
     def download(self, stream: StreamBuffers) -> None:

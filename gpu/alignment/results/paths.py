@@ -26,7 +26,8 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
 RUN_ALIGNMENT_BYTES = 16
-"""Bytes per piece in which kernels move runs. Each pair's runs start with a new piece, so up to 15 bytes after the runs are unused."""
+"""Size, in bytes, of the pieces in which kernels copy runs. Each pair's runs start with a new piece, so up to 15 bytes after them are
+unused."""
 
 _DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """Details, numbered as in cuda_src/alignment/path.cuh."""
@@ -47,10 +48,11 @@ class PathResults:
 
 @dataclass(frozen=True)
 class TraceLaunch:
-    """Implements `Traceback`.
+    """Launches a traceback kernel. Implements `Traceback`.
 
-    path_arguments: path arguments
+    path_arguments: `PATH_ARGS` struct, the part of the kernel's arguments that concerns paths
     grid: maximum number of blocks
+    threads: threads per block
     """
 
     stream: StreamBuffers
@@ -69,11 +71,12 @@ class TraceLaunch:
 class BatchPaths(BatchOutput):
     """Paths of a batch, traced by the device.
 
-    The results are in one block of memory: scores, statistics, run starts and sizes, and the total bytes of runs.
+    The results are stored contiguously, in this order: scores, statistics, starts and sizes of the pairs' runs, and the total size of all
+    runs (the cursor).
 
-    max_run_bytes: maximum size of the runs per pair, bytes
-    merge: receives the results
-    pool: memory for runs
+    max_run_bytes: maximum size of one pair's runs
+    merge: called with the batch and its results
+    pool: host memory for runs
     """
 
     task: Task
@@ -90,7 +93,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def result_ranges(self) -> dict[str, tuple[int, int]]:
-        """(first byte, size in bytes) for each array."""
+        """Position of each array in the results, by name: (first byte, size in bytes)."""
         return _result_ranges(self.task, self.batch.pair_count)
 
     @property
@@ -99,7 +102,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def _run_bytes(self) -> int:
-        """Maximum size of the runs of all pairs, bytes; the device needs as much again while building the runs."""
+        """Maximum size of the runs of all pairs, in bytes. The device needs as much again while building the runs."""
         return self.batch.pair_count * self.max_run_bytes if self.task.detail is Detail.PATH else 0
 
     @property
@@ -119,7 +122,7 @@ class BatchPaths(BatchOutput):
         stream.fill(stream.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced_threads: int) -> int:
-        """Return the bytes needed for the traceback directions of `traced_threads` threads."""
+        """Return the device memory, in bytes, for the traceback directions of `traced_threads` threads."""
         return traced_threads * self.variant.checkpoint_interval * self.variant.direction_words * 4
 
     def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
@@ -158,13 +161,13 @@ class BatchPaths(BatchOutput):
         return True
 
     def result_array(self, buffer: ByteArray, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-        """Return one of the downloaded arrays."""
+        """Return one of the arrays in the downloaded results, by name. buffer: all results"""
         first, size = self.result_ranges[name]
         view: npt.NDArray[np.generic] = buffer[first : first + size].view(dtype)
         return view
 
     def path_results(self, buffer: ByteArray, run_data: ByteArray) -> PathResults:
-        """Return the downloaded results, with `run_data` as the run data."""
+        """Return the downloaded results. buffer: all results; run_data: the runs of all pairs, which are downloaded separately"""
 
         def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
             return self.result_array(buffer, name, dtype).reshape(self.shape)

@@ -29,7 +29,7 @@ class BatchScores(BatchOutput):
 
     shape: (rows, targets)
     dtype: type of the scores that kernels write
-    merge: receives the scores, [rows][targets], in the stream's buffers
+    merge: called with the scores, [rows][targets], in the stream's buffers, which the next batch overwrites
     """
 
     shape: tuple[int, int]

@@ -73,7 +73,11 @@ def incompatibility(compiler: Compiler, arch: str, driver: int | None) -> str | 
 
 
 def nvrtc_wheel(arch: str | None, driver: int | None) -> str:
-    """Return the NVRTC package for pip to install, given an architecture and the driver's CUDA major version (None: the current one)."""
+    """Return what pip should install to provide NVRTC.
+
+    arch: architecture that NVRTC must support (None: any)
+    driver: CUDA major version that the driver supports (None: the newest)
+    """
     volta = arch is not None and (compute_capability(arch) or 75) < 75  # CUDA 12 is the last version that knows it
     if volta or (driver or MIN_CUDA_VERSION + 1) <= MIN_CUDA_VERSION:
         return "nvidia-cuda-nvrtc-cu12"

@@ -1,4 +1,4 @@
-"""nvcc, the CUDA toolkit's compiler: a program that needs a C++ compiler."""
+"""nvcc, the compiler program of the CUDA toolkit, which needs a C++ compiler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def find_nvcc() -> str | None:
 
 
 class Nvcc:
-    """nvcc at `path`."""
+    """Compiler program nvcc with the path `path`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class Nvcc:
         return not known or arch.rstrip("af") in known
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Compile files in a temporary folder."""
+        """Return the machine code, after writing the source to a temporary folder and compiling it there."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for header, text in source.headers.items():

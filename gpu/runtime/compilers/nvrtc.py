@@ -23,8 +23,8 @@ _CUDA_MAJOR_VERSIONS = (13, 12)
 def find_nvrtc() -> Iterator[Nvrtc]:
     """Yield the installed libraries, each version once, searching lazily.
 
-    Libraries from pip packages come first, then the loader's, newest first, then the library that cuda-pathfinder finds in a toolkit or
-    in conda.
+    Libraries from pip packages come first (newest first), then the libraries that the system's loader finds (newest first), then the
+    library that cuda-pathfinder finds in a toolkit or in conda.
     """
     seen = set[tuple[int, int]]()
     for path in _library_candidates():
@@ -65,7 +65,7 @@ def _major_version(path: Path) -> int:
 
 
 class Nvrtc:
-    """NVRTC from the library with the path or name `path`. Raises `OSError` if the library cannot be loaded."""
+    """NVRTC library with the path or file name `path`. Raises `OSError` if the library cannot be loaded."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class Nvrtc:
         return frozenset(numbers)
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Compile in memory, while other Python threads run."""
+        """Return the machine code, compiled in memory while other Python threads run."""
         program = ctypes.c_void_p()
         headers = _c_string_array(source.headers.values()), _c_string_array(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
@@ -106,7 +106,7 @@ class Nvrtc:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
     def _get_output(self, property_name: str, program: ctypes.c_void_p) -> bytes:
-        """Return a program property, for which the library has a pair of functions."""
+        """Return a property of a program: "CUBIN" or "ProgramLog". The library has one function for its size, one for its value."""
         size = ctypes.c_size_t()
         self._call_checked(f"nvrtcGet{property_name}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
