@@ -22,7 +22,7 @@ from gpualign.papers.tasks import cpu_name, cpu_step_name, random_sequences, thr
 from gpualign.papers.timing import KernelClock, Timing, time_repeatedly
 
 _PUBLISHED_SPEEDUPS = {"rodinia": 1.0, "tiled-dscan": 2.0}
-"""Speed-ups over Rodinia on a K20. The paper gives no value at this length for the remaining methods (figures 6 and 7)."""
+"""Speed-ups over Rodinia on a Tesla K20 (figures 6 and 7). The paper gives no values for the remaining methods at this sequence length."""
 
 _PUBLISHED_TEXT = {
     "rodinia": "1×",
@@ -37,12 +37,13 @@ _MAX_RODINIA_PAIRS = 64
 
 @dataclass(frozen=True)
 class TaskSize:
-    """Size of the task.
+    """Size of the benchmark's tasks, in which all queries are aligned with all targets.
 
     sequence_length: length of every sequence
-    query_count, kernel_target_count: the kernels align queries x kernel_targets pairs
-    transfer_target_count: the transfer runs align queries x transfer_targets pairs
-    batch_bytes: bytes per batch in the transfer runs
+    query_count: number of queries
+    kernel_target_count: number of targets when only kernels are measured
+    transfer_target_count: number of targets when transfers are measured
+    batch_bytes: memory per batch when transfers are measured
     max_memory_fraction: maximum fraction of device memory filled with matrices
     """
 
@@ -62,7 +63,7 @@ TASK_SIZES = {
 
 
 def _make_task(length: int, query_count: int, target_count: int, detail: Detail) -> Task:
-    """Return a task with random sequences of equal length, like those of one gene."""
+    """Return a task with random sequences of equal length, as the sequences of one gene have."""
     sequences = random_sequences(np.full(query_count + target_count, length), 4, 14)
     first = replace(sequences, ids=sequences.ids[:query_count], offsets=sequences.offsets[: query_count + 1])
     others = replace(
@@ -113,7 +114,7 @@ def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodCompar
 
 
 def _measure_full_memory(device: Device, task_size: TaskSize) -> Table:
-    """Measure only the kernels, with enough pairs that their matrices fill the device memory: pairs per second (figure 7)."""
+    """Measure only the kernels, in pairs per second, for as many pairs as fill the device memory with matrices: figure 7 of the paper."""
     lengths = (task_size.sequence_length, max(1, task_size.sequence_length // 3))
     rates = {method: [_time_full_batch(device, method, length, task_size.max_memory_fraction) for length in lengths] for method in METHODS}
     rows = []
@@ -129,7 +130,7 @@ def _measure_full_memory(device: Device, task_size: TaskSize) -> Table:
 
 
 def _time_full_batch(device: Device, method: str, length: int, max_memory_fraction: float) -> tuple[int, float]:
-    """Return (pairs, seconds) for the kernels of one batch."""
+    """Return (number of pairs, kernel time in seconds) for one batch that fills the memory."""
     size = (length + 1) ** 2
     clock = KernelClock()
     with device_session(device, 1) as pipeline:
@@ -145,7 +146,7 @@ def _time_full_batch(device: Device, method: str, length: int, max_memory_fracti
 
 
 def _measure_transfers(device: Device, task_size: TaskSize) -> Table:
-    """Measure complete runs with traceback, as in figure 8: pairs per second."""
+    """Measure complete runs with traceback, in pairs per second, as in figure 8 of the paper."""
     task = _make_task(task_size.sequence_length, task_size.query_count, task_size.transfer_target_count, Detail.PATH)
     pairs = task_size.query_count * task_size.transfer_target_count
     rows = []

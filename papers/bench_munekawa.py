@@ -1,4 +1,5 @@
-"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and our current, faster engines."""
+"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, computed by the scalar kernel, the char4 kernel, and our
+current engines."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from gpualign.papers.timing import KernelClock, Timing, time_repeatedly
 
 TARGET_COUNTS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN_LENGTH, _LENGTH_SPREAD, _MAX_LENGTH = 362, 0.7, 35_213
-"""Sequence lengths in the 2008 Swiss-Prot. The mean is from table 3, the shape is approximated by a log-normal distribution, and the
-maximum is the length of the longest known protein."""
+"""Sequence lengths in the 2008 Swiss-Prot. The mean is from table 3 of the paper, the shape is approximated by a log-normal distribution,
+and the maximum is the length of the longest known protein."""
 
 _QUERY_LENGTHS = (128, 256, 384, 512, 640, 768, 896, 1024)
 _COMPARED_QUERY_LENGTH = 512
@@ -34,7 +35,7 @@ _MAX_CPU_TARGETS = 5_000
 _SCALAR_SECONDS = {128: 2.0, 256: 4.4, 384: 7.3, 512: 13.4}
 _VECTOR_SECONDS = {128: 1.5, 256: 2.8, 384: 4.8, 512: 6.3, 640: 9.5, 768: 11.3, 896: 17.4, 1024: 19.7}
 _SSEARCH_SECONDS = {128: 84, 256: 159, 384: 253, 512: 318, 640: 428, 768: 507, 896: 598, 1024: 677}
-"""Seconds from tables 4 and 5, measured on a GeForce 8800 GTX, and for SSEARCH on a Xeon E5440."""
+"""Seconds by query length from tables 4 and 5 of the paper, measured on a GeForce 8800 GTX, and for SSEARCH on a Xeon E5440."""
 
 
 def database_lengths(count: int) -> npt.NDArray[np.int64]:

@@ -23,15 +23,15 @@ from gpualign.papers.timing import KernelClock, time_repeatedly, wall_seconds
 
 _COUNT_REQUEST = CountRequest(Measure.DIFFERENCES, counts_compared_sites=False)
 _PUBLISHED_MILLISECONDS = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
-"""Milliseconds on a GeForce 9600M GT; the loop was measured on a 2.66 GHz Core 2 Duo (figure 4)."""
+"""Milliseconds from figure 4 of the paper, measured on a GeForce 9600M GT, and for the CPU loop on a 2.66 GHz Core 2 Duo."""
 
 
 @dataclass(frozen=True)
 class DataSize:
-    """Random data sets.
+    """Number and size of the random data sets.
 
     set_count: number of data sets
-    sample_count, site_count: size of each data set
+    sample_count, site_count: numbers of samples and of sites in each data set
     """
 
     set_count: int
@@ -43,7 +43,7 @@ DATA_SIZES = {"small": DataSize(5, 112, 512), "paper": DataSize(25, 112, 512), "
 
 
 def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
-    """Return a counter for all pairs as a single band, and the panel that it counts."""
+    """Return (counter with memory for all pairs in a single band, panel in which it counts)."""
     counter = engine.prepare(_COUNT_REQUEST, 4 * len(codes) ** 2)
     with closing(ThreadPool(1)) as workers:
         return counter, pack_panel(codes, find_used_codes(codes, workers), counter, workers)

@@ -13,10 +13,10 @@ from gpualign.papers.timing import Timing
 
 @dataclass(frozen=True)
 class Step:
-    """A method among successive optimisations.
+    """One of several methods that are compared.
 
-    where: hardware on which it runs
-    published: the paper's speed-up over its first step, if given
+    where: hardware on which the method runs
+    published: speed-up over the first method according to the paper, if given there
     published_text: the published value as shown in the table
     """
 
@@ -29,9 +29,13 @@ class Step:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Methods for one task. All later methods are compared with the first.
+    """Comparison of methods for one task. All later methods are compared with the first.
 
-    published: hardware on which the papers' values were measured
+    title: heading
+    task: description of the task
+    steps: measurements of the methods
+    published: hardware on which the paper's values were measured
+    notes: paragraphs below the table
     """
 
     title: str
@@ -42,7 +46,7 @@ class MethodComparison:
 
 
 def without_published_values(comparison: MethodComparison) -> MethodComparison:
-    """Return the comparison without the papers' values, for a task of a different size."""
+    """Return the comparison without the paper's values, because they were measured for a task of a different size."""
     steps = [replace(step, published=None, published_text="") for step in comparison.steps]
     return replace(comparison, steps=steps)
 
@@ -59,7 +63,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Report on one paper."""
+    """Report on one paper.
+
+    name: short name, such as "Li 2014"
+    paper: authors, year and subject of the paper
+    ladders: comparisons of methods
+    tables: additional results
+    left_out: measurements that were not made
+    """
 
     name: str
     paper: str
@@ -75,7 +86,7 @@ def format_milliseconds(seconds: float) -> str:
 
 
 def speedup(comparison: MethodComparison, step: Step) -> float:
-    """Return a step's speed-up over the first step."""
+    """Return the speed-up of a method over the first method."""
     return comparison.steps[0].timing.median / step.timing.median
 
 
@@ -85,7 +96,7 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def to_markdown(sections: Sequence[Section], machine: str) -> str:
-    """Return all sections as one page."""
+    """Return all sections as one page in Markdown. machine: description of the machine"""
     parts = [f"# The papers' methods, measured\n\n{machine}\n"]
     for section in sections:
         parts.append(f"## {section.paper}\n")
@@ -110,13 +121,15 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
 
 
 def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
-    """Return all numbers as JSON, with unrounded seconds."""
+    """Return all numbers as JSON, with unrounded seconds. machine: description of the machine, by name"""
     return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
 
 
 def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
-    """Draw the comparisons of all papers, one panel each: speed-up over the first method on a logarithmic axis. outputs: stream for each
-    format."""
+    """Draw a bar chart for each comparison: speed-ups over the first method, on a logarithmic axis.
+
+    outputs: stream to which the figure is written, for each format
+    """
     import matplotlib
 
     matplotlib.use("Agg")

@@ -15,7 +15,7 @@ from gpualign.cpu.processor import usable_cpu_count
 
 
 def random_sequences(lengths: npt.NDArray[np.int64], letter_count: int, seed: int) -> SequenceSet:
-    """Return random sequences with these lengths."""
+    """Return random sequences of these lengths. letter_count: number of different letters"""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     codes = np.random.default_rng(seed).integers(0, letter_count, int(offsets[-1]), dtype=np.uint8)
@@ -33,7 +33,7 @@ def cpu_name(thread_count: int) -> str:
 
 
 def cpu_step_name(thread_count: int) -> str:
-    """Return the benchmark step name for the current CPU engine with `thread_count` threads."""
+    """Return the name, in a comparison, of our current CPU engine with `thread_count` threads."""
     return "today, CPU" if thread_count == 1 else f"today, {cpu_name(thread_count)}"
 
 

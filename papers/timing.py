@@ -9,7 +9,7 @@ from collections.abc import Callable
 from gpualign.core.common.dataclass import dataclass
 
 _MAX_REPEAT_SECONDS = 20.0
-"""Seconds after which work is not repeated again."""
+"""Total seconds after which work is no longer repeated."""
 
 
 @dataclass(frozen=True)
