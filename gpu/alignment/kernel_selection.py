@@ -42,7 +42,7 @@ def choose_variant(
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
     query_lengths: length of each query
-    target_lengths: length of each target, in tile order; adjacent targets belong to the same item
+    target_lengths: length of each target, in tile order; adjacent targets share items
     """
     query, target = int(query_lengths.max()), int(target_lengths.max())
     candidates = list(variants(recipe, query, target))

@@ -23,11 +23,12 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_score_type(archs: Iterable[str]) -> str | None:
-    """Return the score type, of those in cuda_src/alignment/score.cuh, that packs two scores in a word; None if there is none.
+    """Return the score type with two scores per word of which all of these architectures compute maxima in one instruction.
 
-    All of the architectures must compute its maximum in one instruction. Compute capability 9.0 has such instructions for unsigned 16-bit
-    numbers, 8.0 for half-precision floats, and older architectures have none. archs: the architectures' compiler names; an unknown name
-    counts as a current architecture.
+    Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), 8.0 for half-precision floats (H16X2); None is
+    returned for older architectures. The types are in cuda_src/alignment/score.cuh.
+
+    archs: compiler names of the architectures; an unknown name counts as a current architecture
     """
     oldest = min(compute_capability(arch) or _DPX_CAPABILITY for arch in archs)
     return U16X2 if oldest >= _DPX_CAPABILITY else H16X2 if oldest >= _HALF_MAX_CAPABILITY else None

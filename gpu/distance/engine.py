@@ -1,4 +1,4 @@
-"""CUDA distance engine: multiplies bit planes, one band of pairs at a time, and overlaps copies with computation.
+"""CUDA distance engine, which multiplies bit planes, one band of pairs at a time, and overlaps copies with computation.
 
 If only near pairs are requested, counts stay on the device and pairs are selected there.
 """
@@ -272,7 +272,12 @@ def _pair_arguments(
 
 @dataclass(frozen=True)
 class _NearArguments:
-    """Arguments that have the same names in `DevicePairSelector`, and are explained there."""
+    """Arguments with which a `DevicePairSelector` is created.
+
+    count_names: names of all counts in the results
+    device_count_names: names of the counts that the device needs to apply the rule
+    max_records: maximum number of pairs selected at a time
+    """
 
     count_names: tuple[str, ...]
     device_count_names: tuple[str, ...]

@@ -21,8 +21,8 @@ PIECE_BYTES = 64 << 20
 """Approximate size, in bytes, of the planes that are copied to a device at a time."""
 
 COMPARISONS_PER_PIECE = 10**14
-"""Number of comparisons for which a piece may be larger than `PIECE_BYTES`, if planes stay on the device. With tensor cores, they take a
-tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
+"""Number of comparisons up to which a piece may grow beyond `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many take
+a tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
 _WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
 _MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum

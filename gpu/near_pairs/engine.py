@@ -1,4 +1,4 @@
-"""CUDA engine for near pairs: one thread per device; all threads pull tiles from one plan."""
+"""CUDA engine for near pairs. It has one host thread per device, and all threads pull tiles from the same plan."""
 
 from __future__ import annotations
 

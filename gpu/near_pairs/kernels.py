@@ -50,15 +50,15 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
     """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    wgmma is not included: products are short here, a few thousand bits, so its higher latency before results can be used matters (93
-    instead of 117 billion pairs per second, benchmarks/LOG.md).
+    wgmma is not included: products are short here, a few thousand bits, so it matters that results are available later (93 instead
+    of 117 billion pairs per second, benchmarks/LOG.md).
     """
     usable = usable_kernels(arch)
     return tuple(screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)
 
 
 def has_tensor_cores(arch: str) -> bool:
-    """Return whether an architecture has binary tensor cores, which make sketches almost free."""
+    """Return whether an architecture has binary tensor cores, with which comparing sketches takes hardly any time."""
     return usable_kernels(arch)[0] is not POPC_KERNEL
 
 
@@ -81,7 +81,7 @@ class VerificationKernel:
 def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) -> VerificationKernel:
     """Return the kernel for letters of `bits_per_letter` bits and bands of at least `band_words` words of 64 diagonals.
 
-    free_ends: whether unpaired letters at the ends of the sequences cost nothing, for bounds with a coverage
+    free_ends: whether unpaired letters at the ends of the sequences cost nothing, as required by a bound with a coverage
     """
     in_registers = next((size for size in _REGISTER_BAND_WORDS if size >= band_words), 0)
     macros = (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers)), ("FREE_ENDS", str(int(free_ends))))

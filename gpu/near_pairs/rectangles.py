@@ -56,10 +56,10 @@ def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
 class QueryRows:
     """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
 
-    limits: `NEAR_ROW_STRUCT`[queries], the limits
+    limits: `NEAR_ROW_STRUCT`[queries]; for each query the range of columns with compatible lengths, the first target, the maximum slack
     compatible_pair_count: number of pairs whose lengths are within the bound
     partial_columns: int32, indices of the columns that are targets of only some of the queries
-    max_diagonals: maximum number of diagonals besides the first on which an alignment within the bound can lie, for any pair
+    max_diagonals: maximum, over all pairs, of the number of diagonals on which an alignment within the bound can lie, minus 1
     """
 
     limits: npt.NDArray[np.void] = field(repr=False)

@@ -1,4 +1,4 @@
-"""Local-score engine with the kernels of Munekawa et al. 2008: one block per target, one query at a time.
+"""Local-score engine with the kernels of Munekawa et al. 2008, which align one query at a time, with one block per target.
 
 The file cuda_src/papers/munekawa.cu describes each kernel and cites the corresponding section of the paper.
 """

@@ -1,4 +1,4 @@
-"""Distance engine with the kernels of Payne et al. 2010: one block per pair of samples, and an int or a byte per call.
+"""Distance engine with the kernels of Payne et al. 2010, which use one block per pair of samples, and an int or a byte per call.
 
 The file cuda_src/papers/payne.cu describes each kernel and cites the corresponding section of the paper.
 """
@@ -82,7 +82,7 @@ class PayneEngine(SingleDeviceEngine):
     method: one of METHODS
     threads: number of host threads
     block_threads: threads per block
-    log: called with the kernel time in seconds and the number of comparisons
+    log: called with the kernel time in seconds and the number of comparisons for each launch
     """
 
     def __init__(

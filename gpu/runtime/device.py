@@ -39,7 +39,7 @@ class Function(Protocol):
 
 
 class Event(Protocol):
-    """Point in a stream."""
+    """Marker in the sequence of a stream's work."""
 
     def done(self) -> bool:
         """Return whether all work before the event has finished. Raises `RunError` if that work failed."""
@@ -111,7 +111,7 @@ class Device(Protocol):
         """Allocate memory on the device. Raises `OutOfMemory`."""
 
     def allocate_pinned(self, nbytes: int) -> ByteArray:
-        """Return pinned host memory, whose copies overlap with kernels. Raises `OutOfMemory`."""
+        """Return pinned host memory, which the device can copy while kernels run. Raises `OutOfMemory`."""
 
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.

@@ -95,8 +95,10 @@ def pycuda_build_command(driver: Driver, replaces_pycuda: bool = False, supports
     """Return the command that builds PyCUDA.
 
     The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit
-    is searched for. cuRAND is disabled, because we do not use random numbers. replaces_pycuda: replace a PyCUDA
-    that cannot be loaded; supports_volta: always use the headers of CUDA 12, whose compiler is the last one to support Volta.
+    is searched for. cuRAND is disabled, because we do not use random numbers.
+
+    replaces_pycuda: whether to uninstall a PyCUDA that cannot be loaded first
+    supports_volta: whether to use the headers of CUDA 12 with any driver, because its compiler is the last one to support Volta
     """
     import sysconfig
 

@@ -16,9 +16,10 @@ _started_lock = threading.Lock()
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
     """Start the driver and create the primary contexts of these devices in a new thread. Return the thread.
 
-    Devices whose context exists or is being created are left out. devices: device numbers
+    Devices whose context exists or is being created are left out. The driver makes later calls wait until startup has finished. Failures
+    are ignored here and reported when the device is used.
 
-    The driver makes later calls wait until startup has finished. Failures are ignored here and reported when the device is used.
+    devices: device numbers
     """
     with _started_lock:
         new = [ordinal for ordinal in devices if ordinal not in _started_devices]

@@ -148,7 +148,7 @@ class Variant(ABC):
         """Return the estimated time for all pairs of the queries and the targets, in clocks.
 
         query_lengths: length of each query
-        target_lengths: length of each target, in tile order; adjacent targets belong to the same item
+        target_lengths: length of each target, in tile order; adjacent targets share items
         """
 
     @abstractmethod

@@ -13,8 +13,8 @@ from gpualign.core.common.dataclass import dataclass
 class LaneAssignment:
     """Assignment of lanes to items. The number of a lane is group * (number of queries) + query.
 
-    item_lanes: int32[items], the lane of the item's first thread if each further thread has the lane before that of the previous thread;
-        -1 - k if row k of `listed_lanes` contains the item's lanes
+    item_lanes: int32[items], the lane of the item's first thread if the item's lanes are consecutive, in descending order; -1 - k if row k
+        of `listed_lanes` contains them
     listed_lanes: int32[rows][threads], the lane of each thread; -1 for a thread without work
     first_lanes: int64[items], the lane of the item's first thread, which has the item's longest targets
     """
@@ -43,7 +43,7 @@ def assign_lanes(first_targets: Integers, last_targets: Integers, max_lengths: I
 
     first_targets: record number of each query's first target
     last_targets: highest record number in each group of targets
-    max_lengths: length of the longest target in each group; ascending, except that it may start again from shorter targets
+    max_lengths: length of the longest target in each group; the lengths ascend, but may start again from a shorter one
     item_threads: threads per item
     """
     queries = len(first_targets)

@@ -37,9 +37,8 @@ _SCORE_TYPES = (
 def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length: int) -> list[ScoreType]:
     """Return the score types that can hold all values for pairs of up to these lengths, narrowest first.
 
-    The list is empty if the recipe has no rebased form.
-
-    Of the types with two scores per word, only the recipe's type is returned. Raises `OverflowError` if 64 bits are not enough.
+    The list is empty if the recipe has no rebased form. Of the types with two scores per word, only the recipe's type is returned. Raises
+    `OverflowError` if 64 bits are not enough.
     """
     form = recipe.rebased_form
     if form is None:

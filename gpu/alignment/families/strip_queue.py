@@ -136,7 +136,7 @@ def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_si
 
 
 def _descending_items(first_block: int, stop_block: int, query_count: int) -> npt.NDArray[np.int32]:
-    """Return all items with targets of the blocks `first_block` .. `stop_block` - 1, in descending order: see `selected_items`."""
+    """Return all items of the target blocks `first_block` .. `stop_block` - 1, numbered as in `selected_items`, in descending order."""
     return np.arange(stop_block * query_count - 1, first_block * query_count - 1, -1, dtype=np.int32)
 
 

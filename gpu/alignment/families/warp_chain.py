@@ -74,7 +74,10 @@ class WarpChainVariant(WarpChainBaseVariant):
     """Variant of chain.cu, in which the rows of each lane are divided into three parts."""
 
     def carry_words(self, columns: int) -> int:
-        """Return the size of the carries of `columns` columns in 32-bit words, half of which are tags that tell when it has arrived."""
+        """Return the size, in 32-bit words, of the carries of `columns` columns, with a tag for every 32 bits.
+
+        A tag is the number of the strip that is to read the carries.
+        """
         return columns * self.carry_count * self.carry_value_bytes // 4 * 2
 
     def trace_threads(self, layout: Layout) -> int:

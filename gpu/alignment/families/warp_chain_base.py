@@ -35,7 +35,7 @@ class WarpChainBaseVariant(Variant):
 
     @abstractmethod
     def carry_words(self, columns: int) -> int:
-        """Return the size of the carries that the strips of a pair hand down, in 32-bit words. Each strip overwrites those from above."""
+        """Return the size, in 32-bit words, of the carries that a pair's strips hand down. Each strip overwrites those that it has read."""
 
     def max_useful_blocks(self, pairs: int, strips: int, multiprocessor_count: int) -> int:
         """Return the maximum useful number of blocks for `pairs` pairs of up to `strips` strips."""

@@ -20,7 +20,7 @@ from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _COPY_ROW_BYTES = 4096
-"""Bytes per row when bytes are copied as rows."""
+"""Size of a row when `HostResources.copy` copies bytes as rows of a matrix."""
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ class BatchPaths(BatchOutput):
         return stream.address("results", self._result_bytes)
 
     def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
-        """Always set results to 0, because the kernels count runs with the cursor and skip pairs that are not selected."""
+        """Always set results to 0, because kernels add to the cursor, and write no results for pairs that are not selected."""
         stream.fill(stream.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced_threads: int) -> int:
@@ -146,7 +146,7 @@ class BatchPaths(BatchOutput):
         stream.download("results", self._result_bytes)
 
     def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
-        """Merge the batch. The runs are downloaded only now, because their length was unknown before."""
+        """Merge the finished batch. The runs are downloaded only now, because their size was unknown before."""
         results = stream.host_buffer("results", self._result_bytes)
         used = int(self.result_array(results, "cursor", np.uint64)[0])
         data = np.zeros(0, dtype=np.uint8)
