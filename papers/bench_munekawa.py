@@ -30,7 +30,7 @@ _LETTER_COUNT = 20
 _MEMORY_BYTES = 4 << 30
 _RUN_COUNT = 5
 _MAX_CPU_TARGETS = 5_000
-"""Number of targets from a large database on which the CPU is timed."""
+"""Maximum number of targets for which the CPU is timed. For larger databases, the time is scaled."""
 
 _SCALAR_SECONDS = {128: 2.0, 256: 4.4, 384: 7.3, 512: 13.4}
 _VECTOR_SECONDS = {128: 1.5, 256: 2.8, 384: 4.8, 512: 6.3, 640: 9.5, 768: 11.3, 896: 17.4, 1024: 19.7}

@@ -10,7 +10,7 @@ from gpualign import __version__
 
 
 def describe_machine(gpu_name: str | None, size_name: str) -> dict[str, str]:
-    """Return what a report says about its measurements: GPU, processor, date, version and size of the benchmark, by name."""
+    """Return the facts that a report states, by name: GPU, processor, date, version of gpualign, size of the benchmark."""
     return {
         "gpu": gpu_name or "no GPU",
         "processor": _processor_name(),

@@ -121,7 +121,7 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
 
 
 def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
-    """Return all numbers as JSON, with unrounded seconds. machine: description of the machine, by name"""
+    """Return all numbers as JSON, with unrounded seconds. machine: facts about the measurements, from `describe_machine`"""
     return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
 
 
