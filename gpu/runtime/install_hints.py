@@ -97,7 +97,7 @@ def pycuda_build_command(driver: Driver, replaces_pycuda: bool = False, supports
     The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit
     is searched for. cuRAND is disabled, because we do not use random numbers.
 
-    replaces_pycuda: whether to uninstall a PyCUDA that cannot be loaded first
+    replaces_pycuda: whether to start by uninstalling the present PyCUDA, which cannot be loaded
     supports_volta: whether to use the headers of CUDA 12 with any driver, because its compiler is the last one to support Volta
     """
     import sysconfig
