@@ -39,7 +39,7 @@ class Alignment:
 
     Counts and positions are defined as for the columns of `gpualign nw --fields`.
 
-    score: int; the edit distance with `gpualign.EDIT`
+    score: score, an int; with `gpualign.EDIT` the edit distance
     """
 
     def __init__(self, query: Codes, target: Codes, alphabet: Alphabet, scoring: Costs, mode: Mode, results: BandResults) -> None:

@@ -103,10 +103,10 @@ def cluster(
         the ids) or "input"
     identity_def: identity definition, numbered 0 to 4 as in vsearch
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default); not for a matrix
-    ambiguous: how ambiguity letters count in identities, as for `nw`; not for a matrix
+    ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`; not for a matrix
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the sequences and results, bytes
+    memory: bytes of memory for work, in addition to the sequences and results
     progress: called with (DP cells done, total)
 
     Returns `Clusters`.

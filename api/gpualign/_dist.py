@@ -98,16 +98,17 @@ def dist(
     exclude: ids of samples to leave out
     min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples
         with fewer are left out
-    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; tables and arrays have no positions
+    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; not for tables and arrays, which
+        have no positions
     mask: BED file of sites to leave out
-    core: minimum fraction of samples with a call; sites below are left out
-    maf: minimum minor allele frequency; sites below are left out
+    core: minimum fraction of samples with a call at a site; sites with a lower fraction are left out
+    maf: minimum minor allele frequency; sites with a lower one are left out
     nonfounders: for PLINK filesets: compute the allele frequencies for maf and metric "grm" from all samples, not only founders
     ids: row ids for an array of samples
     other_ids: row ids for an array of others
-    type: meaning of the cells in a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also for numeric arrays
-    ploidy: genotypes are dosages from 0 to this number; also for numeric arrays
-    missing_code: additional cell values that denote missing calls; also for numeric arrays
+    type: meaning of the cells in a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also applies to numeric arrays
+    ploidy: largest genotype: genotypes are dosages from 0 to this number; also applies to numeric arrays
+    missing_code: additional cell values that denote missing calls; also applies to numeric arrays
     columns: titles of the table columns to read
     ignore_columns: titles of the table columns to ignore
     all_letters: compare every letter, including gaps (default: A, C, G and T; all other letters are missing)
@@ -117,8 +118,8 @@ def dist(
     out: .npy file to write the matrix to and map it from; None: the matrix is in memory
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the calls and the matrix, bytes
-    executor: run on its workers, as for `gpualign.nw`
+    memory: bytes of memory for work, in addition to the calls and the matrix
+    executor: executor whose workers do the computing, as for `gpualign.nw`
     progress: called with (comparisons done, total)
 
     Returns a `Matrix`. Issues an `InputWarning` for assumptions about an input.
@@ -182,7 +183,7 @@ def dist(
 
 
 def _input_files(calls: CallsInput | None) -> list[object]:
-    """Return the files, or the object, that an input is read from."""
+    """Return the files that an input is read from if it is a path, otherwise the input itself, in a list."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
@@ -215,7 +216,8 @@ def _is_file(value: Any) -> bool:
 
 
 def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str]) -> CallArray:
-    """Return calls in memory. missing_texts: more texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
+    """Return the calls of an array, lists or a DataFrame. ids: sample ids, None: those of a DataFrame, if any; missing_texts: additional
+    texts that denote missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
     if isinstance(calls, np.ndarray):
         return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing_texts), ids, "array")

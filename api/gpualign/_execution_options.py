@@ -100,7 +100,8 @@ def checked_flag(name: str, value: Any) -> bool:
 
 
 def checked_items(name: str, value: Any, item_name: str) -> list[Any]:
-    """Return the items of a list. item_name: name of the items in messages. Raises `InputError` for anything but a list, as for text."""
+    """Return the items of a list. item_name: name of the items in messages. Raises `InputError` for anything but a list of single
+    items, for example for text."""
     if isinstance(value, (str, bytes)) or not is_iterable(value):
         raise InputError(f"{name} {_format_argument(value)}: expected a list of {item_name}")
     items = list(value)
@@ -133,7 +134,8 @@ def checked_identity_definition(value: Any) -> int:
 
 
 def checked_count(name: str, value: int | None, minimum: int | None = None) -> int | None:
-    """Return `value` if it is None or an integer of at least `minimum` and of magnitude up to `_MAX_COUNT`; else raise `InputError`."""
+    """Return `value`, as an int, or None for None. Raises `InputError` if it is not an integer, is less than `minimum` (None: no minimum),
+    or has a magnitude above `_MAX_COUNT`."""
     if value is None:
         return None
     try:
@@ -155,7 +157,7 @@ def check_numbers(**values: float | None) -> None:
 
 
 def checked_score(name: str, value: float | None) -> int | None:
-    """Return the lowest integer score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
+    """Return the lowest integer score that reaches the threshold; None for None. Raises `InputError` for anything but a finite number."""
     if value is None:
         return None
     if not math.isfinite(number := _to_float(value)):
@@ -172,7 +174,7 @@ def _to_float(value: Any) -> float:
 
 
 def make_resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
-    """Return validated resources. executor: run on its workers.
+    """Return validated resources. executor: executor whose workers do the computing; None: this process does it.
 
     Raises `InputError` for an invalid device, number of threads, number of bytes or executor.
     """

@@ -71,7 +71,8 @@ _TitledColumns: TypeAlias = "list[tuple[str, dict[str, str]]]"
 
 
 def _cells_of_records(columns: _TitledColumns, ids: Sequence[str], ids_source: str) -> list[tuple[str, list[str], list[str]]]:
-    """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
+    """Return (title, all cells, cells of the records with these ids) for each column; the cell of a record that is not in the column is
+    empty. ids_source: name of the input that has the ids, for messages."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), ids_source, LOG.warn)
     matched = []

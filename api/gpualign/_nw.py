@@ -78,8 +78,9 @@ def nw(
     out: .npy file to write the matrix to and map it from; None: the matrix is in memory
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the sequences and the matrix, bytes
-    executor: run on its workers (a `concurrent.futures.Executor`, Dask's `client.get_executor()`), with `device` and `threads` per worker
+    memory: bytes of memory for work, in addition to the sequences and the matrix
+    executor: a `concurrent.futures.Executor` (Dask's `client.get_executor()`, for instance) whose workers do the computing; `device`
+        and `threads` then apply to each worker
     progress: called with (DP cells done, total)
 
     Returns a `Matrix` of int32 or int64 scores or edit distances, or of float64 identities or distances.
@@ -155,8 +156,8 @@ def pairs(
     ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the sequences and results, bytes
-    executor: run on its workers, as for `nw`
+    memory: bytes of memory for work, in addition to the sequences and results
+    executor: executor whose workers do the computing, as for `nw`
     progress: called with (DP cells done, total)
 
     Returns `Pairs`, in input order.
@@ -225,8 +226,8 @@ def iter_pairs(
     ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the sequences and results, bytes
-    executor: run on its workers, as for `nw`
+    memory: bytes of memory for work, in addition to the sequences and results
+    executor: executor whose workers do the computing, as for `nw`
     progress: called with (DP cells done, total)
 
     Yields a `Table` per batch. Closing the iterator stops all workers.
@@ -279,7 +280,8 @@ def iter_pairs(
 
 
 def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, end_gaps: str = "penalised", **others: Any) -> NwOptions:
-    """Return the options for these arguments, which have the names of options. Raises `InputError` for unknown words."""
+    """Return options of `nw` with these values; each argument is named after its option. Raises `InputError` for words that are not
+    among the choices of an option, and for an unknown identity definition."""
     checked_choice("end_gaps", end_gaps, (one.value for one in EndGaps))
     if strand is not None:
         checked_choice("strand", strand, (PLUS, BOTH))
@@ -292,7 +294,7 @@ def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, 
 def pair_thresholds(
     min_score: int | None, min_identity: float | None, min_coverage: float | None, max_distance: float | None
 ) -> PairThresholds:
-    """Return the thresholds. Raises `InputError` for anything but numbers."""
+    """Return the thresholds. Raises `InputError` for anything but numbers and None."""
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
     return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance)
 
@@ -300,7 +302,11 @@ def pair_thresholds(
 def _prepare_filtered_job(
     seqs: SequencesInput, targets: SequencesInput | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
 ) -> tuple[PairJob, Filter]:
-    """Return the job for the pairs that may pass the thresholds, and the filter that they must pass. detail: what the results need."""
+    """Return the job for the pairs that may pass the thresholds, and the filter that they must pass.
+
+    groups: returns the pairs selected by group, or None for all pairs
+    detail: results to compute for each alignment; `Detail.SCORE`: what the filter needs, at least the score
+    """
     filter = options.resolve()
     inputs = encode_inputs(seqs, targets)
     filter = replace(filter, groups=groups(inputs))

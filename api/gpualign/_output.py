@@ -19,10 +19,10 @@ from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_fil
 
 
 def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
-    """Return the path of the file to write. inputs: paths, open files, arrays and any other inputs.
+    """Return the path of the file to write. inputs: all inputs, such as paths, open files and arrays.
 
-    Raises `InputError` if the path is not a file, such as a device, or if the file is one of the inputs, under any name, or backs a
-    memory-mapped input array.
+    Raises `InputError` if the path names something other than a file, such as a device, or a file that is also an input, even under
+    another name, or from which an input array is memory-mapped.
     """
     wrong = InputError(f"out {out!r}: expected the path of a file")
     name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
@@ -42,7 +42,8 @@ def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
 
 
 def _underlying_file(value: object) -> object:
-    """Return the file that an input is read from: the file of a memory-mapped array; text is a path, including "-"."""
+    """Return the file that an input is read from: for a memory-mapped array its file, for text the path, even for "-"; for other arrays
+    None, and for other inputs the input itself."""
     if isinstance(value, np.ndarray):
         return _mapped_file(value)
     return FilePath(value) if isinstance(value, str) else value

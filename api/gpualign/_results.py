@@ -185,7 +185,8 @@ class Hits(Table):
 
 
 def join_columns(tables: Sequence[ColumnData], fields: Sequence[Field], task: Task) -> ColumnData:
-    """Concatenate copies of table pieces; without pieces, the columns are empty. task: task that produced the results."""
+    """Join pieces of a table (`tables`) into new columns, which are empty if there are no pieces. fields: the columns; task: task that
+    produced the results."""
     joined: ColumnData = {}
     for column in fields:
         values: list[Any] = [piece[column.name] for piece in tables]

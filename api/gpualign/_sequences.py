@@ -57,7 +57,7 @@ class Sequences:
 
     @classmethod
     def from_encoded(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
-        """Wrap an encoded sequence set in `Sequences`."""
+        """Wrap an encoded sequence set in `Sequences`. code: its alphabet."""
         made = cls.__new__(cls)
         made._set_encoded(encoded, code)
         return made
@@ -123,7 +123,8 @@ def read(
     degap: remove gaps (- and .)
     allow_duplicates: number repeated ids
     drop_empty: leave out records without letters
-    unknown: read letters in no alphabet, . and ? as "n" (DNA) or "x" (proteins)
+    unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None:
+        such letters are errors
 
     Returns `Sequences`.
     Raises `InputError` naming file, record and reason.

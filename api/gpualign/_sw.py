@@ -86,16 +86,16 @@ def sw(
     strand: for DNA only: "both" (default), "plus" or "minus"
     translate: "query", "target" or "both": translate these nucleotide sequences in six frames and search them as proteins
     genetic_code: NCBI number of the genetic code, for `translate`
-    mask: "seg", "dust" or "none" (default: the method for the alphabet)
-    evalue: "table", "estimate" or "none"
+    mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet)
+    evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
     traceback: False for scores only
     with_self: also search each query against itself, if `db` is None
     fields: column names, as for `gpualign sw --fields`
     identity_def: identity definition, numbered 0 to 4 as in vsearch
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work, in addition to the sequences and results, bytes
-    executor: run on its workers, as for `gpualign.nw`
+    memory: bytes of memory for work, in addition to the sequences and results
+    executor: executor whose workers do the computing, as for `gpualign.nw`
     progress: called with (DP cells done, total)
 
     Yields the `Hits` for each query in query order, including queries without hits. Closing the iterator stops all work.
