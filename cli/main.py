@@ -20,7 +20,7 @@ from gpualign.core.common.errors import GpualignError, command_line_message
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 COMMAND_NAMES = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
-"""Each command is a function with this name, in the module with this name in `commands`."""
+"""Names of the commands. Each command is a function of this name in the module of the same name in `commands`."""
 
 
 class _LazyCommands(Mapping[str, click.Command]):
@@ -104,7 +104,8 @@ def run() -> int:
 
 
 def _report_error(error: BaseException, stdout: object) -> int:
-    """Report `error` and return the exit code. stdout: original stream, which Click replaces if the reader of Click's output is gone."""
+    """Report `error` and return the exit code. stdout: `sys.stdout` before the command ran; Click replaces it if the reader of its output
+    is gone."""
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):

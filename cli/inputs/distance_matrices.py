@@ -60,7 +60,8 @@ class StoredMatrix:
 
 @dataclass(frozen=True)
 class _UncheckedMatrix:
-    """Unchecked contents of a file. rows, columns: None if the file has no ids."""
+    """Contents of a matrix file before they are checked. row_ids, column_ids: None if the file has no ids; the other fields are those of
+    `StoredMatrix`."""
 
     values: Matrix
     row_ids: list[str] | None
@@ -131,7 +132,8 @@ def _format_shape(shape: Sequence[int]) -> str:
 
 
 def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
-    """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If both exist, return the matching lists."""
+    """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If there are lists
+    for one set and for two, return those whose lengths match `values`."""
 
     def read(what: str) -> list[str] | None:
         beside = path.with_name(f"{path.stem}.{what}.txt")

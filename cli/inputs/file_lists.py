@@ -8,7 +8,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 
 LIST_PREFIX = "@"
-"""Prefix for a list. A file whose name begins with @ is written ./@NAME."""
+"""Prefix of an argument that names a list. A file whose own name begins with @ must be given as ./@NAME."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def rereadable_files(paths: Sequence[str], site_files: Sequence[str]) -> list[st
 
 
 def title_files(*named: str | None) -> list[str]:
-    """Return the title files among the option values."""
+    """Return those option values that are files of column titles. named: values of --columns and --ignore-columns, None if not given."""
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 
@@ -50,8 +50,8 @@ def read_titles(argument: str) -> tuple[str, ...]:
 
 
 def open_call_files(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
-    """Open the files one by one as the caller iterates; `stack` closes them. In a multi-file set, each file is closed before the next is
-    opened, because there may be thousands. Raises `InputError` if a file cannot be opened."""
+    """Yield the files of all sets, each opened when the caller asks for it; `stack` closes them. In a multi-file set, each file is closed
+    before the next is opened, because there may be thousands. Raises `InputError` if a file cannot be opened."""
     for one in sets:
         for number, name in enumerate(one.paths):
             path = name if name == STDIO else fileset_path(name)
@@ -61,7 +61,8 @@ def open_call_files(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[Ca
 
 
 def sample_counts(sets: Sequence[InputFiles], samples: Samples) -> dict[str, InputCounts]:
-    """Return the number of samples in each call file."""
+    """Return the number of samples in each file of calls, by path. sets: files of the queries, and of the targets if they are a second
+    set."""
     counts: dict[str, InputCounts] = {}
     for one, names in zip(sets, (samples.queries, samples.targets), strict=False):
         for path, count in zip(one.paths, names.files or (len(names),), strict=True):

@@ -17,11 +17,13 @@ from gpualign.core.files.phylip_matrix import is_record_count
 from gpualign.jobs.matrix_memory import MatrixUse, check_memory
 
 _SQUARE_ARRAY_BYTES, _SQUARE_ARCHIVE_BYTES, _TEXT_BYTES, _VECTOR_BYTES, _VECTOR_ARCHIVE_BYTES = 24, 32, 37, 5, 8
-"""Memory needed for reading, in bytes per cell of the square matrix, measured with 3,000 records."""
+"""Memory needed for reading a matrix from each kind of file, in bytes per cell of the (expanded) square matrix, measured with 3,000
+records."""
 
 
 def check_matrix_size(path: str, use: MatrixUse) -> None:
-    """Raise `InputError` for a matrix that needs more memory than is available to this process.
+    """Raise `InputError` for a matrix that needs more memory than is available to this process. use: what the
+    matrix is for.
 
     The size is determined from the .npy and .npz headers, or from the first line of text. Pipes (which can be read only once), text
     triangles and damaged files are not checked here but by their readers.
@@ -38,7 +40,8 @@ def check_matrix_size(path: str, use: MatrixUse) -> None:
 
 
 def _shape_and_cell_bytes(stream: BinaryIO, source: str) -> tuple[int, int, int]:
-    """Return (rows, columns, bytes per cell while reading) of a stored matrix once expanded to a square."""
+    """Return (rows, columns, bytes per cell) of a stored matrix: its size after a condensed vector is expanded to a square, and the memory
+    needed for reading it, per cell of that size."""
     start = stream.read(len(NPY_MAGIC))
     stream.seek(0)
     if start == NPY_MAGIC:
@@ -69,7 +72,7 @@ def _read_array_shape(stream: object) -> tuple[int, ...]:
 def _square_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the shape of a matrix after expanding a condensed vector to a square.
 
-    A list of ids is also taken for a vector, which is harmless because its square is small.
+    An array of ids, which is one-dimensional too, is mistaken for a condensed vector; this is harmless, as the implied square is small.
     """
     if len(shape) == 2:
         return shape

@@ -33,8 +33,8 @@ _MAX_EXAMINED_ROWS = 20
 _ROUNDING_TOLERANCE = 1e-9
 """Maximum accepted distance between a record and itself, because some programs write small nonzero values."""
 _BYTES_PER_PAIR = 96
-"""Memory per pair, bytes: two record numbers, a value, a line number and the sorted keys for finding repeated pairs; or, once the list
-has been read, the list and the near pairs."""
+"""Memory needed per pair, in bytes: for two record numbers, a value, a line number and the sorted keys with which repeated pairs are
+found; or, once the list has been read, for the list and the near pairs."""
 _MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
@@ -77,7 +77,7 @@ def read_pair_list(
 
     edit: scores are edit distances (None: the command has no such option); otherwise scores are not distances. wants_identities: read
     identities. ids: ids of all records; None: use the records in the list, in order of appearance, without records that have no near pair.
-    memory: memory limit for reading, bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
+    memory: memory limit for reading, in bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
     """
     with open_input(path) as (stream, source):
         start, unpacked = open_decompressed(stream, source)
@@ -99,8 +99,8 @@ def read_pair_list(
 
 
 def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:
-    """Raise `InputError` if the first rows are ambiguous: two ids and a distance per row, or a small matrix, or rows that begin with row
-    numbers. A larger matrix has more columns than a list."""
+    """Raise `InputError` if the first rows of a list without a header are ambiguous: each may be two ids and a distance, or a row of a
+    small matrix, or begin with a row number. A larger matrix has more columns than a list, and is not mistaken for one."""
     if len(rows) < _MAX_EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _looks_like_matrix(rows, source):
         raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
@@ -129,7 +129,7 @@ def _skip_row_names(columns: _ListLayout, rows: Sequence[NumberedRow], header: N
 
 
 def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool, source: str) -> _ListLayout:
-    """Return the layout according to the first line. first: line number and cells."""
+    """Return the layout according to the first line. first: its line number and cells; edit, wants_identities: as in `read_pair_list`."""
     line, names = first
     if set(_ID_TITLES) <= set(names):
         kind = _value_title(names, edit, wants_identities, source)

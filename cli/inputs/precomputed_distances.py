@@ -26,7 +26,7 @@ def read_precomputed(
     memory: int | None = None,
 ) -> tuple[PrecomputedDistances, bool]:
     """Return (values, whether the values are identities) from a pair list or a matrix. edit: scores are edit distances (None: the command
-    has no --edit); ids: sequence ids; memory: memory limit for reading a list, bytes.
+    has no --edit); ids: sequence ids; memory: memory limit for reading a list, in bytes.
 
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """
@@ -80,7 +80,7 @@ def _describe_two_sets(stored: StoredMatrix) -> str:
 
 
 def order_sequences(precomputed: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
-    """Return the sequences in record order."""
+    """Return the sequences in the order of the records in `precomputed`; None if there are no sequences."""
     if sequences is None or list(sequences.queries.ids) == list(precomputed.ids):
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}

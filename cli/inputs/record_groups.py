@@ -149,5 +149,6 @@ def read_ids(path: str) -> dict[str, int]:
 
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
-    """Read the record order from a list of ids, one per line. Raises `InputError` for repeated or missing ids."""
+    """Read a list of ids, one per line, and return the position of each id in it. ids: ids that the list must have. Raises `InputError` for
+    repeated or missing ids."""
     return match_order(read_ids(path), ids, path, warn)

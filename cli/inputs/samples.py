@@ -26,7 +26,8 @@ def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilt
 
 
 def _read_listed_ids(path: str) -> dict[str, str]:
-    """Read ids from a file, one per line, with a line reference for messages. Blank lines and lines that begin with # are skipped."""
+    """Return the ids in a file, one per line, each with the file and line that name it, as text for messages. Blank lines and lines that
+    begin with # are skipped."""
     with open_input(path) as (stream, source):
         text = open_decompressed(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]

@@ -72,7 +72,7 @@ class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "list"
 
     def __init__(self, names: str) -> None:
-        """names: comma-separated names; white space is ignored."""
+        """Offer these names. names: comma-separated; white space is ignored."""
         self._names = "".join(names.split()).split(",")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:

@@ -127,5 +127,5 @@ def distance_output_options(function: F) -> F:
 
 
 def distance_kernel_option(function: F) -> F:
-    """Add --kernel with the kernels of Payne 2010."""
+    """Add --kernel, which offers the kernels of Payne et al. (2010)."""
     return kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)

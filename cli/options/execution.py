@@ -14,7 +14,8 @@ from gpualign.cli.options.param_types import ShardType, SizeType
 
 
 def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
-    """Return the option --kernel. names: kernels of `paper`, in addition to auto."""
+    """Return the option --kernel. names: kernels to choose from, in addition to auto; paper: the paper that they reproduce, for the
+    help."""
     return Heading.PAPERS.option(
         "--kernel",
         type=ChoiceType(["auto", *names]),
@@ -25,7 +26,7 @@ def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
 
 
 def global_kernel_options(function: F) -> F:
-    """Add --kernel with the kernels of Li 2014, and --transfer."""
+    """Add --kernel, which offers the kernels of Li et al. (2014), and --transfer."""
     return combine_options(
         kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
         Heading.PAPERS.option(
@@ -38,7 +39,7 @@ def global_kernel_options(function: F) -> F:
 
 
 def local_kernel_option(function: F) -> F:
-    """Add --kernel with the kernels of Munekawa 2008."""
+    """Add --kernel, which offers the kernels of Munekawa et al. (2008)."""
     return kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
 
 

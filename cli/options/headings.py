@@ -1,4 +1,4 @@
-"""Headings of the options in `--help`. Every option names its heading, and a command shows its options below theirs."""
+"""Headings of the options in `--help`. Every option names its heading, below which the help of a command shows it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class HeadedOption(click.Option):
 
 
 class HeadedCommand(click.Command):
-    """A command whose help shows the options below their headings, and within each in the order of its decorators."""
+    """A command whose help shows the options below their headings; options of the same heading are in the order of the command's
+    decorators."""
 
     def sections(self, ctx: click.Context) -> dict[Heading, list[tuple[str, str]]]:
         """Return the options as (names, help), by their headings."""

@@ -13,7 +13,7 @@ from gpualign.core.output.formats.registry import ResultKind, format_names
 
 
 def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
-    """Return the options --output and --format, with the formats of `results`."""
+    """Return the options --output and --format. results: kinds of results, whose formats are offered."""
     formats = list(dict.fromkeys(name for kind in results for name in format_names(kind)))
     return (
         Heading.OUTPUT.option(

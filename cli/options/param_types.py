@@ -19,7 +19,7 @@ _MAX_EXACT_INTEGER = 2**53
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """A number of bytes: 500M, 2G, 1.5GiB, 1000000."""
+    """A number of bytes, such as 500M, 2G, 1.5GiB or 1000000."""
 
     name = "size"
 

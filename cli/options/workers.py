@@ -19,6 +19,8 @@ def resolve_resources(
     """Return the checked resources, including the cluster's executor if a cluster is named. The executor is closed when the command
     ends. In an MPI worker this function does not return: the worker serves its coordinator and exits.
 
+    kernel, traceback: values of these options; with a cluster only the defaults are allowed
+
     Raises `InputError` for unknown device or cluster names and for options that need a local GPU, and the same errors as `open_cluster`.
     """
     if cluster is None:

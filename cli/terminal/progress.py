@@ -61,6 +61,7 @@ class ProgressBar:
             self._bar.total += work / self._size
 
     def advance(self, work: int) -> None:
+        """Add `work` to the work done, and show it."""
         self._done += work
         now = time.perf_counter()
         if self._is_bar_shown:

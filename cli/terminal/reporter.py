@@ -132,13 +132,14 @@ class ConsoleReporter:
         )
 
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
-        """Print the summary of a distance run. Parameters as for `report_alignments`."""
+        """Print the summary of a distance run. earlier_pairs: number of pairs from the earlier runs that this run resumes."""
         counts = (
             f"{_format_count(sample_count, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
         )
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:
+        """Print the summary of a clustering. cluster_sizes: number of records in each cluster; engine: None if nothing was aligned."""
         self.note(
             f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
             f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
@@ -150,7 +151,7 @@ class ConsoleReporter:
         """Report progress while the body runs, as a bar or as lines.
 
         output: result file, None for standard output. If results go to a terminal, no bar is drawn, because it would mix with the results.
-        unit: unit of the work, as in `ProgressBar`.
+        unit: unit of the work: cells, pairs or comparisons.
         """
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()

@@ -45,7 +45,7 @@ class RunStageTimer:
 
 
 class _TimedSink:
-    """Passes everything on to a `Sink` or a `BlockSink`."""
+    """Sink that passes everything on to a `Sink` or a `BlockSink`, and counts the time that this takes as writing."""
 
     def __init__(self, sink: Any, stages: RunStageTimer) -> None:
         self._sink = sink
