@@ -1,4 +1,4 @@
-"""Clusters: the work of `gpualign cluster` between option parsing and output, from sequences or from precomputed distances."""
+"""Clustering: the work of `gpualign cluster` between option parsing and output, from sequences or from precomputed distances."""
 
 from __future__ import annotations
 
@@ -90,21 +90,21 @@ class DistanceSource(Protocol):
 
     @property
     def duplicates(self) -> DuplicateGroups:
-        """Groups of identical records. Near pairs and members are identified by group number."""
+        """Groups of identical records. The other methods denote a record by the number of its group."""
 
     @property
     def work(self) -> int:
-        """Work needed to find the near pairs."""
+        """Work needed to find the near pairs, in `unit`."""
 
     @property
     def unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
     def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if they do not fit in memory."""
+        """Return the near pairs. memory: memory that the clustering may use, in bytes. Raises `TooLittleMemory` if the pairs do not fit."""
 
     def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
-        """Return the distances between all pairs of the given records (ascending), in condensed form."""
+        """Return the distances between all pairs of `members`, given in ascending order, as a condensed matrix."""
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the plan in a dry run."""
@@ -112,10 +112,13 @@ class DistanceSource(Protocol):
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """A run that is ready to start.
+    """A clustering that is ready to run.
 
+    distances: source of the distances
+    method: one of `CLUSTERING_METHODS`
     record_order: order in which greedy clustering visits the records; None for linkage methods
     max_distance: maximum distance of a near pair
+    memory: memory limit, in bytes
     """
 
     distances: DistanceSource
@@ -126,7 +129,7 @@ class ClusterJob:
 
     @property
     def work(self) -> int:
-        """Work known to be needed; `run` may add to the expected work."""
+        """Amount of work known so far, in `unit`; `run` may add to it."""
         return self.distances.work
 
     @property
@@ -139,7 +142,8 @@ class ClusterJob:
         return [*self.distances.describe(), ("method", self.method)]
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
+        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if the near pairs, or a linkage of
+        them, would exceed the memory."""
         edges, duplicates = self.distances.find_near_pairs(progress, self.memory), self.distances.duplicates
         copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
         near = edges.near_pair_count(copies)
@@ -164,8 +168,8 @@ class ClusterJob:
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT_REPORTER) -> tuple[ClusterJob, AlignmentDistances]:
-    """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
-    contradictions."""
+    """Return (the job, the source of its distances) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError`
+    for contradictory options."""
     options.check(aligned=True)
     given = options.alignment_options
     thresholds = given.thresholds.with_cluster_coverage(given.scoring.edit, given.identity_def)
@@ -206,7 +210,10 @@ def prepare_precomputed(
     options: ClusterOptions,
     reporter: Reporter = SILENT_REPORTER,
 ) -> ClusterJob:
-    """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
+    """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown.
+
+    Raises `InputError` for options that contradict each other or do not apply to such values.
+    """
     options.check(aligned=False)
     given = options.alignment_options.thresholds
     if are_identities:
@@ -252,6 +259,8 @@ class AlignmentDistances:
     duplicates: groups of equal records
     distinct_inputs: one record from each group
     job: aligns `distinct_inputs`
+    options: options of the alignments
+    filter: conditions that a near pair meets
     """
 
     task: Task

@@ -53,12 +53,18 @@ class DistOptions:
     """Options of `dist`; None: not given.
 
     metric: one of `metrics.METRICS`
+    missing: how missing calls are treated
+    output_options: where and how results are written
     clusters: file for clusters of the near pairs
     compared: also output the number of compared sites
-    min_compared: as in `DistanceTask`; None: 1, and near pairs compared at less than half of the sites are left out
+    min_compared: minimum number (int) or fraction of compared sites that a distance needs; None: 1, and near pairs compared at less than
+        half of the sites are left out
     call_options: how calls are read
-    max_distance, added, min_kinship: as in `DistanceTask`
-    kernel: "auto", or a kernel from Payne 2010
+    max_distance: compute only pairs at this distance or less
+    added: also compare the queries of two sets with each other
+    min_kinship: compute only pairs with at least this kinship
+    kernel: "auto", or a kernel of Payne et al. (2010)
+    resources: devices, threads and memory
     site_filters, sample_filters: which sites and samples are used
     """
 
@@ -83,7 +89,7 @@ class DistOptions:
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
     def task(self) -> DistanceTask:
-        """Return the task for these options. Raises `InputError` for contradictions."""
+        """Return the task for these options. Raises `InputError` for contradictory options."""
         metric = metric_named(self.metric)
         believed = (
             _default_compared_fraction()
@@ -224,7 +230,7 @@ class DistJob:
         return of_samples | ({} if sites is None else _named_counts("sites", sites.input_sites, sites.removed_by_filter))
 
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
-        """Compute all distances. Raises `RunError` if the hardware fails."""
+        """Compute all distances and pass them to the sink, in order. Raises `RunError` if the hardware fails."""
         return runner.measure(self.prepared, sink, progress, checkpoints)
 
     def describe_undefined_pairs(self, totals: DistanceTotals) -> str | None:
@@ -265,7 +271,8 @@ def engine_named_by_options(options: DistOptions, reporter: Reporter) -> Distanc
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: MakeScratch, reporter: Reporter) -> DistJob:
     """Choose samples and sites, pack their calls into bit planes and plan the work. The source is no longer needed when this returns.
 
-    engine: see `engine_named_by_options`
+    engine: result of `engine_named_by_options`; None: an engine is chosen according to the number of comparisons
+    scratch: creates temporary files
 
     Raises `InputError` if options and calls contradict each other or if no sample or site is left, `RunError` if there is not enough
     memory.

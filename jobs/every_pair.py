@@ -1,4 +1,4 @@
-"""Alignment of every pair within one set or between two; shared by `nw` and the `sw` scores."""
+"""Alignment of every pair within one set or between two, for `nw`, and for `sw` when it writes all scores."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _MAX_SELECTED_FRACTION = 0.75
 
 @dataclass(frozen=True)
 class EveryPairJob:
-    """A plan with everything needed to run it, any number of times.
+    """A plan to compute every pair, with everything needed to run it, any number of times.
 
-    threads: host threads
-    text_threads: how many of these sinks may use for formatting text
+    threads: number of threads of this process
+    text_threads: how many of them may format text at a time
     groups: selects pairs according to their records' groups; None: all pairs
     unit: unit of `work`
     """
@@ -75,7 +75,7 @@ class EveryPairJob:
 
     @property
     def work(self) -> int:
-        """DP cells, the unit of progress."""
+        """Number of DP cells to compute, the unit of progress."""
         if self._skipping_groups is None:
             return self.plan.cells
         return int(self._selected_cell_counts(self._skipping_groups)[self.plan.start : self.plan.end].sum())
@@ -114,7 +114,8 @@ class EveryPairJob:
 
     @property
     def _skipping_groups(self) -> GroupPairs | None:
-        """The groups, if pairs that they do not select are skipped; else None."""
+        """The groups, if pairs that they do not select are skipped; None if there are no groups, or if such pairs are computed and then
+        dropped."""
         if self.groups is None:
             return None
         from gpualign.core.execution.group_pairs import GroupedPreparedTask
@@ -122,7 +123,10 @@ class EveryPairJob:
         return self.groups if isinstance(self.prepared, GroupedPreparedTask) else None
 
     def _selected_sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the sum of each query's selected target weights: int64[queries]."""
+        """Return for each query the sum of the weights of the targets that are selected for it: int64[queries].
+
+        weights: int64[targets]
+        """
         pairing = self.plan.pairing
         return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.query_count)))
 
@@ -202,7 +206,8 @@ def describe_work(prepared: PreparedTask, plan: Plan) -> str:
 def describe_plan(
     plan: Plan, prepared: PreparedTask, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> DescriptionRows:
-    """Return the rows that describe the plan in a dry run. pairs, cells: numbers actually computed, if different from the plan."""
+    """Return the rows that describe the plan in a dry run. pairs, cells: numbers to be computed; None: all
+    pairs and cells of the plan."""
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     rate = measure_cell_rate(task, engine, budget)

@@ -34,7 +34,7 @@ class Job(Protocol):
 
     @property
     def work(self) -> int:
-        """Size of the work, in the units of progress."""
+        """Amount of work, in `unit`, as counted for progress."""
 
     @property
     def unit(self) -> str:
@@ -71,14 +71,14 @@ class PairJob(Job, Protocol):
 
     @property
     def engine(self) -> Engine:
-        """The engine that computes every pair, or would."""
+        """The engine that computes every pair, or that would if the job did not find near pairs instead."""
 
     @property
     def plan(self) -> Plan: ...
 
     @property
     def text_threads(self) -> int:
-        """Number of threads for sinks that format text."""
+        """Number of threads that may format text at a time."""
 
     @property
     def sample(self) -> SampledPairs:

@@ -13,8 +13,8 @@ class MatrixUse:
     """Use of a whole matrix.
 
     purpose: what the memory is for, for messages
-    advice: alternatives, for messages
-    pair_bytes: peak memory per (row, column) pair, including reading; 0 if no higher than for reading
+    advice: what the user can do instead, for messages
+    pair_bytes: peak memory per (row, column) pair in bytes, including that for reading; 0 if reading needs the most
     """
 
     purpose: str
@@ -23,7 +23,7 @@ class MatrixUse:
 
 
 DRAWING_USE = MatrixUse("to draw", "draw fewer records, as one of each cluster (gpualign cluster)", 40)
-"""Measured with 8,000 records: 28 to 40 bytes when read from arrays."""
+"""Drawing a heat map. Measured with 8,000 records: 28 to 40 bytes per pair when read from arrays."""
 
 CLUSTERING_USE = MatrixUse("to cluster", f"give a list of near pairs with {parameter('edges')}", 0)
 
@@ -31,14 +31,15 @@ TREE_USES = {
     method: MatrixUse("to make a tree of", "take fewer records, as one of each cluster (gpualign cluster)", bytes_of_pair)
     for method, bytes_of_pair in (("nj", 31), ("upgma", 10), ("mst", 15))
 }
-"""Matrix use for each method. Measured with 3,000 records read from arrays and condensed matrices."""
+"""Building a tree with each method. Measured with 3,000 records read from arrays and condensed matrices."""
 
 
 def check_memory(use: MatrixUse, source: str, rows: int, columns: int, bytes_per_cell: int = 0) -> None:
-    """Raise `InputError` for a matrix that needs more memory than is still available to this process; never raises if that is unknown.
+    """Raise `InputError` for a matrix that needs more memory than is still available to this process; never raises if the
+    available memory is unknown.
 
-    source: start of the message: the file, or the parameter that requests the matrix
-    bytes_per_cell: bytes per pair needed for reading
+    source: file, or parameter that requests the matrix, with which the message begins
+    bytes_per_cell: memory for reading, in bytes per (row, column) pair
     """
     needed, available = rows * columns * max(use.pair_bytes, bytes_per_cell), free_memory()
     if available is not None and needed > available:

@@ -29,10 +29,10 @@ _UNIT_LENGTH_PATTERN = re.compile(r"(?<!\d)1(?=[A-Z])")
 class MemberAlignments:
     """Alignments between records and their cluster representatives.
 
-    identities: float64[count], identity between each record and its representative; NaN for representatives
-    cigars: text[count]; M, I (letters only in the representative) and D (letters only in the record), a count of 1 omitted; = if the two
-        are equal, * for representatives
-    is_reverse_complement: bool[count], True if the reverse complement of the record is aligned; the CIGAR then follows the reverse
+    identities: float64[records], identity between each record and its representative; NaN for representatives
+    cigars: CIGAR of each record, with runs of M (letters of both), I (letters only in the representative) and D (letters only in the
+        record), without counts of 1; "=" if the two are equal, "*" for representatives
+    is_reverse_complement: bool[records], True if the reverse complement of the record is aligned; the CIGAR then follows the reverse
         complement
     """
 
@@ -47,7 +47,8 @@ def align_members(
     """Align each record with its representative, with the earlier record as query (as in an all-pairs run), on the better strand if the
     task covers both. Of identical records (`groups`), the first is aligned.
 
-    identity_definition: identity definition
+    identity_definition: number of the identity definition (core/alignment/identity.py)
+    memory: memory limit, in bytes; None: the default
 
     Raises `RunError` if a pair needs more than `memory`.
     """
@@ -68,7 +69,8 @@ def align_members(
 def _align_to_representative(
     task: Task, aligner: PairAligner, record: int, representative: int, identity_definition: int
 ) -> tuple[float, str, bool]:
-    """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative."""
+    """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative, given by their
+    numbers."""
     query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
     if np.array_equal(query.codes, target.codes):
         return 1.0, "=", False

@@ -50,7 +50,7 @@ _MIN_PAIRS_PER_ALIGNMENT = 20_000
 """Minimum number of pairs aligned at a time, if there are enough and they fit in memory, because starting an engine takes time."""
 
 _MAX_PAIRS_PER_BATCH = 1 << 18
-"""Maximum number of record pairs generated at a time, unless a single query has more: about twenty megabytes."""
+"""Maximum number of record pairs generated at a time, unless a single query has more. They take about 20 MB."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class NearJob:
     prepared, plan: cover one record from each group
     aligner: aligns pairs of the task; None if only edit distances are needed
     engines: the chosen engines
-    budget: budget per engine
-    text_threads: threads for sinks that format text
+    budget: memory of each engine
+    text_threads: number of threads that may format text at a time
     make_ungrouped: creates an equivalent job in which each record is its own group
     groups: selects near pairs according to their records' groups; None: all pairs
     unit: unit of `work`
@@ -213,7 +213,7 @@ class NearJob:
         return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
-        """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
+        """Yield the results in order, some pairs at a time. survivors: counts the pairs that survive each step, and is updated."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
         with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
             held: list[NearPairs] = []
@@ -255,7 +255,8 @@ class NearJob:
             yield from expanded(end)
 
     def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearResults:
-        """Return near pairs, in order, with everything that sinks need. rows: as in `NearResults`."""
+        """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None. rows: all pairs of the queries
+        before this number are complete once these pairs are included."""
         if self.aligner is None or not len(pairs):
             return NearResults(pairs, self._distance_results(pairs), rows)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.

@@ -52,7 +52,9 @@ class NwOptions:
     strand: "plus", or "both" to report each pair's better-scoring strand
     identity_def: identity definition number, see core/alignment/identity.py
     ambiguous: how ambiguity letters count in identities: "unequal", "compatible" or "skip"
-    kernel, transfer, traceback: variants from Li 2014
+    kernel: "auto", or a kernel of Li et al. (2014)
+    transfer: how the matrices of these kernels are copied back
+    traceback: where paths of alignments on a GPU are traced, "device" or "host"
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -77,8 +79,8 @@ class NwOptions:
         return None if self.ambiguous is None else AmbiguityRule(self.ambiguous)
 
     def resolve(self, same_set: bool = False) -> Filter:
-        """Return the conditions for pairs. same_set: as for `PairThresholds.resolve`. Raises `InputError` for options that contradict each
-        other, and for thresholds out of range."""
+        """Return the conditions for pairs. same_set: whether query i and target i are the same record. Raises `InputError` for options that
+        contradict each other, and for thresholds out of range."""
         check_rule(self.ambiguity_rule, self.identity_def)
         return self.thresholds.resolve(self.scoring.edit, same_set)
 

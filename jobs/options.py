@@ -1,6 +1,7 @@
-"""Options that several analyses share: a field is an option of the same name, as given, and each is checked here alone.
+"""Options that several analyses share. A field holds the option of the same name, as given by the user. Each option is checked here only
+by itself, not against the options that an analysis has besides.
 
-Commands look at thresholds before their other imports, so what takes long to load is imported where it is used.
+Commands check thresholds before their other imports, so modules that take long to load are imported where they are used.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class PairThresholds:
     def resolve(self, edit: bool, same_set: bool = False) -> Filter:
         """Return the conditions for pairs.
 
-        edit: whether scores are edit distances, and the distance is a number of edits
+        edit: whether scores are edit distances, and `max_distance` is a number of edits
         same_set: whether query i and target i are the same record
 
         Raises `InputError` for thresholds out of range, and for a minimum score of edit distances.
@@ -114,18 +115,18 @@ class PairThresholds:
         return replace(self, min_coverage=coverage or None)
 
     def check_fractions(self) -> None:
-        """Raise `InputError` for a minimum identity or coverage that is no fraction."""
+        """Raise `InputError` for a minimum identity or coverage that is not a fraction."""
         from gpualign.core.common.parameter_fractions import check_fraction
 
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
 
     def bounds_edits(self, edit: bool, definition: int, free_ends: bool) -> bool:
-        """Return whether the thresholds exclude pairs before alignment, as `core.near_pairs.thresholds.edit_bound` finds once there are
-        sequences.
+        """Return whether the thresholds can exclude pairs before alignment. Needs no sequences; the bound itself is computed later, by
+        `core.near_pairs.thresholds.edit_bound`.
 
-        edit: as for `resolve`
-        definition: identity definition
+        edit: whether scores are edit distances
+        definition: number of the identity definition
         free_ends: whether end gaps cost nothing
         """
         by_score = self.min_score is not None or (edit and self.max_distance is not None)

@@ -1,5 +1,5 @@
-"""Estimates from a sample of a job's pairs, before all are computed: total time, number of near pairs, and pairs from which to measure row
-sizes. Samples are drawn from a fixed seed, and are small enough that a dry run is quick for any input."""
+"""Estimates the total time and the number of near pairs of a job from a sample of its pairs, and provides pairs from which to measure the
+size of rows, before all are computed. Samples are drawn from a fixed seed, and are small enough that a dry run is quick for any input."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ _SAMPLE_SECONDS = 0.1
 """Seconds after which a sample of near pairs is large enough."""
 
 _FIRST_SAMPLE_SIZE, _SECOND_SAMPLE_SIZE, _SAMPLE_GROWTH_FACTOR = 8, 256, 4
-"""Number of records per side in the sample that measures the start-up time (including cluster workers), number in the first sample that
-measures more, and growth factor for each subsequent sample."""
+"""Number of queries, and of targets, in the first sample, which measures the start-up time (including cluster workers), and in the second;
+factor by which each later sample is larger than the one before."""
 
 _OUTPUT_SECONDS_PER_PAIR, _OUTPUT_SECONDS_AMONG_EQUAL = 1e-7, 4e-7
-"""Approximate seconds to bring a near pair to the output, without and with equal records. Exceeds the time to find the pair if pairs are
-many and short."""
+"""Approximate seconds to bring a near pair to the output, if all records are distinct and if some are equal. If pairs are many and short,
+this takes longer than to find them."""
 
 _MAX_SAMPLE_LETTERS, _MAX_SAMPLE_NEAR_PAIRS = 1 << 24, 1 << 16
-"""Number of letters per side, and number of near pairs, above which no larger sample is drawn."""
+"""Number of letters of the queries or of the targets, and number of near pairs, above which no larger sample is drawn."""
 
 _SAMPLE_QUERY_COUNT, _TARGETS_PER_SAMPLE_QUERY = 16, 32
-"""Number of records in a sample of rows: several targets per query, because rows of one query are packed together."""
+"""Number of queries in a sample of rows, and of targets per query: several, because rows of one query are compressed together."""
 
 _MAX_ALIGNED_CELLS = 4e8
-"""Maximum DP cells in a sample's aligned pairs; a single pair may exceed this."""
+"""Maximum number of DP cells of all aligned pairs in a sample; a single pair may exceed this."""
 
 _MAX_MEAN_CELLS = 4e9
 """Mean DP cells per pair above which a dry run aligns no pairs."""
@@ -61,10 +61,10 @@ class SampledPairs:
     """A sample of a job's pairs, with measurements.
 
     results: pairs that represent the output, in output order; empty if a pair takes too long to align beforehand
-    examined_count: number of pairs of records in the sample; equal records count each
-    near_count: number of near pairs of records in the sample
-    equal_count: number of pairs of equal records, which are always near
-    seconds: estimate for all pairs in the job, if measured
+    examined_count: number of pairs of records in the sample, in which equal records count separately
+    near_count: number of these pairs that are near
+    equal_count: number of pairs of equal records in the whole job, which are always near
+    seconds: estimated time for all pairs in the job; 0 if not measured
     record_count: number of records on which `seconds` was measured
     """
 
@@ -76,7 +76,8 @@ class SampledPairs:
     record_count: int = 0
 
     def expected_pair_count(self, pair_count: int, passing_count: int) -> float:
-        """Return approximately how many of `pair_count` pairs pass all thresholds. passing_count: how many in `results` pass."""
+        """Return approximately how many of `pair_count` pairs pass all thresholds. passing_count: how many of the
+        pairs in `results` pass."""
         if not self.near_count or not len(self.results.pairs):
             return float(self.equal_count)
         return self.equal_count + max(0, pair_count - self.equal_count) * self.near_count / self.examined_count * passing_count / len(
@@ -177,9 +178,9 @@ def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
 def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
-    A larger set may use different steps, which cost less per pair, so the ratio is scaled by estimates for both sets. Cluster workers
-    provide no estimates. In that case the CPU engine of this machine, which aligns the survivors, provides them, since it also knows which
-    steps a larger set uses.
+    This is the ratio of the times that the engine estimates for both, because for more records it may take other steps, which cost less
+    per pair. Cluster workers make no such estimates; then the CPU engine of this machine, which aligns the survivors, makes
+    them, since it knows these steps too.
     """
     whole: PreparedTask = job.prepared
     if not (isinstance(whole, TimedPreparedTask) and isinstance(sample, TimedPreparedTask)):
@@ -190,7 +191,8 @@ def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> flo
 
 
 def _map_to_records(job: SampleableNearJob, distinct_pairs: NearPairs) -> NearPairs:
-    """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
+    """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude. The
+    pairs are in order."""
     queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
@@ -212,7 +214,8 @@ def _count_equal_pairs(job: SampleableNearJob) -> int:
 
 
 def _draw_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, Integers]:
-    """Return (queries, targets), ascending, up to `size` of each; within one set, targets that are not among the queries."""
+    """Return the numbers of random (queries, targets), in ascending order, up to `size` of each; within one set, no target is among the
+    queries."""
     random, queries, targets = Random(0), len(task.queries), len(task.targets)
     shared = pairing is not Pairing.ALL or task.targets is task.queries
     max_queries = min(size, max(1, targets // 2)) if shared else size

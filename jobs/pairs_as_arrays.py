@@ -1,4 +1,4 @@
-"""A job's pairs that pass thresholds, as arrays."""
+"""The pairs of a job that pass thresholds, as arrays."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpualign.jobs.job import PairJob
 def passing_blocks(
     job: PairJob, filter: Filter, identity_definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
-    """Yield (i, j, value) for the pairs that pass, in input order, one block at a time. `value` is the value for query i and target j.
+    """Yield (i, j, value) for the pairs that pass, in input order, one block at a time: the numbers of their queries and targets, and the
+    quantity that the filter uses. This is the identity (float64) with `min_identity`, 1 - identity (float64) with `max_distance`, otherwise
+    the score (int32 or int64).
 
-    value: quantity that the filter uses: the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score
-        (int32 or int64)
-    identity_definition: identity definition
+    identity_definition: number of the identity definition (core/alignment/identity.py)
 
     The job's detail must be STATISTICS if the filter uses statistics.
     """

@@ -13,9 +13,10 @@ from gpualign.jobs.reporter import Reporter
 
 
 def mask_queries(task: Task, method: str, reporter: Reporter, *, queries_per_record: int = 1, already_masked: bool = False) -> Task:
-    """Return the task with masked queries, and with a scoring in which masked letters score nothing; report how many there are.
+    """Return the task with masked queries, and with a scoring in which masked letters score nothing; report how many letters
+    were masked.
 
-    method: already approved by `check_method`
+    method: masking method, which has passed `check_method`
     queries_per_record: number of queries that belong to one record, and are reported together
     already_masked: whether letters were masked when they were read
 

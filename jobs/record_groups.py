@@ -45,9 +45,9 @@ def make_grouping(title: str, cells: Iterable[str], record_cells: Sequence[str])
 
 
 def match_ids(names: Sequence[str], ids: Sequence[str], source: str, ids_source: str, warn: Callable[[str], None]) -> dict[str, str]:
-    """Map ids as changed by other formats to the original ids, as in `match_changed_ids`, and report the changes to `warn`.
+    """Return a mapping from ids that other formats have changed (`A_b` for `A b`) to the original ids, and report the changes to `warn`.
 
-    names: ids for which `source` has groups
+    names: ids as they are in `source`, the input that has groups
     ids_source: name of the input that holds the records with `ids`, for messages
 
     Raises `InputError` if no name matches any id.
@@ -61,7 +61,8 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, ids_source:
 
 
 def match_order(positions: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
-    """Return the position of each id. Names that other formats derived from ids are matched, and reported to `warn`.
+    """Return the position of each id in a list. Names that are ids as other formats have changed them (`A_b` for `A b`) are replaced with
+    the ids, and reported to `warn`.
 
     positions: position of each name in `source`
 

@@ -52,7 +52,7 @@ class SampleCounts:
 
     @classmethod
     def from_filters(cls, read_count: int, filters: SampleFilters, excluded_count: int, used_count: int) -> SampleCounts:
-        """Return the counts. read, excluded, used_count: number of samples in the input, excluded by id, and remaining."""
+        """Return the counts. read_count, excluded_count, used_count: numbers of samples in the input, excluded by id, and finally left."""
         out = {"exclude": excluded_count} if filters.exclude else {}
         return cls(read_count, out if filters.min_called is None else out | {"min_called": read_count - excluded_count - used_count})
 
@@ -79,7 +79,7 @@ def drop_excluded(source: Source, filters: SampleFilters, reporter: Reporter) ->
 def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ThreadPool, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
-    panel_bytes: bytes of calls to read at a time
+    panel_bytes: number of bytes of calls to read at a time
 
     Raises `InputError` if no sample is left.
     """

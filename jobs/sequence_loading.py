@@ -30,10 +30,10 @@ OpenedFile: TypeAlias = tuple[BinaryIO, str]
 """A binary stream and its name for messages."""
 
 BY_LETTERS_REASON = "by its letters"
-"""Reason given for an alphabet when no parameter names it."""
+"""`Inputs.alphabet_reason` if no parameter names the alphabet."""
 
 _MAX_UNKNOWN_FRACTION = 0.1
-"""Maximum fraction of unknown letters; above it, the letters belong to a different alphabet."""
+"""Maximum fraction of unknown letters to replace; above it, the sequences are taken to be in a different alphabet."""
 
 READ_AS_PROTEIN_NOTE = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
 
@@ -106,7 +106,7 @@ def read_inputs(
 
     local: targets may include empty records, which are left out, because a database often comes from someone else
 
-    Raises `InputError`.
+    Raises `InputError` for invalid files, and if the sequences are not all in one alphabet.
     """
     raw: list[RawRecords] = []
     ends = []
@@ -144,8 +144,8 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
 
 
 def read_set(files: Iterable[OpenedFile], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
-    """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters. Raises
-    `InputError`."""
+    """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters, instead
+    of raising an error. Raises `InputError` for invalid files."""
     raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
     return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 
@@ -201,7 +201,8 @@ def add_targets(inputs: Inputs) -> Inputs:
 
 
 def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
-    """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError`."""
+    """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError` for
+    invalid files, and for queries that do not fit the index."""
     from gpualign.core.sequences.database_index import open_index
 
     targets, alphabet = open_index(index)

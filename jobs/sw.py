@@ -53,11 +53,11 @@ class SwOptions:
     translate: which nucleotides to search as proteins: "query", "target" or "both"
     genetic_code: NCBI genetic code number
     with_self: within one set, also report hits between a record and itself
-    mask: "seg", "dust" or "none"
-    evalue: "table", "estimate" or "none"
+    mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none"
+    evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
     identity_def: identity definition number, see core/alignment/identity.py
-    no_traceback: whether hits get no alignments
-    kernel: "auto", or a kernel from Munekawa 2008
+    no_traceback: report hits without alignments
+    kernel: "auto", or a kernel of Munekawa et al. (2008)
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -95,7 +95,7 @@ class SwOptions:
 
     @property
     def has_threshold(self) -> bool:
-        """True if a threshold selects hits, so that a hit is not reported only for being the best."""
+        """True if a threshold selects the hits to report; otherwise a fixed number of best hits is reported."""
         return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
 
     @property
@@ -145,7 +145,7 @@ class SearchJob:
     needs_paths: whether hits get alignments
     search_plan: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search_plan` with their original letters, used for display and counting in rows
-    trace_memory: bytes for tracing hits
+    trace_memory: memory for tracing the paths of hits, in bytes
     unit: unit of `work`
     """
 

@@ -1,4 +1,5 @@
-"""Searches nucleotides as proteins: reads them, on both sides or against proteins, and translates their six frames."""
+"""Inputs of a translated search, in which nucleotides are searched as proteins: reads queries and targets, of which one side or both are
+nucleotides, and translates their six frames."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read
 QUERY_SIDE, TARGET_SIDE, BOTH_SIDES = "query", "target", "both"
 
 _IS_TRANSLATED = {QUERY_SIDE: (True, False), TARGET_SIDE: (False, True), BOTH_SIDES: (True, True)}
-"""Sides that each choice translates: (queries, targets)."""
+"""Whether each choice translates (queries, targets)."""
 
 _SIDE_NAMES = ("queries", "targets")
 
@@ -41,7 +42,7 @@ def read_translated(
     index: index of the targets, instead of a second file
     options: set `options.alphabet` to "dna" or "protein" to accept sequences that look different
 
-    Raises `InputError`.
+    Raises `InputError` for invalid files, and for sequences that do not fit the side they are on.
     """
     raw = []
     for side, files in enumerate(opened):
@@ -56,7 +57,7 @@ def read_translated(
 
 
 def make_inputs(sets: list[SequenceSet], translated_side: str, is_masked: bool = False) -> Inputs:
-    """Return the inputs for queries and targets, or for one set. is_masked: as in `Inputs`.
+    """Return the inputs for queries and targets, or for one set. is_masked: whether lower-case letters were read as N or X.
 
     Raises `InputError` if one set would have to be both nucleotides and proteins.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TREE_METHODS = ("nj", "upgma", "mst")
 
 MIDPOINT_ROOT = "midpoint"
-"""Name for a root that is not one of the tree's records."""
+"""Value of --root for a root halfway between the two most distant records."""
 
 _MAX_SUGGESTED_IDS = 3
 """Maximum number of similar ids suggested for an unknown id."""

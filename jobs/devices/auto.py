@@ -1,4 +1,4 @@
-"""Implements the device auto on machines that may have a GPU: chooses the CPU or CUDA, whichever is estimated to finish first."""
+"""Implements the device name "auto" on machines that may have a GPU: chooses the CPU or CUDA, whichever is estimated to finish first."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
 from gpualign.jobs.reporter import Reporter
 
 _CUDA_CELLS_PER_SECOND, _CUDA_EDIT_CELLS_PER_SECOND = 4e12, 2e13
-"""Cells per second on a data-centre GPU, for most tasks and for edit distances. A CPU is far slower on jobs large enough for this to
-matter."""
+"""DP cells per second on a data-centre GPU, for most tasks and for edit distances. Approximate values are enough: on jobs large enough
+for the GPU, a CPU is far slower."""
 _CUDA_SCREENED_PAIRS_PER_SECOND = 8e10
-"""Pairs per second screened for near pairs."""
+"""Pairs that a data-centre GPU screens per second when it finds near pairs."""
 
 _RECORD_CONVERSION_SECONDS = 0.05
 """Extra seconds before screening starts, to convert records to bits and copy them to the GPU."""
@@ -29,7 +29,7 @@ _LATE_START_SECONDS = 0.1
 # Comparisons of two calls per second: by a core with AVX2, and by a GPU with copies and all else.
 _CPU_COMPARISONS_PER_SECOND, _CUDA_COMPARISONS_PER_SECOND = 1.5e11, 2e14
 _PLANE_CONVERSION_SECONDS = 0.1
-"""Extra seconds before the products start, to convert calls to bit planes and copy them to the GPU."""
+"""Extra seconds before counting starts, to convert calls to bit planes and copy them to the GPU."""
 
 
 def cuda_is_faster(comparisons: float, threads: int) -> bool:
@@ -41,8 +41,8 @@ def cuda_is_faster(comparisons: float, threads: int) -> bool:
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
-    """Return the approximate time CUDA takes for a task, in seconds and including start-up. Compare it with the CPU's time when CUDA is not
-    also being started.
+    """Return the approximate time that CUDA takes for a task, in seconds and including start-up. It is comparable to the time of a CPU run
+    without CUDA: if CUDA has started, the time that this costs a CPU run too is subtracted.
 
     started: whether CUDA has started or is starting
     """
@@ -61,7 +61,9 @@ class AutoDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the CPU or for CUDA.
 
     cpu: CPU engine
-    gpu: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU needs longer than CUDA takes, or lacks memory
+    make_gpu_engine: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU needs longer than CUDA takes, or
+        lacks memory
+    reporter: told why the CPU was chosen
     """
 
     capabilities: Capabilities = CpuEngine.capabilities

@@ -14,26 +14,27 @@ CUDA_START_SECONDS = 0.2
 page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
 GLOBAL_CELLS_PER_SECOND, EDIT_CELLS_PER_SECOND, LOCAL_CELLS_PER_SECOND = 3e10, 3e11, 1.1e10
-"""Approximate cells per second aligned by an AVX-512 core that threads share: global scores, edit distances, searches."""
+"""Approximate DP cells per second of an AVX-512 core that threads share, for global scores, edit distances and searches."""
 
 _SECONDS_PER_PAIR_LETTER = 9e-12
-"""Seconds per pair of records and per letter of one of the two records, for such a core, if few pairs are near; measured with reads. 5e-12
-if no other thread shares the core, 11e-12 with AVX2."""
+"""Seconds that a core with AVX-512, shared by threads, takes to find near pairs, per pair of records and per letter of one of the two, if
+few pairs are near; measured with reads. 5e-12 if no other thread shares the core, 11e-12 with AVX2."""
 
 _MAX_JOINED_RECORD_BYTES = 64
-"""Records shorter than this many bytes may be joined on their deletion variants (core/near_pairs), so that few pairs are examined."""
+"""Near pairs of records shorter than this many bytes may be found by looking up the strings that are left when letters are deleted
+(core/near_pairs), so that few pairs are examined."""
 
 _HEAD_BYTES = 1 << 16
-"""Bytes at the start of a file from which the record length is estimated."""
+"""Number of bytes at the start of a file from which the record length is estimated."""
 
 _GZIP_WINDOW_BITS = 31
-"""Window bits that select the gzip format in zlib."""
+"""Value of `wbits` that selects the gzip format in zlib."""
 
 _CALL_BYTES_PER_SECOND = 1e8
-"""Approximate bytes of call files that one core processes per second."""
+"""Approximate number of bytes of files of calls that one core processes per second."""
 
 _EXPANSION_FACTORS = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
-"""Approximate expansion factors on decompression."""
+"""Approximate ratio of text to compressed bytes, by suffix."""
 
 _FASTQ_SUFFIXES = (".fastq", ".fq")
 """Suffixes of files in which only half of the bytes are letters."""
@@ -41,9 +42,10 @@ _FASTQ_SUFFIXES = (".fastq", ".fq")
 
 def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cells_per_second: float) -> float:
     """Return the approximate CPU seconds needed to align every pair between two sets, or within one (`targets` is None), estimated from
-    file sizes; 0 if no file in a set has a size.
+    file sizes; 0 if the files of a set have no size, as pipes have
+    none.
 
-    cells_per_second: cells that a core aligns per second
+    cells_per_second: DP cells that a core aligns per second
     """
     letters = sum(map(_letter_count, queries))
     cells = letters * (letters / 2 if targets is None else sum(map(_letter_count, targets)))
@@ -52,7 +54,7 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cel
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
-    apart; 0 if it cannot be told from the files."""
+    apart; 0 if the files do not tell."""
     ours = [_record_counts(path) for path in queries]
     others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
@@ -123,7 +125,7 @@ def prestart_for_pairs(
 ) -> None:
     """Start CUDA if worthwhile for pairs between two sets of files, or within one (`targets` is None).
 
-    cells_per_second: cells that a core aligns per second
+    cells_per_second: DP cells that a core aligns per second
     bounded: whether thresholds exclude pairs before alignment
 
     Raises the same errors as `prestart_cuda`.
@@ -138,7 +140,8 @@ def prestart_cuda(device: str, cpu_seconds: float, reliable_seconds: float) -> N
     """Start CUDA if it is requested, or if the CPU would take long.
 
     cpu_seconds: approximate CPU time for the work, in seconds
-    reliable_seconds: reliable part of this estimate
+    reliable_seconds: part of this estimate that is reliable; if it is long enough for a GPU, the first GPU is made ready, otherwise only
+        the driver is started
 
     Raises `InputError` if `device` is not a device name.
     """

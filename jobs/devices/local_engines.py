@@ -38,13 +38,14 @@ def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> 
 
 
 def _unsupported_message(feature: str, inventory: Inventory, alternative: str = "") -> str:
-    """Return the message saying that no device supports `feature`. alternative: another way out, besides the suggested fix."""
+    """Return the message saying that no device supports `feature`. alternative: another
+    way out, besides the remedy that `inventory` suggests."""
     remedy = f"{', or' if alternative else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
     return f"{feature}: {inventory.reason}{alternative}{remedy}"
 
 
 def _gpu_selection(device: str) -> str:
-    """Return the GPU selection that a validated device name stands for, assuming there are GPUs."""
+    """Return the part of a validated device name that selects GPUs, such as "cuda:0"; "cuda" for auto. Assumes that there are GPUs."""
     from gpualign.gpu.runtime.inventory import parse_selection
 
     return "cuda" if device == AUTO else parse_selection(device)[0] or "cuda"
@@ -65,7 +66,8 @@ def _may_choose_device(resources: Resources) -> bool:
 
 
 def pick_local_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> TimedEngine:
-    """Return the engine for validated resources on this machine, ignoring any executor. Raises the same errors as `pick_engine`."""
+    """Return the engine for validated resources on this machine, ignoring any executor. Parameters and errors as for
+    `pick_engine`."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
         host, device = parameter("traceback", "host"), parameter("device", resources.device)
@@ -132,7 +134,7 @@ def pick_local_distance_engine(
 
 
 def paper_device(device: str, feature: str) -> CudaDevice:
-    """Return the device on which to run a paper's kernels. feature: name of their use, for messages.
+    """Return the device on which to run a paper's kernels. feature: name of what needs the device, for messages.
 
     Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
     """

@@ -1,4 +1,4 @@
-"""Memory that a run may use, and what remains besides the sequences."""
+"""Memory that a run may use, and what remains of it after the sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualign.core.planning.memory_budget import Budget
 _MAX_DEFAULT_BYTES = 2 << 30
 
 _TEXT_BYTES_PER_THREAD = 8 << 20
-"""Bytes that a thread needs to format results as text: two blocks with CIGARs, one of them being formatted."""
+"""Memory, in bytes, that a thread needs to format results as text: for two blocks with CIGARs, one of them being formatted."""
 
 
 def default_memory() -> int:
@@ -27,9 +27,9 @@ def sequence_bytes(task: Task) -> int:
 
 
 def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int:
-    """Return the bytes remaining after the sequences and `held_bytes` more bytes.
+    """Return the memory, in bytes, that remains after a task's sequences and `held_bytes` more bytes.
 
-    memory: total bytes; None: the default
+    memory: all memory that the run may use, in bytes; None: `default_memory`
 
     Raises `TooLittleMemory` if nothing is left.
     """
@@ -42,8 +42,8 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int
 
 
 def text_thread_count(budget: Budget, threads: int) -> int:
-    """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one, whatever
-    that thread needs."""
+    """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one,
+    even if the budget is too small for it."""
     return max(1, min(threads, budget.text_bytes // _TEXT_BYTES_PER_THREAD))
 
 

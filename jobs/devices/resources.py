@@ -25,7 +25,7 @@ class Resources:
 
     device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0
     threads: CPU threads; None: as many as this process may use and memory allows, except `spare_threads`
-    memory: bytes; None: `gpualign.jobs.devices.memory.default_memory`
+    memory: bytes that the run may use; None: `gpualign.jobs.devices.memory.default_memory`
     spare_threads: number of processors to leave free
     executor: runs the work on its workers, each using the device and memory of its own machine; None: this process does the work
     worker_threads: threads per worker
@@ -42,7 +42,7 @@ class Resources:
 
     @property
     def host_threads(self) -> int:
-        """Number of CPU threads."""
+        """Number of CPU threads that this process may use."""
         from gpualign.cpu.processor import usable_cpu_count
 
         return self.threads or max(1, usable_cpu_count() - self.spare_threads)

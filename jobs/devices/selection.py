@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> Engine:
-    """Return the engine for validated resources. host_traceback: CUDA only.
+    """Return the engine for validated resources. host_traceback: for CUDA, whether the host traces paths, instead of the GPU.
 
     Raises `RunError` if CUDA is requested but not available, `InputError` if host_traceback cannot be combined with the devices.
     """
@@ -30,8 +30,8 @@ def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool =
 def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
     """Return the engine for `dist`.
 
-    kernel: "auto", or a kernel from Payne 2010
-    comparisons: number of comparisons to make, from which the device "auto" decides
+    kernel: "auto", or a kernel of Payne et al. (2010)
+    comparisons: number of calls to compare, by which the device "auto" is chosen; None: not known yet
 
     Raises the same errors as `pick_engine` and `paper_device`.
     """
@@ -43,7 +43,14 @@ def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str =
 
 
 def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
-    """Return the engine for `nw`. kernel: "auto", or a kernel from Li 2014. Raises the same errors as `pick_engine` and `paper_device`."""
+    """Return the engine for `nw`.
+
+    host_traceback: as for `pick_engine`
+    kernel: "auto", or a kernel of Li et al. (2014)
+    transfer: value of --transfer, which only these kernels have; None: not given
+
+    Raises the same errors as `pick_engine` and `paper_device`, and `InputError` for contradictory options.
+    """
     if kernel == AUTO:
         if transfer is not None:
             raise InputError(f"{parameter('transfer')} is for the kernels of Li 2014; choose one with {parameter('kernel')}")
@@ -57,7 +64,7 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
 
 
 def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
-    """Return the engine for finding near pairs: the aligning engine, or the CPU engine if the aligning engine cannot find them.
+    """Return the engine for finding near pairs: `engine`, or the CPU engine if `engine` cannot find them.
 
     one_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity letters
     """
@@ -77,7 +84,7 @@ def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
 
 
 def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:
-    """Return the engine for `sw`. kernel: "auto", or a kernel from Munekawa 2008. Raises the same errors as `pick_engine` and
+    """Return the engine for `sw`. kernel: "auto", or a kernel of Munekawa et al. (2008). Raises the same errors as `pick_engine` and
     `paper_device`."""
     if kernel == AUTO:
         return pick_engine(resources, reporter)
@@ -90,9 +97,9 @@ def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Eng
 class NearPairEngines:
     """Engines of a job that finds near pairs.
 
-    requested: would compute every pair
+    requested: engine that the user asked for, which would compute every pair
     finder: finds near pairs
-    aligner: aligns the remaining pairs
+    aligner: aligns the pairs that are found
     """
 
     requested: Engine

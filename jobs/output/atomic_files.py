@@ -57,7 +57,8 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
 
 
 def _file_identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
-    """Return the device and inode of a regular file, given as a name or an open file, or None for anything else."""
+    """Return the device and inode of a regular file, given as a name or an open file, or None for anything else.
+    writing: whether the name "-" is standard output, instead of standard input."""
     try:
         if isinstance(file, str) and file == STDIO:
             status = os.fstat(1 if writing else 0)
@@ -92,8 +93,8 @@ def _compression_thread_count() -> int:
 
 
 def output_path(output: str) -> Path | None:
-    """Return the path named by an output option, or None for standard output under any name. A link to standard output whose suffix
-    shows a format counts as a path.
+    """Return the path named by an output option, or None for standard output under any name. A link to standard output
+    counts as a path if its name has a suffix, which then determines the format.
 
     Raises `RunError` for a path without a file name.
     """
@@ -281,7 +282,7 @@ class OutputFiles(ScratchFiles):
 
         name: name of the array among the output's files
         final_path: path of the finished file; None: an intermediate file
-        beside: output to place an intermediate file next to
+        beside: output next to which an intermediate file is placed
         """
         from gpualign.core.output.matrix_files import NpyArray
 
@@ -332,7 +333,7 @@ class OutputFiles(ScratchFiles):
 
     @contextmanager
     def open_text(self, path: Path | None) -> Iterator[ByteWriter]:
-        """Yield a byte writer for a file (gzip if the suffix says so) or standard output (None)."""
+        """Yield a text writer for a file (gzip if the suffix says so) or standard output (None)."""
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
 

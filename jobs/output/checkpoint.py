@@ -42,7 +42,7 @@ _MIN_SECONDS_TO_JOURNAL = 2.0
 """Minimum seconds before a run starts a journal."""
 
 _MIN_RUN_TO_DIGEST_RATIO = 100
-"""Digesting the input takes at most 1 / `_MIN_RUN_TO_DIGEST_RATIO` of the run time."""
+"""A journal, which needs a digest of the input, is started only when the run has taken this many times as long as the digest will take."""
 
 _CHECKPOINT_PAUSE_SECONDS, _SYNC_PAUSE_SECONDS = 0.2, 1.0
 """Minimum seconds between checkpoints, and between the end of one disk sync and the start of the next."""
@@ -54,7 +54,7 @@ class CheckpointedOutput:
     path: output path
     resume_policy: whether this run resumes an earlier run, and the identity that both must share
     span: queries in the output, start and stop
-    files: all files of the run, to which `open_file` adds; those with a name are in the journal
+    files: list of all files of the run, to which `open_file` adds; those with a name are in the journal
     note: receives notes
 
     Attributes:

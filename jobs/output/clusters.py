@@ -33,9 +33,9 @@ class ClusterSpec:
 
     format: output format
     path: output file; None: standard output
-    uc_path: additional .uc file; None: none
-    representatives_path: additional FASTA file of representatives; None: none
-    container: container of typed columns, written with pyarrow; None: text
+    uc_path: additional .uc file; None: not written
+    representatives_path: additional FASTA file of representatives; None: not written
+    container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
     """
 
     format: str

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 class DistanceSpec(FileSpec):
     """Distance output.
 
-    threshold_option: option that limits the output to a list of near pairs; None: all pairs
+    threshold_option: name of the option that limits the output to a list of near pairs; None: all pairs
     writes_compared: also write the number of compared sites
-    lists_added: write a list of the pairs selected by `Samples.targets_include_queries`, near pairs or all pairs
-    container: container of typed columns, written with pyarrow; None: text
+    lists_added: write a list of pairs (near or all) in which each query is compared with all later targets; the targets are the queries
+        followed by added samples
+    container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
     plot_file: picture of the matrix; None: not drawn
     clusters: clusters of the near pairs; None: not written
     """

@@ -157,7 +157,7 @@ def write_distances(
     """Run a job and write all distances; a dry run prints the plan instead. Return None if nothing was computed.
 
     files: output files of the run, which the caller commits
-    resume_policy: None: no later run can resume the output
+    resume_policy: how the output can be resumed; None: it cannot be
     threads: threads for writing a matrix or formatting text
     """
     metric, picture = job.prepared.task.metric, spec.plot_file

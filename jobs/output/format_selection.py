@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def pick_format(output: str, format: str | None, results: ResultKind, option: str = "-o") -> tuple[str, Path | None]:
-    """Return (format, path) for an output of such results; path None: standard output. option: option that named it, for messages.
+    """Return (format, path) for an output of these results; path None: standard output. option: name of the option that gave
+    `output`, for messages.
 
     Raises `InputError` if neither the name nor `format` determines the format, or if the format cannot go to standard output.
     """
@@ -98,7 +99,8 @@ def select_row_format(format: str, path: Path | None, fields: list[Field]) -> An
 
 
 def container_of(format: str, path: Path | None) -> str | None:
-    """Return the pyarrow container for a format (an Arrow stream for Arrow on standard output); None if pyarrow is not used.
+    """Return the kind of file that pyarrow writes for a format: Parquet, or Arrow as a file or, on standard output, as a stream; None if
+    pyarrow is not used.
 
     Raises `InputError` if pyarrow is missing.
     """

@@ -90,9 +90,9 @@ class InterruptedRun:
                         raise _damage_error(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def open_part(self, name: str) -> tuple[BinaryIO, Path, ResumePosition | None]:
-        """Return (part file, cut to what the journal says; its path; resume position, None for an array).
+        """Return (part file, truncated to what the journal records; its path; position at which to resume it, None for an array).
 
-        name: as for `resumable_part_path`
+        name: name among the files of the output, "" for the output itself
         """
         assert self.point is not None
         part = resumable_part_path(self._output, name)

@@ -22,11 +22,11 @@ def boot_id() -> str | None:
 
 
 class JournalFile:
-    """A journal that is open and locked, at its end.
+    """A journal that is open and locked, and to which lines are appended.
 
-    path: its path
-    file: the open file
-    check: check of its last line; "" if there is none
+    path: path of the journal
+    file: the open file, positioned at its end
+    check: digest at the end of the last line, which continues that of the line before; "" if there are no lines
     """
 
     def __init__(self, path: Path, file: BinaryIO, check: str = "") -> None:
@@ -50,7 +50,7 @@ class JournalFile:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing was written to it yet."""
+        """True if nothing has been written to the journal yet."""
         return os.fstat(self._file.fileno()).st_size == 0
 
     def append(self, lines: bytes) -> None:
@@ -72,5 +72,5 @@ class JournalFile:
             self._file.close()
 
     def remove(self) -> None:
-        """Delete the file."""
+        """Delete the journal."""
         self._path.unlink(missing_ok=True)

@@ -37,7 +37,8 @@ _COLUMN_HEADERS: dict[str, dict[str, Any]] = {
 
 
 def multiqc_section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the section for MultiQC to read. name: row name. MultiQC merges the sections of several runs by id."""
+    """Return a section for MultiQC: a table with one row. name: name of the row. MultiQC merges the sections of several runs, which all
+    have the same id."""
     row = _row(summary)
     return {
         "id": "gpualign",

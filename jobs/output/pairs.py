@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> OutputSpec:
-    """Return the requested output, checked like all options of the run. has_added: the targets begin with the queries, followed by more
-    records.
+    """Return the requested output, after checking it and the other options of the run. has_added: the targets begin with the queries,
+    followed by more records.
 
     Raises `InputError` for contradictory options and unknown suffixes.
     """
@@ -172,7 +172,7 @@ def _open_sink(
 ) -> Iterator[AnySink]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
 
-    line_width: as for `open_row_sink`
+    line_width: returns the width, in characters, of a human-readable line in an output
     """
     task, files = job.task, session.files
     if spec.is_matrix:

@@ -61,7 +61,7 @@ class QueryRange:
     ) -> OutputSession | None:
         """Open the output and return its session, or report that nothing remains to be done and return None.
 
-        resume_policy: None: no later run can resume the output
+        resume_policy: how the output can be resumed; None: it cannot be
         plot_path: file of the picture to be drawn from the output
 
         Raises `InputError` if this run cannot resume the existing output.

@@ -50,12 +50,12 @@ class Invocation:
 
 @dataclass(frozen=True)
 class ResumePolicy:
-    """Options for resuming an earlier run, and for being resumed by a later run.
+    """How a run resumes an earlier run, and is itself resumed by a later run.
 
-    resume: resume the existing output
+    resume: whether the run resumes the existing output
     compute_identity: returns the identity of the run
     digest_seconds: approximate time for the first call of `compute_identity`
-    arguments: words of the command line, without the program name
+    arguments: words of the command line, without the program name, from which the command that resumes the run is made
     """
 
     resume: bool
@@ -88,9 +88,10 @@ def can_resume(format: str, results: ResultKind) -> bool:
 def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_digest: Callable[[], str], nbytes: int) -> ResumePolicy:
     """Return the resume policy of the running command.
 
+    resume: whether it resumes the existing output
     rows: number of queries
     make_digest: returns the digest of the input
-    nbytes: size of the input, bytes
+    nbytes: size of the input, in bytes
     """
     parameters = invocation.parameters.items()
     relevant = {

@@ -60,4 +60,4 @@ class RunReporter(Reporter, Protocol):
         """
 
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
-        """Report that all distances are finished. Parameters as for `report_alignments`."""
+        """Report that all distances are finished. earlier_pairs: number of pairs from the earlier runs that this run resumes."""

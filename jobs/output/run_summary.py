@@ -97,7 +97,7 @@ class RunSummary:
         """Write the summary after all outputs; the summary and the outputs are committed together.
 
         engine: (hardware, kernel) used; None: nothing was computed
-        results: result figures
+        results: numbers that summarise the results, by name
         """
         if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written_files()):
             return  # the earlier run, which lacked only its final renames, has written it

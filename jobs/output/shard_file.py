@@ -1,7 +1,7 @@
-"""Part files: the outputs of shards, to be joined by `gpualign merge`. They are written here, and read.
+"""Part files: the outputs of shards, to be joined by `gpualign merge`. They are written and read here.
 
-A part file begins with the output of a run with only these queries, as it grows in any run: the rows, including the header, or the first
-matrix. When it is complete, an uncompressed zip archive is appended, so that truncation and damage are detected. Members:
+A part file begins with what a run of only the shard's queries would write: the rows, including the header, or the first matrix. When it is
+complete, an uncompressed zip archive is appended, so that truncation and damage are detected. Members:
 
     part.json                    a `PartDescription`
     NAME.npy                     other matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
@@ -64,17 +64,17 @@ class PartDescription:
     """Content of a part file.
 
     identity: identity of the whole job
-    shard: K, N
+    shard: (K, N) of --shard K/N
     span: queries in the shard, start and stop
     format: output format
-    content: ROWS, MATRIX or SPARSE
-    body: member that precedes the archive: (name, bytes, CRC-32)
-    header: bytes before the first row, if the content is ROWS
-    names: as in `MatrixSpec`
-    titles: as in `MatrixSpec`
-    decimals: as in `MatrixSpec`
-    triangle: each query has only later targets, and in a square matrix also itself
-    beside: whether the second matrix is a separate file
+    content: `ROWS_CONTENT`, `MATRIX_CONTENT` or `SPARSE_CONTENT`
+    body: what precedes the archive: (name as a member, number of bytes, CRC-32)
+    header: number of bytes before the first row, if there are rows
+    names: array names, one per matrix
+    titles: titles of the matrices
+    decimals: decimal places for values that are not counts
+    triangle: whether the matrices are of one set, so that a query has only later targets, and in a square matrix also itself
+    beside: whether a second matrix goes to a file of its own
     dtype: value type of a sparse matrix
     """
 
@@ -99,7 +99,7 @@ class PartFile:
 
     files: output files of the run
     path: path of the part file
-    description: what is known of the content before the run
+    description: description of the part file, as far as it is known before the run
     """
 
     files: OutputFiles
@@ -154,7 +154,8 @@ class PartFile:
             self._members[name] = ids
 
     def _append(self, body: str, file: BinaryIO, **content: Any) -> None:
-        """Append the archive to the part file. body: member name of what the file holds so far."""
+        """Append the archive to the part file. body: member name of what the file holds so far; content: fields of the description that are
+        known only now."""
         file.flush()
         size = checksum = 0
         while data := os.pread(file.fileno(), _COPY_BYTES, size):

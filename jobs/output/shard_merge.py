@@ -89,7 +89,13 @@ def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: Out
 
 
 def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
-    """Raise `InputError` if a row number in `counts` is out of range, or if the total count differs from the array lengths (`lengths`)."""
+    """Raise `InputError` for damaged parts: if a row number in `counts` is out of range, or the total number of pairs is wrong.
+
+    counts: file of int64[...][row number, number of pairs in the row]
+    rows: number of rows
+    lengths: lengths of the arrays that have an element per pair
+    name: file to name in the message
+    """
     size, total, valid = counts.tell(), 0, True
     counts.seek(0)
     while valid and size % 16 == 0 and (piece := counts.read(_READ_BLOCK_BYTES)):
@@ -111,7 +117,7 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
 
 
 def _join_matrix(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
-    """Join the parts of the matrix with this `shape`, or of the condensed matrix for as many records."""
+    """Join the parts of a matrix with this `shape`, or of a condensed matrix of shape[0] records. make: creates the whole matrix."""
     stored_shape, dtype = parts[0].array_header(f"{name}.npy")
     condensed = len(stored_shape) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)

@@ -60,7 +60,8 @@ class FileSizeEstimate:
 
     @classmethod
     def from_samples(cls, size: Callable[[int], int], rows: int) -> FileSizeEstimate | None:
-        """Measure the size on files with all rows and with half the rows; None without rows. size: returns the bytes for `n` rows."""
+        """Return an estimate from the sizes of a file with all rows and one with half of them; None if there are no rows. size: returns the
+        size, in bytes, of a file with a given number of rows."""
         if not rows:
             return None
         few = rows // 2 if rows > 1 else 0
@@ -77,7 +78,7 @@ def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: C
     """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
     rows: number of queries written
-    line_width: as in `open_row_sink`
+    line_width: returns the width, in characters, of a human-readable line in an output
     """
     task, sampled = job.task, job.sample
     if spec.is_matrix:
@@ -240,7 +241,7 @@ def _format_estimate(size: int, path: Path | None) -> str:
 
 
 def file_bytes(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
-    """Return the size in bytes of a complete file with these pairs."""
+    """Return the size in bytes of a complete file with these pairs. sink: writes to `stream`."""
     sink.begin(plan)
     if len(results.pairs):
         sink.write(results)
@@ -256,7 +257,7 @@ def _first_pairs(results: NearResults, count: int) -> NearResults:
 
 
 def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: NearResults) -> int:
-    """Return the number of sample pairs that pass the filter."""
+    """Return how many of the sampled pairs (`results`) pass the filter."""
     if not len(results.pairs):
         return 0
     blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)

@@ -45,7 +45,7 @@ MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 class FileSpec:
     """Output file of a run.
 
-    options: options that it follows
+    options: output options of the run
     format: output format
     path: output file; None: standard output
     """
@@ -55,7 +55,7 @@ class FileSpec:
     path: Path | None
 
     def outputs(self, one_set: bool) -> list[Path | None]:
-        """Return all files of the output."""
+        """Return the paths of all files of the output, None for standard output. one_set: whether queries and targets are the same set."""
         from gpualign.jobs.output.paths import output_paths
 
         return output_paths(self.path, self.format, one_set, self.options.shard)
@@ -68,8 +68,8 @@ class OutputSpec(FileSpec):
     layout: rows of pairs or a matrix; some formats support both
     row_format: row format, for tables
     filter: pair filter, for tables and sparse matrices
-    value: value per pair, for dense and sparse matrices
-    pairing: which pairs it needs, within one set or between it and added records
+    value: which value of a pair is written, for dense and sparse matrices
+    pairing: which pairs are written, within one set or between it and added records
     plot_file: picture of the matrix; None: not drawn
     """
 
@@ -97,7 +97,7 @@ class OutputSpec(FileSpec):
 
     @property
     def detail(self) -> Detail:
-        """Alignment detail needed for the output or for the filter."""
+        """Results to compute for each alignment, as needed for the output and the filter."""
         of_rows = Detail.PATH if self.row_format is None else self.row_format.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return self.filter.detail if written is Detail.SCORE else written

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
 MAX_CELLS_PER_SIDE = 800
-"""Maximum number of cells along a side. With more records, each cell is the mean of several, so that a picture of thousands is at most a 2
-MB file."""
+"""Maximum number of cells along a side. With more records, each cell is the mean of several, so that a picture of thousands of
+records takes at most 2 MB."""
 _BRACKETS_PER_PATH = 1000
 """Number of tree brackets drawn as one path. Keeps the number of elements in a vector file low, and each path short enough for the
 rasterizer."""
@@ -42,6 +42,9 @@ Pixels = npt.NDArray[np.uint8]
 class Style:
     """Options set by the user; None means the default.
 
+    title: text above the matrix
+    cmap: name of a matplotlib colour map
+    linkage: linkage method of the tree
     vmin, vmax: values of the first and the last colour
     """
 
@@ -118,7 +121,7 @@ def _draw_tree(axes: Any, parts: FigureLayout, tree: DrawnTree, exponent: int) -
 
 
 def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: DrawnOrder) -> None:
-    """Draw each row's group colours beside the row, white where it has no group."""
+    """Draw strips with the colour of each row beside the rows; rows without a group are white."""
     from matplotlib.colors import to_rgba
 
     colours = [[to_rgba(strip.row_colours[k] or "white") for strip in strips] for k in order.rows]
@@ -134,7 +137,11 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: DrawnOrder) ->
 
 
 def _pixels(heat: HeatMap, order: DrawnOrder, block: tuple[int, int], colours: Any) -> Pixels:
-    """Return the cell colours, one cell for each block of (rows, columns) pairs: uint8[rows][columns][4]. Means exclude the diagonal."""
+    """Return the colours of the cells: uint8[rows][columns][4].
+
+    block: (rows, columns) of pairs whose mean a cell shows; means exclude the diagonal
+    colours: maps values to colours
+    """
     values = heat.values[np.ix_(order.rows, order.columns)]
     if block != (1, 1):
         if heat.one_set:
@@ -150,7 +157,7 @@ def _pixels(heat: HeatMap, order: DrawnOrder, block: tuple[int, int], colours: A
 
 
 def _draw_frame(axes: Any, heat: HeatMap, parts: FigureLayout, block: tuple[int, int]) -> None:
-    """Draw the ids, or the number of records instead."""
+    """Draw the ids, or the number of records where there are too many ids. block: (rows, columns) of pairs whose mean a cell shows."""
     axes.yaxis.tick_right()
     axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
     axes.set_xticks(range(len(parts.column_names)), parts.column_names, fontsize=parts.column_size, parse_math=False, rotation=90)

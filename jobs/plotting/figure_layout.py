@@ -16,14 +16,14 @@ MAX_LABELLED_RECORDS = 150
 """Maximum number of records whose ids are drawn beside the rows and columns; with more, the ids would be too small to read."""
 
 TITLE_FONT_SIZE, LABEL_FONT_SIZE, SMALL_FONT_SIZE, _MIN_FONT_SIZE = 10.0, 8.0, 7.0, 5.0
-"""Text sizes in points; _MIN_SIZE is the smallest size that journals print."""
+"""Text sizes in points; `_MIN_FONT_SIZE` is the smallest size that journals print."""
 
 COLOUR_STRIP_WIDTH = 0.16
 """Width of a group strip, in inches."""
 
 
 class FigureLayout:
-    """Sizes and positions in inches. `margin` is the space below the matrix, for column ids."""
+    """Sizes and positions of the parts of a heat map, in inches. `margin` is the space below the matrix, for column ids."""
 
     def __init__(self, heat: HeatMap, order: DrawnOrder, strip_count: int) -> None:
         rows, columns = heat.values.shape
@@ -51,7 +51,8 @@ class FigureLayout:
         self.bar_height = min(2.4, max(1.2, 0.6 * self.matrix_height))
 
     def add_axes(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-        """Return new axes. bottom: height above the bottom edge of the matrix."""
+        """Return new axes at this place, in inches. left: distance from the left edge of the figure; bottom: height above the bottom edge
+        of the matrix."""
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 
 

@@ -27,7 +27,7 @@ _GRADIENTS = ("Oranges", "Blues", "Greens")
 """Names of matplotlib colour maps. Each has a single hue, so the order of its colours is visible without colour vision and in greyscale."""
 
 _PALEST_FRACTION = 0.2
-"""Start of a gradient, so that none of its colours looks white, which means no value."""
+"""Fraction of a colour map that is skipped at its pale end, so that no colour of a gradient looks white, which means no value."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Gradient:
     """Colours for a range of values.
 
     colours: ordered from `low` to `high`
-    ticks: (value, label)
+    low, high: ends of the range
+    ticks: (value, label) of each tick
     """
 
     colours: Sequence[str]
@@ -48,6 +49,7 @@ class Gradient:
 class ColourStrip:
     """A strip of colours beside the rows.
 
+    title: title of the column that the strip shows
     legend: (label, colour) for each colour in use, except gradient colours
     row_colours: colour of each row; None if the row has no group or value
     """
@@ -59,7 +61,7 @@ class ColourStrip:
 
 
 def colour_strips_of(columns: Sequence[Grouping | Quantity], max_lines: int) -> list[ColourStrip]:
-    """Return a strip for each column. max_lines: maximum number of lines in a legend."""
+    """Return a strip for each column. max_lines: maximum number of coloured lines in a legend."""
     strips: list[ColourStrip] = []
     for column in columns:
         if isinstance(column, Quantity):

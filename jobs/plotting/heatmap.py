@@ -48,7 +48,7 @@ _MAX_ORDERED_LEAVES = 400
 """Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
 
 _MAX_PROFILE_WORK = 2 * 10**9
-"""Maximum number of values compared, so that ordering a rectangle by row profiles takes seconds."""
+"""Maximum number of values to compare when rows are ordered by their profiles, so that this takes only seconds."""
 
 _MIN_EXPONENT = -307
 """Smallest power of ten whose multiples keep a float's full precision."""
@@ -93,7 +93,7 @@ class HeatMap:
 
     @property
     def unit(self) -> str:
-        """Suffix for a scale's label."""
+        """Text after the label of a scale, such as " (× 10⁶)"; "" if numbers are shown as they are."""
         return f" (× 10{str(self.exponent).translate(_SUPERSCRIPTS)})" if self.exponent else ""
 
 
@@ -130,7 +130,7 @@ class DrawnOrder:
     """Order of a heat map's rows and columns as drawn.
 
     rows, columns: indices of the heat map's rows and columns, in drawing order
-    tree: tree of the one set in rows and columns, with its leaves in this order; None: no tree is drawn
+    tree: tree of the set that forms both rows and columns, with its leaves in this order; None: no tree is drawn
     """
 
     rows: npt.NDArray[np.intp]
@@ -223,10 +223,12 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
 
 def scale_of(heat: HeatMap, low: float | None, high: float | None) -> ColourScale:
     """Return a scale from the value for equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low,
-    high: override these limits.
+    high: limits to use instead; None: not given.
 
     Colour contrast thus reflects the contrast between values: if all samples are equally far apart, they have the same colour, however
-        small their distance. Raises `InputError` for an empty range.
+    small their distance.
+
+    Raises `InputError` for an empty range.
     """
     others = heat.pair_values
     others = others[~np.isnan(others)]
@@ -261,8 +263,8 @@ def to_distances(heat: HeatMap) -> Reals:
 
 
 def tree_order(heat: HeatMap, method: str) -> DrawnOrder:
-    """Return the leaf order of a tree. One set has a single tree. For two sets, rows and columns are each ordered by a tree of their
-    profiles, which is not drawn."""
+    """Return the order of the leaves of a tree made from the values. One set has a single tree. For two sets, rows and columns are each
+    ordered by a tree of their profiles, which is not drawn. method: linkage method."""
     if not heat.one_set:
         return DrawnOrder(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
     if len(heat.row_ids) < 2:
@@ -287,7 +289,8 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
 
 
 def order_by_tree(heat: HeatMap, tree: Tree) -> DrawnOrder:
-    """Return the leaf order of a tree of the same records. Raises `InputError` if its records differ, or if ids are not unique."""
+    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heat map, or if ids
+    are not unique."""
     number = {name: k for k, name in enumerate(heat.row_ids)}
     if not heat.one_set or len(number) < len(heat.row_ids):
         raise InputError(
@@ -309,8 +312,10 @@ def input_order(heat: HeatMap) -> DrawnOrder:
 
 
 def sorted_order(order: DrawnOrder, rows: Sequence[int], columns: Sequence[int] | None) -> DrawnOrder:
-    """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: columns are not
-    reordered. The tree is dropped."""
+    """Return `order` with rows and columns sorted by these numbers, without the tree; those with equal numbers keep their order.
+
+    rows, columns: a number for each row and column of the heat map; columns None: columns keep their order
+    """
 
     def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
         return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
@@ -331,8 +336,8 @@ def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:
 
 
 def bracket_corners(tree: Reals) -> Reals:
-    """Return the corners of each merge's bracket in a linkage matrix: [merges][4][height, position]; leaf k in drawing order is at position
-    k."""
+    """Return the corners of the bracket that draws each merge of a linkage matrix (`tree`): [merges][4][height, position]; leaf k in
+    drawing order is at position k."""
     from scipy.cluster.hierarchy import leaves_list
 
     count = len(tree) + 1
@@ -364,8 +369,8 @@ def drawn_tree_of(tree: Tree) -> DrawnTree:
 
 
 def block_means(values: Reals, block_rows: int, block_columns: int) -> Reals:
-    """Return the means of blocks of high x wide values; blocks at the ends may be smaller. Means ignore NaN; the mean of only NaN is
-    NaN."""
+    """Return the means of blocks of `block_rows` x `block_columns` values; blocks at the ends may be smaller. Means ignore NaN; the mean of
+    only NaN is NaN."""
     known = ~np.isnan(values)
 
     def sums(of: npt.NDArray[Any]) -> Reals:

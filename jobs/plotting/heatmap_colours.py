@@ -9,7 +9,8 @@ from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, HeatMa
 
 DIAGONAL_COLOUR = (204, 204, 204, 255)
 MISSING_COLOUR = (255, 255, 255, 255)
-"""Colours not found in any colour map, for cells that compare a record with itself and for pairs that have no value."""
+"""`DIAGONAL_COLOUR` is for cells that compare a record with itself, `MISSING_COLOUR` for pairs that have no value. No colour map has
+either."""
 
 
 def check_colour_map(name: str | None) -> None:

@@ -114,14 +114,14 @@ def legends_of(heat: HeatMap, has_diagonal_colour: bool, groups: Sequence[Colour
 
 
 def max_entries(parts: FigureLayout) -> int:
-    """Return how many entries fit in a legend as high as the matrix or the colour bar, whichever is higher, not counting its title and a
+    """Return how many entries fit in a legend as tall as the matrix or the colour bar, whichever is taller, not counting its title and a
     line for rows without a group."""
     return int(max(parts.matrix_height, parts.bar_height) / _LINE_SPACING) - 2
 
 
 def draw_legends(figure: Any, parts: FigureLayout, legends: Iterator[Legend], bar: Any) -> None:
-    """Draw the legends below the bar (its axes), one below the other. Legends that would extend below the matrix go into columns to the
-    right."""
+    """Draw the legends one below the other, beginning below the colour bar, whose axes are `bar`. Legends that would extend below the
+    matrix go into columns to the right."""
     left, bottom = parts.bar_left, min(0.0, parts.matrix_height - parts.bar_height)
     top = parts.matrix_height - parts.bar_height - (0.42 if parts.histogram_width else 0.12)
     right = bar.get_tightbbox().x1 / figure.dpi
@@ -137,7 +137,7 @@ def draw_legends(figure: Any, parts: FigureLayout, legends: Iterator[Legend], ba
 
 
 def _draw_entries(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
-    """Draw the entries and return their width in inches."""
+    """Draw the entries of a legend, and return their width in inches. left, top: position of the legend, in inches."""
     from matplotlib.patches import Patch
 
     figure.legend(
@@ -160,7 +160,7 @@ def _draw_entries(figure: Any, parts: FigureLayout, legend: Legend, left: float,
 
 
 def _draw_gradient(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
-    """Draw the gradient and return the position of its right end, in inches."""
+    """Draw the gradient of a legend, and return the position of its right end, in inches. left, top: position of the legend, in inches."""
     from matplotlib.colors import to_rgb
 
     gradient, title = legend.gradient, legend.title or ""

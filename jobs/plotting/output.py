@@ -46,9 +46,9 @@ class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
     groups: row groups, each drawn as a strip of colours
-    criterion: "tree", "input", "groups" (of the first strip), or "list" (the order in `positions`)
+    criterion: "tree", "input" (order of the matrix), "groups" (those of the first strip), or "list" (the order in `positions`)
     tree: tree that determines the order; None: built from the distances
-    positions: position of each id in a list
+    positions: position of each id, if the criterion is "list"
     """
 
     groups: Sequence[Grouping | Quantity] = ()
@@ -57,7 +57,7 @@ class RowOrder:
     positions: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, heat: HeatMap, method: str) -> DrawnOrder:
-        """Return the order in which rows and columns are drawn."""
+        """Return the order in which rows and columns are drawn. method: linkage method."""
         if self.criterion == "tree":
             return tree_order(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
         if self.criterion == "groups":
@@ -71,10 +71,10 @@ class RowOrder:
 
 
 def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
-    """Check an output path for a plot before any work is done, and return its picture. no_matrix_reason: if the run will have no matrix,
-    the reason to report.
+    """Check the output path of a plot before any work is done, and return the file to draw. no_matrix_reason: why the run will have no
+    matrix; None: it will have one.
 
-    Raises `InputError` if it cannot be drawn, `RunError` if a library is missing or the folder is not writable.
+    Raises `InputError` if the plot cannot be drawn, `RunError` if a library is missing or the folder is not writable.
     """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
@@ -91,13 +91,14 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
 
 
 def check_text(name: str, text: str | None) -> None:
-    """Raise `InputError` for a parameter text that no font can draw, such as arbitrary bytes from a command line."""
+    """Raise `InputError` for a parameter whose text no font can draw, such as arbitrary bytes from a command line. name: its name."""
     if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"{parameter(name)} {text!a}: these bytes are not text in UTF-8")
 
 
 def check_order(order: str, has_groups: bool, has_tree: bool) -> None:
-    """Raise `InputError` for an order whose criterion is missing, or that contradicts a tree. groups, has_tree: whether they are given."""
+    """Raise `InputError` for an order by groups without groups, or one that contradicts a tree. has_groups, has_tree: whether the user
+    gives groups or a tree."""
     if order == "groups" and not has_groups:
         raise InputError(f"{parameter('order')} {order}: give {parameter('groups')} too")
     if has_tree and order != "tree":

@@ -68,7 +68,8 @@ def parse_quantity(title: str, cells: Sequence[str]) -> Quantity | None:
 
 
 def _day_of(cell: str) -> float | None:
-    """Return the day number, using the first day of a month or year; None if `cell` is not a date."""
+    """Return the day number of a date, where 1 is the first day of year 1. A date without a day or month is the first day of its month or
+    year. Returns None if `cell` is not a date."""
     match = _DATE_PATTERN.fullmatch(cell)
     if match is None:
         return None

@@ -120,7 +120,8 @@ def _start_local_cluster(worker_count: int) -> Any:
 
 
 def _end_workers(cluster: Any) -> None:
-    """Stop the workers immediately. Dask would let them finish their current calls, which are useless to an interrupted run."""
+    """Stop the workers immediately. Dask would let them finish what they are computing, which is useless to an interrupted
+    run."""
 
     nannies = list(cluster.workers.values())
 

@@ -1,4 +1,4 @@
-"""A cluster as an additional engine: each worker computes on the devices of its own machine.
+"""Makes a cluster an engine like any other: each worker computes on the devices of its own machine.
 
 The coordinator calls `remote_engine` or `remote_distance_engine`; workers run `serve`.
 """
@@ -38,7 +38,7 @@ def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDi
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
-    """Handle a call on a worker."""
+    """Answer a request of the coordinator; runs on a worker. payload: the pickled arguments that the request lists as sent."""
     return _worker_node.answer(call, *payload)
 
 
