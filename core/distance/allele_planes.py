@@ -28,7 +28,11 @@ def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def loci_per_panel(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[LocusIndices]:
-    """Yield the loci for each panel, loci with the most bits first, so that kernel vectors are full and few planes are superfluous."""
+    """Yield the indices of the loci in each panel, loci with the most bits first. Panels fill the vectors of the kernels where possible,
+    and few of their loci need fewer planes than the panel has.
+
+    bits: bits per code for each locus
+    """
     order = np.argsort(-bits, kind="stable")
     line = counter.words_per_sample(1) * WORD_BITS  # sites that fit in the smallest number of words of a plane
     lines = [order[start : start + line] for start in range(0, len(order), line)]
@@ -55,7 +59,12 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Thre
 def _pack_panel(
     codes: AlleleNumbers, loci: LocusIndices, bits: int, has_missing: bool, counter: PreparedCounter, workers: ThreadPool
 ) -> Panel:
-    """Pack the codes at some loci, of up to `bits` bits, into one panel."""
+    """Pack the codes (uint32[all loci][samples]) at some loci into one panel.
+
+    loci: indices of the loci
+    bits: most bits of a code at these loci
+    has_missing: whether any call is missing at these loci
+    """
     recipe = make_code_recipe(counter.request, bits, has_missing)
     called = has_missing and bool(recipe.terms)
     planes: BitPlanes = empty_planes(bits + called, codes.shape[1], counter.words_per_sample(len(loci)))

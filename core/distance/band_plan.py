@@ -17,7 +17,7 @@ class DistancePlan:
     queries, targets: numbers of samples
     upper_triangle: the queries come first among the targets; each is paired with itself and later targets
     band_rows: queries per band
-    pair_bytes: memory per pair, bytes
+    pair_bytes: memory per pair, in bytes
     start, stop: queries whose pairs are computed, [start, stop); None: up to the last query
     """
 
@@ -52,7 +52,7 @@ class DistancePlan:
 
     @property
     def max_band_bytes(self) -> int:
-        """Memory of the largest band, bytes."""
+        """Memory for the largest band, in bytes."""
         return self.band_rows * self.targets * self.pair_bytes
 
     @property
@@ -62,7 +62,8 @@ class DistancePlan:
 
 
 def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pair_bytes: int) -> DistancePlan:
-    """Return a plan of bands with approximately equal numbers of rows. Raises `TooLittleMemory` if not even one row fits."""
+    """Return a plan of bands with approximately equal numbers of queries, whose results fit in `memory` bytes. Raises `TooLittleMemory` if
+    not even one query fits."""
     max_rows = memory // max(1, targets * pair_bytes)
     if max_rows < 1:
         needed = targets * pair_bytes

@@ -66,8 +66,8 @@ class SampleBand(Rect):
 class SampleBands:
     """Bands in order, possibly generated on request.
 
-    max_pairs: maximum rows times columns of a band
-    max_columns: maximum columns of a band
+    max_pairs: maximum number of rows times columns in a band
+    max_columns: maximum number of columns in a band
     """
 
     bands: Iterable[SampleBand]

@@ -22,7 +22,7 @@ _BIALLELIC_CODES = frozenset({0, 1})
 """Codes for calls at a site with two different calls, whatever the calls are."""
 
 _SEARCH_SECONDS_PER_CALL = 1e-9
-"""Maximum time per call, in seconds, for one thread to find and code the sites with two different calls; this halves comparison time."""
+"""Upper estimate of the time per call, in seconds, that one thread takes to find the sites with two different calls and to code them."""
 
 
 def find_used_codes(codes: Codes, workers: ThreadPool) -> frozenset[int]:
@@ -66,8 +66,8 @@ class _SiteSubset:
 
 
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
-    """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in as many panels as
-    is best."""
+    """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in one panel or, if that saves
+    memory, in several."""
     if counter.request.many_alleles:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
@@ -79,13 +79,14 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> 
 def pack_panel(codes: Codes, used_codes: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> Panel:
     """Pack codes (uint8[samples][sites]) into the bit planes the counter expects.
 
-    used_codes: codes that occur
+    used_codes: codes that occur in the panel
     """
     return _pack_subset(codes, _all_sites(codes, used_codes), counter, workers)
 
 
 def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> list[_SiteSubset]:
-    """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
+    """Return the sites in two subsets, those with few different calls first, if their two sets of planes take less memory than one set for
+    all sites; otherwise return one subset of all sites."""
     request, whole, reference = counter.request, _all_sites(codes, used_codes), None
     if request.separates_biallelic(used_codes):
         more = np.any((codes > MAX_BIALLELIC_CODE) & (codes != MISSING), axis=0)
@@ -108,9 +109,11 @@ def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCoun
 
 
 def _split_saves_time(samples: int, used_codes: frozenset[int], counter: PreparedCounter) -> bool:
-    """Return whether finding the sites with two calls saves time: it halves the time for comparing each sample with half of all samples.
+    """Return whether finding the sites with two different calls takes less time than it saves, which is half of the time for comparing all
+    pairs.
 
-    If calls are missing, logic operations take hardly less time for two calls than for four, but only half of the products are needed.
+    If calls are missing, nothing is saved by engines that compare calls bit by bit (`Operation.DIFFER`), only by those limited to
+    `Operation.AND`.
     """
     halves = counter.products_only or MISSING not in used_codes
     return halves and samples / 2 / counter.comparisons_per_second / 2 > _SEARCH_SECONDS_PER_CALL / counter.threads

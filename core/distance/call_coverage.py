@@ -29,7 +29,8 @@ def min_site_count(minimum: int | Fraction, sites: int) -> int:
 class CallCoverage:
     """Number of calls in each sample, and the number of sites that a pair must share.
 
-    query_calls, target_calls: number of sites at which each has a call, int64[queries], int64[targets]
+    query_calls: number of sites at which each query has a call, int64[queries]
+    target_calls: number of sites at which each target has a call, int64[targets]
     upper_triangle: the queries come first among the targets; each is paired with later targets
     sites: number of sites
     min_sites: minimum number of sites that a pair must share
@@ -48,7 +49,7 @@ class CallCoverage:
 
     @property
     def is_decisive(self) -> bool:
-        """True if `too_few_calls_mask` is exact, so that nothing needs to be counted."""
+        """True if `too_few_calls_mask` selects exactly the pairs that share too few sites, so that shared sites need not be counted."""
         return self._is_sufficient_for(
             self.query_calls[self.query_calls >= self.min_sites], self.target_calls[self.target_calls >= self.min_sites]
         )
@@ -70,7 +71,11 @@ class CallCoverage:
         )
 
     def _is_sufficient_for(self, queries: CountArray, targets: CountArray) -> bool:
-        """Return whether the two samples with the fewest calls share enough sites. A sample shares all of its called sites with itself."""
+        """Return whether every query is certain to share at least `min_sites` sites with each of its targets. It suffices to check the pair
+        with the fewest calls; a sample shares with itself all sites at which it has a call.
+
+        queries, targets: number of sites at which each has a call
+        """
         if not len(queries) or not len(targets):
             return True
         if self.upper_triangle:

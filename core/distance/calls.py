@@ -78,8 +78,8 @@ def digit_cell_codes() -> Codes:
 
 
 def letter_cell_codes(all_letters: bool) -> Codes:
-    """Return the code for each byte as a one-letter cell: as in `aligned_row_codes`, but some characters denote a missing call regardless
-    of which letters are compared."""
+    """Return the code for each byte as a one-letter cell: uint8[256]. Codes are those of `aligned_row_codes`, except that some characters
+    always denote a missing call, even with `all_letters`."""
     table = aligned_row_codes(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
@@ -94,7 +94,8 @@ class Samples:
     targets: target names; the same object as `queries` for all pairs within one set
     targets_include_queries: the queries come first among the targets, followed by added samples; each query is compared with all later
         targets
-    founders: samples used to compute allele frequencies, because the input lacks their parents, bool[rows]; None: all samples
+    founders: mask of the samples from which allele frequencies are computed, because the input names no parents for them, bool[rows]; None:
+        all samples
     """
 
     queries: SampleNames

@@ -4,12 +4,12 @@ A plane holds one bit per call: whether the call's code is in a given set. All c
 on planes, summed over sites:
 
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
-    AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
+    AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...                l, r: planes of a term's two sides
     RELATE  the sum of the terms for the two genotypes at sites where both have calls (grm.py), from the planes for one second allele, for
             two second alleles, and for calls
 
-DIFFER takes fewer steps on processors with logic to spare; binary tensor cores support only AND, with one plane per code. If a site may
-have thousands of different calls, like the alleles of a locus, DIFFER is used everywhere, because it needs only one plane per code bit.
+DIFFER takes fewer steps on processors with fast logic operations; binary tensor cores support only AND, with one plane per code. If a site
+may have thousands of different calls, like the alleles of a locus, DIFFER is used everywhere, because it needs only one plane per code bit.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Measure(Enum):
 
 
 class NeededSites(Enum):
-    """The sites that matter. DIFFERENCES: sites at which calls differ. COMPARED: also the number of remaining compared sites. CALLS: every
-    call."""
+    """What the counts of a run depend on. DIFFERENCES: only sites at which calls differ. COMPARED: in addition, the number of other sites
+    at which both samples have calls. CALLS: the calls at every site."""
 
     DIFFERENCES = "differences"
     COMPARED = "compared"
@@ -54,7 +54,7 @@ class NeededSites(Enum):
 class CountRequest:
     """The counts that a run needs.
 
-    measure: the counts for a pair
+    measure: what is counted for each pair
     counts_compared_sites: whether the sites at which both samples have calls are counted too
     selected_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
     many_alleles: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
@@ -67,7 +67,7 @@ class CountRequest:
 
     @property
     def needed_sites(self) -> NeededSites:
-        """Sites that must be examined."""
+        """What the counts depend on, and therefore which sites must be examined."""
         if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
             return NeededSites.CALLS
         return NeededSites.COMPARED if self.counts_compared_sites else NeededSites.DIFFERENCES
@@ -91,9 +91,9 @@ class Term:
 
     count_name: name of the matrix
     operation: the operation
-    left, right: planes for the first and second sample
-    mask: plane of calls; None: no call is missing
-    weight: the factor
+    left, right: indices of the planes for the first and second sample
+    mask: plane with a bit for every call that is present; None: no call is missing
+    weight: factor for the result
     """
 
     count_name: str
@@ -142,7 +142,7 @@ def count_bytes(name: str) -> int:
 
 
 def counts_of_agreeing_site(measure: Measure, code: int) -> dict[str, int]:
-    """Return the amount that a site where all samples have the call `code` adds to each count, for every pair, if a run has the count."""
+    """Return the amounts that a site at which all samples have the call `code` adds to the counts of every pair, keyed by count name."""
     added = {"compared": 1, "matches": 1}
     if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNT_NAMES_BY_MEASURE[measure]:
         added[base] = 2  # one of each sample
@@ -164,7 +164,7 @@ class _PlaneNumbering:
         self.planes: dict[PlaneCodes, int] = {}
 
     def add(self, codes: Iterable[int]) -> int:
-        """Return the number of the plane of these codes, which is new if no plane has the same codes."""
+        """Return the number of the plane for these codes, adding a plane if none has the same codes."""
         return self.planes.setdefault(frozenset(codes), len(self.planes))
 
 

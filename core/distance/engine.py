@@ -26,7 +26,9 @@ class Panel:
     """Some sites of all samples as bit planes.
 
     bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `sites` are 0
-    founders: as in `Samples`
+    sites: number of sites
+    recipe: the meaning of the planes, and how counts are computed from them
+    founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
     """
 
     bits: BitPlanes = field(repr=False)
@@ -65,16 +67,17 @@ PairSelector: TypeAlias = Callable[
 class PreparedCounter:
     """An engine prepared for a request: its decisions, as data, and the functions that run it.
 
-    request: the request
+    request: the counts to compute
     products_only: recipes may use only `Operation.AND`
     words_per_sample: maps a number of sites to the words per sample in a plane, as the kernels expect
-    band_bytes: host memory for the counts of one band, bytes
+    band_bytes: host memory for the counts of one band, in bytes
     threads: host threads that build bit planes
     kernel: the kernel to run, human-readable
     hardware: the hardware to run on, human-readable
     count_function: computes count matrices
-    pair_selector: selects pairs, for a request with `selected_only`; None: matrices are counted, and the host selects the pairs
-    comparisons_per_second: estimated comparisons per second
+    pair_selector: selects pairs, for a request with `selected_only`; None: the engine computes count matrices, from which the host selects
+        pairs
+    comparisons_per_second: estimated speed; a comparison is one pair at one site
     """
 
     request: CountRequest
@@ -103,7 +106,10 @@ class PreparedCounter:
     def select_pairs(
         self, panels: Sequence[Panel], bands: Iterable[SampleBand], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> SelectedPairsStream:
-        """Return the pairs that the rule chooses in each band. Progress and errors as in `run`."""
+        """Return the pairs that the rule chooses in each band. `on_progress` receives the number of comparisons done (pairs x sites).
+
+        Raises `RunError` if the hardware fails.
+        """
         return self.select_pairs_by_counts(panels, SampleBands.of(bands), self.names, rule, on_progress)
 
     def select_pairs_by_counts(
@@ -114,7 +120,11 @@ class PreparedCounter:
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Implements `PairSelector`, on the host if the engine only counts."""
+        """Return the pairs that the rule chooses in each band; implements `PairSelector`. If the engine has no pair selector, the host
+        chooses the pairs from the counts.
+
+        names: names of the counts to compute
+        """
         if self.pair_selector is not None:
             return self.pair_selector(panels, bands, names, rule, on_progress)
         return select_pairs_in_bands(rule, self.count_function(panels, bands, names, on_progress))
@@ -126,5 +136,5 @@ class DistanceEngine(Protocol):
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Return the engine prepared for a request. Has no side effects.
 
-        memory: host memory available for the counts of a band, or for the pairs chosen from the band, bytes
+        memory: host memory available for the counts of a band, or for the pairs chosen from it, in bytes
         """

@@ -24,7 +24,8 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
 _SAMPLES_PER_COUNTED_SAMPLE = 8
-"""If more than one in this many samples must be counted against all samples, counting along with the distances is cheaper."""
+"""If shared sites must be counted for more than one in this many samples, it is cheaper to count them for all pairs, along with the
+distances."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def make_too_few_sites_test(
     counter: PreparedCounter,
     memory: int,
 ) -> TooFewSitesTest | None:
-    """Count shared sites and return a `TooFewSitesTest` that answers for any pair of samples.
+    """Count shared sites where necessary, and return a `TooFewSitesTest` for any pair of samples.
 
     Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
@@ -88,6 +89,7 @@ def make_too_few_sites_test(
     min_sites: minimum number of sites that a pair should share
     panels: panels of all sites except `omitted_sites` sites, at which every sample has a call
     counter: an engine that counts compared sites
+    memory: maximum memory for the counts, in bytes
     """
     rows = np.flatnonzero((calls_per_sample >= min_sites) & (2 * calls_per_sample < sites + min_sites))
     if _SAMPLES_PER_COUNTED_SAMPLE * len(rows) > len(calls_per_sample) or 4 * len(rows) * len(calls_per_sample) > memory:

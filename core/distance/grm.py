@@ -37,7 +37,7 @@ _PACKED_BYTES_AT_ONCE = 1 << 22
 
 
 def sum_dtype(count_name: str) -> np.dtype[Any]:
-    """Return the dtype of a matrix while this count is being summed."""
+    """Return the dtype of the matrix in which this count is summed."""
     return np.dtype(np.int64 if count_name == _SUM_NAME else np.int32)
 
 
@@ -72,7 +72,10 @@ def allele_frequencies(panel: Panel, term: Term) -> Reals:
 
 
 def genotype_pair_terms(frequency: Reals) -> list[list[Reals]]:
-    """Return t(x, y) for each site, as [x][y]; see the module docstring."""
+    """Return the term t(x, y) of the module docstring at each site, for x and y second alleles: element [x][y] is float64[sites].
+
+    frequency: frequency of the second allele at each site
+    """
     varies = (frequency > 0) & (frequency < 1)
     p = np.where(varies, frequency, 0.5)
     weight = np.where(varies, 1 / (2 * p * (1 - p)), 0.0)
@@ -87,7 +90,7 @@ class RelationshipTerms:
 
     @cached_property
     def _allele_frequencies(self) -> dict[int, Reals]:
-        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by panel number."""
+        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by index of the panel."""
         return {k: allele_frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
 
     @cached_property

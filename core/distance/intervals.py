@@ -35,7 +35,7 @@ class ChromosomeIntervals:
 
     starts: first position of each interval
     stops: position after the last one
-    interval_numbers: interval numbers, which messages convert to names
+    interval_numbers: number of each interval, which `GenomicIntervals.interval_name` converts to a name for messages
     """
 
     starts: PositionArray = field(repr=False)
@@ -56,7 +56,7 @@ class ChromosomeIntervals:
 class GenomicIntervals:
     """Intervals on any number of chromosomes.
 
-    chromosome_intervals: in order of first occurrence
+    chromosome_intervals: intervals on each chromosome, keyed by its name, in order of first occurrence
     source: name of the source, for use in messages
     interval_name: returns the name of an interval from its number, for use in messages
     is_from_file: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input

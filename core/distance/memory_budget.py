@@ -8,7 +8,7 @@ from gpualign.core.common.errors import TooLittleMemory
 
 @dataclass(frozen=True)
 class DistanceBudget:
-    """Memory for each purpose, bytes.
+    """Memory for each purpose, in bytes.
 
     reading: calls held while reading
     panel: calls converted to bit planes at a time
@@ -23,7 +23,7 @@ class DistanceBudget:
 
     @classmethod
     def of(cls, memory: int, call_bytes: int = 0) -> DistanceBudget:
-        """Divide `memory` bytes, `call_bytes` of which are taken by the calls already read. The budget is divided only here.
+        """Divide `memory` bytes among the purposes. Calls that have already been read take up `call_bytes` of these bytes.
 
         Raises `TooLittleMemory` if the calls leave too little memory.
         """

@@ -45,8 +45,8 @@ class Counts:
 
     raw_counts: counts by name, as listed by `count_recipe.count_names`
     sites: number of sites in the whole input, excluding dropped sites
-    called_sites: numbers of sites at which the query and the target have a call, for `MissingRule.AS_DIFFERENCE`; the two arrays broadcast
-        to the shape of the count arrays
+    called_sites: (sites at which each query has a call, sites at which each target has a call); the two arrays broadcast to the shape of
+        the count arrays. None unless missing calls count as differences
     """
 
     raw_counts: dict[str, CountArray] = field(repr=False)
@@ -60,7 +60,8 @@ class Counts:
         return both if self.called_sites is None else np.full_like(both, self.sites)
 
     def _add_missing_sites(self, count: CountArray, increment: int) -> CountArray:
-        """Add `increment` for every site at which only one sample in a pair has a call, if the rule counts such calls as different."""
+        """Return the count plus `increment` for every site at which only one sample in a pair has a call, if missing calls count as
+        differences; otherwise return the count unchanged."""
         if self.called_sites is None:
             return count
         queries, targets = self.called_sites
@@ -125,12 +126,13 @@ def _tn93(counts: Counts) -> Values:
 
 
 def _tn93_term(k: Values, changed: Values, crossed: Values) -> Values:
-    """Return a term of the formula of tn93: -k log(1 - changed / k - crossed), or 0 if k is 0."""
+    """Return -k log(1 - changed / k - crossed), a term in the formula of Tamura and Nei; 0 if k is 0."""
     return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
 
 
 def _king(counts: Counts) -> Values:
-    """Return 1/2 - sum (x - y)^2 / 4 min(hets); (x - y)^2 is 4 for opposite homozygotes, 1 if one genotype is heterozygous, else 0."""
+    """Return the kinship, 1/2 - sum (x - y)^2 / (4 min(h, h')), where h and h' are the numbers of heterozygous sites in the two samples,
+    and (x - y)^2 is 4 at a site with opposite homozygotes, 1 if only one genotype is heterozygous, else 0."""
     hets = counts.raw_counts["query_het"], counts.raw_counts["target_het"]
     squares = counts.raw_counts["ibs0"].astype(np.int64)
     squares *= 4
@@ -146,24 +148,26 @@ def _grm(counts: Counts) -> Values:
 
 
 def _limit_equal_to_distance(max_distance: float) -> float:
-    """Return the distance itself: the number, or the fraction, of differing calls or alleles."""
+    """Return `max_distance` itself, for metrics that are the number or the fraction of differing calls or alleles."""
     return max_distance
 
 
 def _jc69_limit(max_distance: float) -> float:
-    """Return 3/4 (1 - exp(-4/3 d)), the largest p at distance d: the inverse of the formula."""
+    """Return 3/4 (1 - exp(-4/3 d)), the largest fraction p of differing calls at a distance of at most d: the inverse of the formula."""
     return -0.75 * math.expm1(-4 / 3 * max_distance)
 
 
 def _tn93_limit(max_distance: float) -> float:
-    """Return the largest p at distance d, which is d itself, because a distance is the observed substitutions plus estimated ones.
+    """Return the largest fraction p of differing calls at a distance of at most d. This is d itself, because a distance includes the
+    observed substitutions.
 
-    Since -log(1 - x) >= x, each of the three terms of the formula is at least its factor times x. For proportions P, P' of changed
-    purines and pyrimidines and Q of transversions, these lower bounds add up to
+    Since -log(1 - x) >= x, each of the three terms of the formula is at least its factor times x. Let a, c, g, t be the frequencies of the
+    bases, r = a + g, y = c + t, and P, P' and Q the proportions of sites with changed purines, changed pyrimidines and transversions. The
+    lower bounds add up to
 
         P + P' + Q (a g / r^2 + c t / y^2 + (r y - a g y / r - c t r / y) / (r y)) = P + P' + Q = p
 
-    A term omitted because its bases do not occur has no such changes and contributes nothing to the bracket.
+    If the bases of a term do not occur, there are no such changes, and the term is omitted from the formula and from this sum.
     """
     return max_distance
 
@@ -172,7 +176,8 @@ _MIN_LOG_ARGUMENT = 1e-12
 
 
 def _log(values: Values) -> Values:
-    """Return logarithms; NaN where the argument is zero (up to rounding) or negative, i.e. the sequences are saturated."""
+    """Return natural logarithms; NaN where the argument is zero (up to rounding) or negative, which means that the sequences are
+    saturated."""
     logs: Values = np.log(np.where(values > _MIN_LOG_ARGUMENT, values, np.nan))
     return logs
 
@@ -194,7 +199,7 @@ class Metric:
 
     name: name of the metric in options
     formula: computes values from counts
-    measure: the counts that the formula uses
+    measure: what is counted for the formula
     call_kinds: kinds of calls for which the metric is defined
     needs_compared_sites: whether the formula needs the number of compared sites
     is_integer: whether values are whole numbers
@@ -237,6 +242,7 @@ class Metric:
     def count_request(self, missing_rule: MissingRule, counts_compared_sites: bool, selected_only: bool = False) -> CountRequest:
         """Return a request for the counts that the metric needs.
 
+        missing_rule: how missing calls are treated
         counts_compared_sites: whether the number of compared sites is written too
         selected_only: whether only pairs within a threshold are written
         """

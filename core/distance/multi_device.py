@@ -35,7 +35,7 @@ _PIECES_IN_FLIGHT_PER_ENGINE = 2
 _POLL_SECONDS = 0.002
 
 _ZERO_COUNTS = np.zeros(3, dtype=np.int64)
-"""Zero chosen, lacking and undefined pairs."""
+"""Numbers of chosen pairs, of pairs with too few compared sites, and of undefined pairs, all 0."""
 
 BandResultsFactory: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
 """(engine's counter, bands, on_progress) -> results for each band, in one or more pieces. All results for a band are yielded before the
@@ -47,7 +47,7 @@ class _PieceResults:
     """Results from one engine for one piece.
 
     tile: the piece
-    engine_number: number of the engine
+    engine_number: index of the engine
     results: all or some of the piece's results
     is_last: whether these are the final results for the piece
     """
@@ -67,7 +67,7 @@ class MultiDeviceDistanceEngine:
 
     If an engine fails, the remaining engines, if any, do its work.
 
-    engines: the first engine decides which bands are planned
+    engines: the engines; bands are planned for the first one
     note: receives a message about each engine that is left out
     """
 
@@ -109,10 +109,10 @@ def _describe_hardware(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _EngineGroup:
-    """The engines of a run, which share the work as one counter.
+    """The engines of a run, which share its work and act as a single engine.
 
     counters: one per engine
-    memory_per_engine: memory for the pairs chosen by one engine, bytes
+    memory_per_engine: memory for the pairs chosen by one engine, in bytes
     on_engine_lost: receives a message about each engine that is left out
     """
 
@@ -123,7 +123,7 @@ class _EngineGroup:
     def count(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
-        """Implements `gpualign.core.distance.engine.CountFunction`."""
+        """Return the counts of all bands, computed by all engines; implements `gpualign.core.distance.engine.CountFunction`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> CountedBands:
             return counter.count_function(panels, some, names, on_progress)
@@ -138,7 +138,7 @@ class _EngineGroup:
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Implements `gpualign.core.distance.engine.PairSelector`."""
+        """Return the chosen pairs of all bands, computed by all engines; implements `gpualign.core.distance.engine.PairSelector`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPairsStream:
             return counter.select_pairs_by_counts(panels, some, names, rule, on_progress)
@@ -157,7 +157,9 @@ class _EngineGroup:
     ) -> Generator[Any, None, None]:
         """Distribute the bands over the engines, and yield the results for all bands in order.
 
-        max_pairs: maximum number of chosen pairs that an engine may hold; None: results per piece are bounded anyway
+        make_results: computes the results of bands on one engine
+        pair_bytes: memory per pair in an engine's results, in bytes
+        max_pairs: maximum number of chosen pairs that an engine may hold; None: no limit, as results are count matrices
         """
         every = list(bands)
         needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
@@ -255,7 +257,7 @@ class _OrderedOutput:
     the engine then fails, a different engine recomputes the piece. Results that have already been passed on are skipped, because every
     engine returns the same results in the same order.
 
-    merge: the pieces with all of their results; `following` is the number of the piece that is next in order
+    merge: holds pieces with complete results until their turn; `merge.following` is the number of the piece that is next in order
     failed: whether an engine has failed
     """
 
@@ -269,7 +271,8 @@ class _OrderedOutput:
     def wait_for_turn(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until `number` is next in order, and return True.
 
-        Returns False early if the run stops or an engine fails, because its piece may not have been taken over yet.
+        Returns False early if the run stops, or if an engine fails: the piece that is next in order may be the failed engine's, which no
+        other engine has taken over yet.
         """
         while self.merge.following != number and not stopped() and not self.failed:
             time.sleep(_POLL_SECONDS)
@@ -285,7 +288,7 @@ class _OrderedOutput:
             self._engine, self._handed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
 
     def _new_results(self, piece_results: _PieceResults) -> Iterator[Any]:
-        """Yield the results that have not been passed on before."""
+        """Yield the results, leaving out those that a failed engine had already passed on."""
         if piece_results.engine_number != self._engine:
             self._engine, self._repeated = piece_results.engine_number, self._handed_on
         for item in piece_results.results:

@@ -27,7 +27,8 @@ FAR_OFFSET = 1 << 61
 
 
 def selected_pair_bytes(counts: int) -> int:
-    """Return the maximum bytes per chosen pair with `counts` counts: three copies while parts are joined, and a sort key."""
+    """Return the maximum memory, in bytes, for each chosen pair with `counts` counts: three copies while parts are joined, and a sort
+    key."""
     return 3 * (16 + 4 * counts) + 16
 
 
@@ -39,7 +40,7 @@ class PairSelectionRule:
 
     weights: factor for each count
     max_sum: maximum sum
-    offsets: one per panel row, int64[rows]; None: 0
+    offsets: amount to add for each panel row, int64[rows]; None: 0
     min_compared: minimum number of compared sites; None: any number
     cap: (count, maximum value): a pair above the maximum is not chosen, regardless of the remaining counts. If the count never decreases
         (all of its terms are Operation.DIFFER), an engine may drop the pair as soon as the count exceeds the cap. None: no cap
@@ -56,13 +57,13 @@ class PairSelectionRule:
 
 @dataclass(frozen=True)
 class SelectedPairs:
-    """Chosen pairs in (query, target) order, from the piece of a band that was examined.
+    """Chosen pairs from one piece of a band, in ascending order of query, then target.
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
     too_few_sites_count: pairs in this piece with fewer compared sites than the rule's minimum
     undefined_count: additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
-    complete_rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
+    complete_rows: a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
@@ -77,7 +78,7 @@ class SelectedPairs:
 
     @classmethod
     def joined(cls, pieces: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
-        """Join pieces, in pair order. Fast if each piece is sorted."""
+        """Join pieces into one, in pair order. Fast if each piece is sorted. rows: `complete_rows` of the result."""
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in pieces], [p.targets for p in pieces]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
@@ -122,7 +123,10 @@ def count_undefined_pairs(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """Return `SelectedPairs.undefined_count` for these panel rows, given the count matrices, [queries][targets].
+    """Return the number of pairs with enough compared sites but a count below its floor (`SelectedPairs.undefined_count`).
+
+    queries, targets: panel rows
+    counts: count matrices, int32[queries][targets]
 
     upper_triangle: count only pairs of a query with later targets
     """

@@ -12,7 +12,7 @@ from gpualign.core.files.scratch import MakeScratch
 
 
 class PanelStore:
-    """Stores panels: up to `limit` bytes in memory, the rest in a scratch file."""
+    """Stores panels: up to `limit` bytes in memory, the rest in a file that `scratch` creates."""
 
     def __init__(self, limit: int, scratch: MakeScratch) -> None:
         self._limit = limit
@@ -20,7 +20,7 @@ class PanelStore:
         self._file: BinaryIO | None = None
         self.panels: list[Panel] = []
         self.nbytes = 0
-        """Memory held, bytes."""
+        """Memory held, in bytes."""
 
     def add(self, panel: Panel) -> None:
         """Store a panel, in the scratch file if it does not fit in memory."""

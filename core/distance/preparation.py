@@ -1,4 +1,5 @@
-"""Prepares distances: source -> panels of bit planes, an engine that counts them, and a plan of bands."""
+"""Prepares the calculation of distances: packs a source's calls into panels of bit planes, prepares an engine, and plans the bands of
+pairs."""
 
 from __future__ import annotations
 
@@ -84,12 +85,12 @@ class DistanceTask:
 
 @dataclass(frozen=True)
 class PreparedDistances:
-    """A task that is ready to be measured.
+    """A distance task with everything that is needed to run it.
 
     task: the task
     samples: the samples to compare
     panels: bit planes of all sites that an engine examines
-    panel_bytes: memory held by the panels, bytes
+    panel_bytes: memory held by the panels, in bytes
     counter: the prepared engine
     plan: the bands of pairs
     max_compared_sites: maximum number of compared sites
@@ -220,7 +221,9 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
 def _make_coverage(
     samples: Samples, task: DistanceTask, calls_per_sample: CountArray, sites: int, min_compared: int | Fraction
 ) -> CallCoverage:
-    """Return the pair coverage.
+    """Return the `CallCoverage`, which tells which pairs may share too few sites.
+
+    calls_per_sample: number of sites at which each sample has a call, int64[samples]
 
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
     min_compared: minimum number or fraction of compared sites, as in `DistanceTask`

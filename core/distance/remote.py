@@ -1,4 +1,4 @@
-"""Distance engine that counts bands on the workers of an executor."""
+"""Distance engine that has an executor's workers compute the counts of bands."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ _EXAMINED_PAIRS_FACTOR = 8
 
 @dataclass(frozen=True)
 class CounterProperties:
-    """Properties of a worker's counter, as in `PreparedCounter`. `comparisons_per_second` is the approximate number of comparisons per
-    second."""
+    """Properties of a worker's prepared engine (fields of `PreparedCounter`).
+
+    products_only: recipes may use only `Operation.AND`
+    threads: host threads that build bit planes
+    kernel, hardware: human-readable descriptions
+    comparisons_per_second: estimated speed; a comparison is one pair at one site
+    """
 
     products_only: bool
     threads: int
@@ -45,12 +50,13 @@ class CounterProperties:
 
 @dataclass(frozen=True)
 class RemoteCountRequest:
-    """Request to count or select pairs: the first shared argument; the remaining arguments are the panels.
+    """Request to count or select pairs, sent once to each worker as the first shared argument; the panels follow.
 
     settings: passed to the function that picks the worker's engine
-    request: the request
-    products_only: whether the recipes use `Operation.AND` only
-    names, rule: as in `PreparedCounter.select_pairs_by_counts`; without a rule, all counts are returned
+    request: the counts to compute
+    products_only: whether the panels' recipes use only `Operation.AND`
+    names: names of the counts to compute
+    rule: chooses the pairs to return; None: the counts of all pairs are returned
     """
 
     settings: Any
@@ -78,10 +84,13 @@ class SelectionAnswer:
 class CounterServer:
     """Worker side of the engine: answers requests one at a time, because each may take all the memory.
 
-    Answers None with `CounterProperties`, `WordCountRequest` with the number of words, and a band with its narrowed counts or with
-    `SelectionAnswer`. Raises `RunError` if the panels do not fit this worker's engine.
+    The answer to None is `CounterProperties`, to a `WordCountRequest` the number of words, and to a band its counts or, if the request has
+    a rule, a `SelectionAnswer`. Raises `RunError` if the panels do not fit this worker's engine.
 
-    memory: memory for the counts of a band, bytes
+    order: what to compute for each band
+    panels: bit planes of all sites
+    engine: engine on this worker
+    memory: memory for the counts of a band, in bytes
     """
 
     def __init__(self, order: RemoteCountRequest, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
@@ -107,7 +116,7 @@ class CounterServer:
         return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * _MAX_PIECE_BYTES // a_row))))
 
     def _count_band(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
-        """Return the narrowed counts for a band."""
+        """Return the counts for a band, each matrix in the narrowest integer type that holds its values."""
         names = self._order.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
         with closing(self._counter.count_function(self._panels, SampleBands.of(pieces), names, _ignore_progress)) as results:
@@ -116,7 +125,7 @@ class CounterServer:
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
     def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
-        """Return the selected pairs in a band, up to the rows at which an answer is full."""
+        """Return the selected pairs in a band, stopping after the piece with which the answer is full."""
         names = self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(pieces)
@@ -141,7 +150,7 @@ def _ignore_progress(work: int) -> None:
 
 
 class _PicklablePanel:
-    """Panel to be pickled; unpickled as a `Panel` with planes aligned to a cache line, as in `empty_planes`."""
+    """Panel in a form that can be pickled. Unpickling gives a `Panel` whose planes are aligned to a cache line."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -176,9 +185,11 @@ def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: Sample
 
 
 class RemoteDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine`: the fleet's workers count bands, a few rows at a time.
+    """Distance engine that has an executor's workers compute the counts of bands, a few rows at a time.
 
-    settings: what a worker picks its engine from; pickled
+    Implements `gpualign.core.distance.engine.DistanceEngine`.
+
+    settings: determine the engine that a worker picks; pickled
     threads: threads on this machine that build bit planes
     """
 
@@ -246,7 +257,7 @@ class RemoteDistanceEngine:
         )
 
     def _shared_arguments(self, order: RemoteCountRequest, panels: Sequence[Panel]) -> SharedArguments:
-        """Return the arguments of all requests of a run. A panel is pickled only once."""
+        """Return the arguments that all requests of a run share. A panel is pickled only once."""
         for panel in panels:
             if id(panel) not in self._cached_panels:
                 self._cached_panels[id(panel)] = panel, CachedArgument(_PicklablePanel(panel))
@@ -258,8 +269,8 @@ class RemoteDistanceEngine:
         """Split bands into pieces for the workers. Yields (band, piece).
 
         rate: pairs per second
-        pair_bytes: result size per pair, bytes; 0: unbounded
-        max_bytes: maximum result size per piece, bytes
+        pair_bytes: size of the result for a pair, in bytes; 0: the size of a piece is not limited
+        max_bytes: maximum size of the result for a piece, in bytes
         """
         share = _MIN_PIECES_PER_WORKER * self._pool.worker_count()
         for band in bands:
@@ -273,7 +284,7 @@ class RemoteDistanceEngine:
     def _answers_in_order(
         self, shared: SharedArguments, pieces: Iterator[tuple[SampleBand, SampleBand]]
     ) -> Iterator[tuple[SampleBand, SampleBand, Any]]:
-        """Yield (band, piece, the worker's answer) in order."""
+        """Yield (band, piece, the worker's answer) in the order of the pieces."""
         merge = ReorderBuffer[tuple[SampleBand, SampleBand, Any]]()
         with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(pieces), lambda item: item[1][1]))):
             for (number, (band, piece)), value in answers:

@@ -1,4 +1,4 @@
-"""Measures distances: counts for a band or its near pairs -> distances -> sink."""
+"""Measures distances: converts the counts for a band, or for its near pairs, to distances, and passes these to a sink."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def measure(
 ) -> DistanceTotals:
     """Count every band, pass the distances to the sink, and return the totals.
 
-    checkpoints: told how much of the output is complete; also stores the run's counts
+    checkpoints: is told how much of the output is complete; also stores the numbers of pairs for the totals
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
@@ -106,7 +106,7 @@ def _compute_distances(
     left_out_per_sample: CountArray | None = None,
 ) -> Generator[BandDistances | NearDistances, None, None]:
     """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
-    once. left_out_per_sample: as for `_near_distances`"""
+    once. left_out_per_sample: counts the near pairs left out, as described in `DistanceTotals`."""
     with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
         for one in results:
             yield _near_distances(prepared, one, left_out_per_sample) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
@@ -166,8 +166,8 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_o
     """Return the distances for the chosen pairs that are near according to the metric's formula.
 
     All chosen pairs have enough compared sites, because the rule chooses only such pairs.
-    left_out_per_sample: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `min_shared_fraction` of the
-        sites
+    left_out_per_sample: number of near pairs left out, int64[samples]; incremented, for the sample with fewer calls, for each near pair
+        compared at less than the fraction `min_shared_fraction` of the sites
     """
     task = prepared.task
     counts = _add_constants(prepared, selected.counts, selected.queries, selected.targets)
@@ -204,7 +204,7 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
 
 
 _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
-"""Number of sampled rectangles, and the rows and targets in each."""
+"""Number of sampled rectangles of pairs, and the numbers of rows and targets in each."""
 
 
 def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearDistances], int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SiteFilters:
-    """Filters that a site must pass, in this order; None: every site passes.
+    """Filters that a site must pass, applied in this order. None: no filter.
 
     regions: intervals in which the site must lie
     mask: intervals in which the site must not lie
@@ -64,7 +64,7 @@ class FilterResult:
 def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
     """Return the source restricted to passing sites (possibly none), and the filter result.
 
-    panel_bytes: calls to examine at a time, bytes
+    panel_bytes: amount of calls to examine at a time, in bytes
     Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
     """
     read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()

@@ -17,7 +17,7 @@ A kinship is at most the estimate obtained by dividing by the mean of the two he
 so a pair with a kinship of at least K has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE). If either sample has no
 heterozygotes, the kinship is undefined; such pairs are counted.
 
-Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so a raw count is below 2^31, twice the calls of two samples are
+Sums stay within 64 bits: a run has fewer than 2^29 sites (preparation.py), so a raw count is below 2^31, twice the calls of two samples are
 below 2^31 (below 2^32 in half alleles), and each of these times SCALE is at most 2^60. FAR_OFFSET is above all of these products, and twice
 FAR_OFFSET is below 2^63.
 """
@@ -42,7 +42,7 @@ _MAX_COUNT = 1 << 31
 """Larger than any count."""
 
 _MIN_KINSHIP = -1.0
-"""For thresholds below this value, which have no use, every pair is chosen, so that sums stay within 64 bits."""
+"""Smallest threshold that is of use: below it, every pair is chosen, so that sums stay within 64 bits."""
 
 
 def near_pair_rule(
@@ -59,7 +59,9 @@ def near_pair_rule(
 
     names: count names
     constants: the constant to add to each count, for every pair
-    sites, calls_per_sample, coverage: as in `runner.PreparedDistances`
+    sites: maximum number of compared sites
+    calls_per_sample: number of sites at which each sample has a call, int64[samples]
+    coverage: tells which pairs may share too few sites
     """
     halves = metric.measure is Measure.ALLELES
     each = 2 if halves else 1  # raw count of a differing call or allele
@@ -88,7 +90,8 @@ def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int
     """Return the rule for pairs with a kinship of at least `min_kinship`.
 
     Relationships are not counts, so every pair is chosen, and the metric decides.
-    constants, coverage: as in `near_pair_rule`
+    constants: the constant to add to each count, for every pair
+    coverage: tells which pairs may share too few sites
     """
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
     if min_kinship < _MIN_KINSHIP or not floors:
@@ -99,7 +102,7 @@ def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int
 
 
 def _adjust_to_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
-    """Return the rule adjusted for raw counts, which exclude `constants`, and restricted to pairs with enough compared sites."""
+    """Return the rule for raw counts, to which `constants` have not been added, restricted to pairs with enough compared sites."""
     max_sum = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.is_sufficient:
         return replace(rule, max_sum=max_sum)

@@ -1,1 +1,1 @@
-"""Distance sinks."""
+"""Sinks that write distances."""

@@ -43,9 +43,9 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Writes distances + 1 to spools, from which `write_csr` builds a file.
+    """Writes distances + 1 to temporary files, from which `write_csr` builds a sparse matrix.
 
-    spools: destination of the rows
+    spools: the temporary files
     dtype: type of the distances; NaN for a pair without a distance
     """
 

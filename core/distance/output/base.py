@@ -34,17 +34,20 @@ class BandDistances:
 
     @property
     def complete_rows(self) -> int:
-        """Query index: after this band, all pairs of the queries before this index have been delivered."""
+        """Index of a query: once this band has been delivered, so have all pairs of the queries before it."""
         return self.band.stop
 
 
 @dataclass(frozen=True)
 class NearDistances:
-    """Distances for near pairs, in (query, target) order. Arrays are [pairs].
+    """Distances for near pairs, in ascending order of query, then target. Arrays are [pairs].
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
-    values, compared_sites, too_few_sites_count, undefined_count: as in `BandDistances`; pairs without a distance are none of these
-    complete_rows: after these pairs, all pairs of the queries before this index have been delivered; 0: unknown
+    values: distances
+    compared_sites: compared sites, int32; None: not requested
+    too_few_sites_count: pairs, not included here, with too few compared sites for a distance
+    undefined_count: additional pairs, not included here, for which the metric's formula has no value
+    complete_rows: index of a query: once these pairs have been delivered, so have all pairs of the queries before it; 0: unknown
     """
 
     queries: CountArray = field(repr=False)

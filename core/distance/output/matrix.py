@@ -18,7 +18,7 @@ from gpualign.core.planning.tile_plan import Pairing
 
 @dataclass(frozen=True)
 class DistanceMatrices:
-    """Implements `gpualign.core.output.matrix.MatrixContents`.
+    """Contents of the matrices of a distance run; implements `gpualign.core.output.matrix.MatrixContents`.
 
     dtype: type of the distances
     has_compared_sites: whether there is a second matrix, of compared sites

@@ -49,7 +49,7 @@ def _id_column(ids: StringColumn, which: CountArray) -> Column:
 def _columns(
     queries: Column, targets: Column, values: Values, compared_sites: CountArray | None, text_format: PairTextFormat
 ) -> list[Column]:
-    """Return the columns for a block. values, compared_sites: [rows][targets]."""
+    """Return the columns for a block of text. values, compared_sites: [rows][targets]."""
     columns = [
         queries,
         targets,
@@ -88,15 +88,15 @@ def write_molten(
 class PairsSink:
     """Base class for sinks that write pairs in input order: near pairs, or all pairs, including pairs without a distance.
 
-    Each pair within one set is written once; if samples were added to a set, each query is written with later targets. No matrix is ever
-    held in memory.
+    Each pair within one set is written once; if samples were added to a set, each query is written only with the targets that come after
+    it. No matrix is ever held in memory.
     """
 
     def begin(self, samples: Samples) -> None:
         self.samples = samples
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """Write these pairs, up to about 10^5."""
+        """Write these pairs: at most about 10^5 per call."""
         raise NotImplementedError
 
     def write(self, distances: BandDistances | NearDistances) -> None:
@@ -140,7 +140,7 @@ class NearPairsSink(PairsSink):
         self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """Write pairs as one row of a block in which each cell has two texts."""
+        """Write pairs as text. To the text formatter, they are one row of cells, each with its own query and target id."""
         samples, count = self.samples, len(pairs.queries)
         queries = _id_column(self._text.format_ids(samples.queries.id_column), pairs.queries)
         targets = _id_column(self._text.format_ids(samples.targets.id_column), pairs.targets)

@@ -42,8 +42,8 @@ _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 class AlignmentSource:
     """Implements `base.Source`.
 
-    The scanner knows which sites vary among all records, and which lack calls. A subset of the records cannot add to these sites, so only
-    these sites are examined.
+    The scanner knows which sites vary among all records, and which lack calls. In a subset of the records, no other sites vary or lack
+    calls, so only these sites are examined.
 
     source: name for messages
     site_mask: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
@@ -106,7 +106,7 @@ class AlignmentSource:
         return SiteCounts.of(self.kind, self._at_selected_sites(called), self._at_selected_sites(rarer))
 
     def _at_selected_sites(self, values: npt.NDArray[Any]) -> CountArray:
-        """Return the values for the sites that belong to the source."""
+        """Return the values for the sites that belong to the source, given those of all sites in the file."""
         return (values if self._site_mask is None else values[self._site_mask.view(bool)]).astype(np.int64)
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
@@ -120,7 +120,11 @@ class AlignmentSource:
         return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
 
     def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
-        """Return the source's sites that the scanner finds for these arguments."""
+        """Return the indices of the source's sites that have one of two properties in each respect, ascending.
+
+        varying, constant: include sites at which calls differ; at which all calls are equal
+        missing, complete: include sites with missing calls; without missing calls
+        """
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
 
@@ -154,7 +158,11 @@ class AlignmentSource:
     def _read_calls_at(
         self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
-        """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
+        """Yield (some of the sites, the samples' calls at these sites), covering all sites.
+
+        sites: indices of the sites, ascending
+        calls_only: code every call as 0
+        """
         records = self._scanner.records
         held = records + (0 if self._record_mask is None else self.samples.row_count)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
@@ -178,7 +186,7 @@ class AlignmentText:
     stream: text of the input
     source: name for messages
     plain_text: location of the text in a file; None if the text is not in a file
-    joins_previous: as in `CallFile`
+    joins_previous: whether the records belong to the same set as those of the previous file
     """
 
     stream: BinaryIO
@@ -194,8 +202,8 @@ def read_alignments(
 
     Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
-    all_letters: as in `calls.aligned_row_codes`
-    memory: maximum memory for the scanner, bytes
+    all_letters: all letters are calls, including gaps; otherwise only A, C, G, T (U) are
+    memory: maximum memory for the scanner, in bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """
     scanner = _sites.AlignmentScanner(aligned_row_codes(all_letters), scratch().fileno(), memory)
@@ -231,7 +239,7 @@ class _FileRecords:
     """Records [start, stop), numbered over all files, that came from one file.
 
     source: name of the file
-    joins_previous: as in `CallFile`
+    joins_previous: whether the records belong to the same set as those of the previous file
     """
 
     source: str

@@ -16,7 +16,8 @@ _PARSER_NAMES = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relax
 """Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
 
 _PHYLIP_HEADER_PATTERN = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
-"""First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both are tried anyway."""
+"""First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both kinds are tried in any
+case."""
 
 _MAX_READS_AT_END = 10
 """A parser that reads past the end of a file more often than this is stuck in a loop."""
@@ -27,7 +28,7 @@ AlignmentRows = list[tuple[str, str]]
 def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch, warn: Callable[[str], None]) -> BinaryIO:
     """Return a scratch file with the alignment's rows as FASTA. Blanks in ids become underscores, with a warning.
 
-    Raises `InputError` if no variant of the format can read the text, or if two variants read it differently.
+    Raises `InputError` if the text is not valid in any variant of the format, or has different meanings in two of them.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
     text = _PHYLIP_HEADER_PATTERN.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _strip_column_marks(text)

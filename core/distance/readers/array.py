@@ -169,7 +169,7 @@ class _NumberCoding:
 
 
 def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> _NumberCoding:
-    """Decide the meaning of numbers in all the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
+    """Decide what numbers mean, in all arrays alike. Raises `InputError` if -1 could be either a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER_PATTERN.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), CallKind.GENOTYPE)

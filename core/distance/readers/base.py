@@ -23,9 +23,9 @@ from gpualign.core.files.scratch import MakeScratch
 
 @dataclass(frozen=True)
 class SiteSelection:
-    """Sites that panels contain.
+    """Which sites panels contain.
 
-    needed_sites: which sites matter
+    needed_sites: which sites affect the result; panels may leave out the others
     complete_only: leave out sites with missing calls
     """
 
@@ -38,7 +38,8 @@ class OmittedSites:
     """Number of sites that the panels leave out, and number of calls in each sample at all sites.
 
     sites_by_code: number of sites omitted because all samples have the same call, keyed by call
-    calls_per_sample: number of sites in the whole input at which each sample has a call, int64[samples]; None if the source already knew it
+    calls_per_sample: number of sites in the whole input at which each sample has a call, int64[samples]; None if the source knows these
+        numbers without reading panels (`Source.calls_per_sample`)
     """
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
@@ -64,11 +65,12 @@ class Source(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory held, in bytes."""
 
     @property
     def calls_per_sample(self) -> CountArray | None:
-        """Number of sites at which each sample has a call, int64[samples]; None if only `panels` can tell, and reports it in `omitted`."""
+        """Number of sites at which each sample has a call, int64[samples]; None if this is known only after `panels` has been read, which
+        then reports it in `omitted`."""
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
@@ -93,8 +95,11 @@ class Source(Protocol):
 
 
 def combined_mask(previous_mask: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return a mask of all rows, bool[rows], selecting the rows that `mask` selects among the rows that `previous_mask` selects (None:
-    all)."""
+    """Return a mask of all rows, bool[rows], for two selections made one after the other.
+
+    previous_mask: rows that the first selection keeps, bool[rows]; None: all
+    mask: which of these rows the second selection keeps, with one element per row kept
+    """
     kept: npt.NDArray[np.bool_] = mask.copy() if previous_mask is None else previous_mask.copy()
     if previous_mask is not None:
         kept[previous_mask] = mask
@@ -102,7 +107,7 @@ def combined_mask(previous_mask: npt.NDArray[np.bool_] | None, mask: npt.NDArray
 
 
 class RowStore:
-    """Stores rows of equal width: up to `limit` bytes in memory, the rest in a scratch file."""
+    """Stores rows of `width` bytes each: up to `limit` bytes in memory, the rest in a file that `scratch` creates."""
 
     _CHUNK_BYTES = 1 << 20
 
@@ -134,7 +139,7 @@ class RowStore:
         return row
 
     def _flush(self) -> None:
-        """Write the chunks to the file, keeping the last chunk for reuse."""
+        """Write the rows in memory to the file, and keep the last buffer for further rows."""
         assert self._file is not None
         for number, chunk in enumerate(self._chunks):
             self._file.write(chunk[: self._filled_rows if number == len(self._chunks) - 1 else len(chunk)].tobytes())
@@ -176,13 +181,15 @@ CallReader: TypeAlias = Callable[[int, int, ThreadPool], Calls]
 class DenseSource:
     """Source with random access to calls.
 
-    samples, kind, sites: as in `Source`
+    samples: the samples
+    kind: kind of calls
+    sites: number of sites
     call_readers: one call reader per input
-    nbytes: memory held, bytes
-    call_bytes: memory per call in a panel, bytes
+    nbytes: memory held, in bytes
+    call_bytes: memory per call in a panel, in bytes
     make_positions: returns the positions of all sites; None: the sites have none
-    site_indices: indices of the block sites that belong to the source, ascending, int64[sites]; None: all
-    row_mask: mask of the block rows that are samples of the source, bool[rows]; None: all
+    site_indices: indices of the sites, among those of the call readers, that belong to the source, ascending, int64[sites]; None: all
+    row_mask: mask of the rows, among those of all call readers, that are samples of the source, bool[rows]; None: all
     """
 
     samples: Samples
@@ -253,7 +260,7 @@ class DenseSource:
                 parts, held = [], 0
 
     def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
-        """Return the calls at the sites [start, stop) of the call readers."""
+        """Return the samples' calls at sites [start, stop), counted among the sites of the call readers."""
         parts = [block(start, stop, workers) for block in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

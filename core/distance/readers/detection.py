@@ -60,7 +60,7 @@ class _DetectedInput:
     format: file format detected from the content; None for a table
     stream: the decompressed file
     joins_previous: whether the input belongs to the same set as the previous one
-    plain_text: where a file holds the same bytes; None if the input had to be decompressed
+    plain_text: location of the same bytes in a file; None if the input had to be decompressed
     """
 
     path: str | None
@@ -115,7 +115,8 @@ _FILESET_SUFFIXES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zs
 
 
 def fileset_path(path: str) -> str:
-    """Return the .bed or .pgen of a PLINK fileset given as a prefix or as one of its other files. Any other path is returned unchanged."""
+    """Return the path of the .bed or .pgen of a PLINK fileset, given the prefix of the fileset or any of its files. Any other path is
+    returned unchanged."""
     for table, calls in _FILESET_SUFFIXES.items():
         if path.endswith(table):
             candidate = path.removesuffix(table) + calls
@@ -164,7 +165,7 @@ def read_calls(
     Inputs are consumed one at a time (an alignment only after the previous one has been read), and are not needed once this returns. Raises
     `InputError` naming the file, record and reason.
 
-    memory: approximate maximum memory held, bytes
+    memory: approximate maximum memory held, in bytes
     warn: receives notes on assumptions made and on ignored parts of a table
     threads: threads for inputs that can be read in parallel
     """
@@ -188,7 +189,7 @@ def read_calls(
 
 
 def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
-    """Return an alignment in any format as FASTA text."""
+    """Return the text of an alignment, converted to FASTA if it has another format."""
     if known.format is FileKind.FASTA:
         return AlignmentText(known.stream, known.source, known.plain_text, known.joins_previous)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
@@ -200,7 +201,7 @@ def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[st
 
 
 def _require_alike(other: _DetectedInput, first: _DetectedInput) -> _DetectedInput:
-    """Return `other`. Raises `InputError` for inputs that cannot be read together."""
+    """Check that two inputs can be read together, and return `other`. Raises `InputError` if they cannot."""
     inputs = "files of a list" if other.joins_previous else "two inputs"
     if other.kind is not first.kind:
         raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} must be of one kind")

@@ -1,7 +1,7 @@
 """Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The .bed is memory-mapped; calls count the first allele in the .bim.
 
-No library is used: unpacking two bits per call is what feeds the kernels, and importing bed-reader takes longer (0.2 s) than most runs
-(tests compare results with bed-reader).
+No library is used: unpacking two bits per call is simple, and importing bed-reader takes longer (0.2 s) than most runs. Tests compare
+results with bed-reader.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _read_columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Return whether a .fam line describes an individual with no phenotype or several: no parents are named, and the sex is valid."""
+    """Return whether a line is plausible in a .fam whose number of phenotype columns is unusual: no parents are named, and the sex is
+    valid."""
     return len(cells) >= _COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 

@@ -46,8 +46,10 @@ def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
 
 
 def sample_ids_of(people: Sequence[tuple[str, str]]) -> list[str]:
-    """Return sample ids from (family or "", individual): the individual id, or FAMILY_INDIVIDUAL if those are not unique, as in VCF files
-    written by PLINK."""
+    """Return sample ids: the individual ids if these are unique, otherwise FAMILY_INDIVIDUAL, as in VCF files written by PLINK.
+
+    people: (family id, or "" if there is none; individual id) of each sample
+    """
     ids = [person for _, person in people]
     return (
         ids if len(set(ids)) == len(ids) or not all(family for family, _ in people) else [f"{family}_{person}" for family, person in people]
@@ -66,7 +68,7 @@ def mark_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]
 def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
     """Return the positions of the sites. Raises `InputError` for text that is not a position.
 
-    place_format: format string for the location of site {} in messages
+    place_format: format string for messages that tells where a site is; {} is the site's number
     """
     sites = []
     for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):
@@ -107,6 +109,6 @@ def _are_same_alleles(some: Site, others: Site) -> bool:
 
 
 def swap_alleles_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
-    """Recode calls at these sites to count the other of the two alleles."""
+    """Recode the calls at `swapped` sites, in place, so that they count the other of the two alleles. codes: uint8[samples][sites]."""
     some = np.flatnonzero(swapped)
     codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

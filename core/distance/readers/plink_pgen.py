@@ -40,13 +40,13 @@ _CALLS_PER_READ = 1 << 20
 
 
 def pvar_of(path: Path) -> Path:
-    """Return the path of the variant table for a .pgen, compressed or not."""
+    """Return the path of the variant table for a .pgen: the .pvar or, if only that exists, the .pvar.zst."""
     packed = path.with_suffix(".pvar.zst")
     return packed if packed.is_file() and not path.with_suffix(".pvar").is_file() else path.with_suffix(".pvar")
 
 
 def _read_lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line), skipping empty lines and lines that begin with ##."""
+    """Yield (line number, line) for each line of a table, skipping empty lines and lines that begin with ##."""
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(open_decompressed(stream, str(path))[1], 1):

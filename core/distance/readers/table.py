@@ -44,7 +44,7 @@ def read_tables(
     `InputError` names both readings and the parameters that decide.
 
     inputs: (text, name) for each table
-    memory: maximum memory for calls, bytes
+    memory: maximum memory for calls, in bytes
     warn: receives notes on assumptions made and on what is left out
     """
     alleles = AlleleCells(options.missing_codes)
@@ -167,7 +167,10 @@ def _refuse_non_calls(tables: Sequence[TableRows], coding: Coding, options: Call
 
 
 def _cell_spelling(raw: int, is_number: bool) -> str:
-    """Return a raw code as written in cells."""
+    """Return the text of a cell with this raw code.
+
+    is_number: whether the cells are numbers
+    """
     if is_number:
         return "-1" if raw == MINUS_ONE else str(raw)
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)

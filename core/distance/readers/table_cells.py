@@ -91,7 +91,7 @@ class TablePlan:
 class RowStoreFactory:
     """Creates stores for the rows of tables.
 
-    limit: maximum memory for the rows, bytes
+    limit: maximum memory for the rows, in bytes
     scratch: creates a scratch file for the remaining rows
     """
 
@@ -112,7 +112,7 @@ class TableCells:
     """
 
     def __init__(self, plan: TablePlan, alleles: AlleleCells, holds_alleles: bool, storage: RowStoreFactory) -> None:
-        """Take the table's plan.
+        """Create a reader for the cells of a table that is read according to `plan`.
 
         alleles: reads cells that are alleles
         holds_alleles: whether all cells are alleles
@@ -175,7 +175,7 @@ class TableCells:
         return parser
 
     def _set_allele_parser(self) -> None:
-        """Read further rows as alleles."""
+        """Have all further rows read as alleles."""
         self._allele_parser = self._alleles.make_parser(self._plan.delimiter, self._columns.actions)
         self._decimals.append(self._allele_parser.decimals)
 
@@ -184,7 +184,7 @@ class TableCells:
 
         Raises `InputError` for ragged rows and for cells that are not calls.
 
-        start: offset of the first delimiter, bytes; -1 if there is none
+        start: offset of the first delimiter, in bytes; -1 if there is none
         line_number: line number, for messages
         name: row id, for messages
         """
@@ -254,7 +254,8 @@ class TableCells:
     # ---- cells that are not calls
 
     def check_decimals(self) -> None:
-        """Raise `InputError` if commas might not be decimal commas: if there are decimal points, or whole numbers in the same column.
+        """Raise `InputError` if commas in numbers might not be decimal commas: if there are also decimal points, or if a column has both
+        commas and whole numbers.
 
         If rows are sites, raise only if a row mixes commas and whole numbers, or if there are decimal points.
         """
@@ -323,7 +324,7 @@ class TableCells:
         raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_CALL_SPELLINGS}{advice}")
 
     def _no_letters_error(self) -> InputError:
-        """Return the error for `all_letters` with a table that holds no letters."""
+        """Return the error for the option `all_letters` if a table holds no letters."""
         every = parameter("all_letters")
         return InputError(f"{every} is for alignments and tables of letters; {self._plan.source} is a table of genotypes or alleles")
 

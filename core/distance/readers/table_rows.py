@@ -31,7 +31,8 @@ from gpualign.core.files.square_matrices import parse_numbers
 from gpualign.core.sequences.ids import is_id_title, may_be_id_title
 
 _EXAMINED_BYTES = 1 << 16
-"""Bytes of a table, in whole lines, examined to decide whether the table holds alleles; at least one line of data."""
+"""Size of the first lines of a table that are examined to decide whether it holds alleles, in bytes; at least one line of data is
+examined."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE_BYTES = b'\t,; "\r\n'
 
@@ -45,7 +46,7 @@ class TableRows:
     cell_type: type of the cells; None if no call revealed the type
     store: one row of raw codes or allele numbers per table row
     counts: number of occurrences of each raw code, int64[256]
-    first_places: where cells first occur, as in `TableCells`
+    first_places: where each raw code first occurs, for messages
     ignored_row_titles: metadata titles of the rows that were not read
     empty_row_count: number of empty rows
     """
@@ -188,7 +189,7 @@ class TableReader:
         )
 
     def _read_rows(self, lines: Iterable[bytes], first_number: int, cells: TableCells) -> _RowIds:
-        """Pass the cells of each line to `cells`, and return the ids. first_number: number of the first line."""
+        """Pass the cells of each line to `cells`, and return the ids of the rows. first_number: line number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes
@@ -234,7 +235,7 @@ class TableReader:
         return rows
 
     def _refuse_distance_matrix(self, ids: Sequence[str], cells: TableCells) -> None:
-        """Raise `InputError` if the cells form a distance matrix, whatever the ids."""
+        """Raise `InputError` if the cells form a distance matrix, even if rows and columns have different ids."""
         titles, options = self.plan.columns.titles, self.plan.options
         if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cell_type is CellType.LETTERS:
             return
@@ -336,12 +337,13 @@ def _plink_export_options(options: CallOptions, export: str, source: str) -> Cal
 
 
 def _checks_row_titles(options: CallOptions) -> bool:
-    """Return whether to check the start of each row for a metadata title."""
+    """Return whether the first cell of each row may be a metadata title, and must be checked."""
     return options.transpose and not options.no_header
 
 
 def _first_line_number_codes(ploidy: int | None) -> Codes:
-    """Return the codes for the numbers that mark a first line as calls. The rest may be site names."""
+    """Return the code for each byte as a number in the first line: uint8[256]. Numbers with a code suggest that the line holds calls; other
+    numbers may be site names."""
     table = digit_cell_codes()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
@@ -373,7 +375,8 @@ def _has_cells(line: bytes) -> bool:
 
 
 def _first_line_letter_codes(all_letters: bool) -> Codes:
-    """Return the codes for the letters that mark a first line as calls. Letters such as E and F do not, because they occur in titles."""
+    """Return the code for each byte as a letter in the first line: uint8[256]. Letters with a code suggest that the line holds calls;
+    letters such as E and F have none, because they occur in titles."""
     table = letter_cell_codes(all_letters)
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD

@@ -42,7 +42,7 @@ _FIXED_FIELD_COUNT = 3
 
 _BGZF_HEADER_BYTES = 18
 _BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""SAM specification, section 4.1.2."""
+"""Empty block that ends a complete bgzipped file (SAM specification, section 4.1.2)."""
 
 
 class _VariantFile:
@@ -190,7 +190,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.
 
     inputs: (path, name for messages) for each file
-    memory: maximum memory for calls, bytes
+    memory: maximum memory for calls, in bytes
     """
     files = [_VariantFile(path, source, memory // len(inputs), scratch) for path, source in inputs]
     first = files[0]

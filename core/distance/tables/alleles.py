@@ -72,7 +72,8 @@ class AlleleEvidence:
 
     has_allele_spelling: some cells are written in a way that only alleles are
     has_numbers_above_2: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
-    is_proof: the table holds alleles, because some cells are telling, or are numbers with several digits
+    is_proof: the table certainly holds alleles: some cells are written as only alleles are, or frequent numbers above 2 include some with
+        several digits
     """
 
     has_allele_spelling: bool
@@ -119,7 +120,7 @@ class AlleleCells:
     """
 
     def __init__(self, missing: Sequence[str] = ()) -> None:
-        """Take additional words for missing alleles."""
+        """Create a reader for cells of allele tables. missing: words for missing alleles, in addition to `MISSING_WORDS`."""
         self._known: dict[bytes, int] = {}
         self._ids: dict[str, int] = {}
         self._missing = [*MISSING_WORDS, *missing]
@@ -127,12 +128,12 @@ class AlleleCells:
         self.has_allele_spelling = False
         """True if any cell was written in a way that only alleles are."""
         self.number_count = self.above_2_count = self.zero_count = 0
-        """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
+        """Number of cells that hold numbers, numbers above 2 (which no genotype has), and zeros."""
         self.distinct_above_2: set[int] = set()
-        """Distinct numbers beyond genotypes; no more are added once there are more than `_MAX_DISTINCT_NUMBERS`."""
+        """Distinct numbers above 2; no more are added once there are more than `_MAX_DISTINCT_NUMBERS`."""
 
     def make_parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
-        """Return a parser for the rows of one table. actions: as in `columns.ColumnPlan`."""
+        """Return a parser for the rows of one table. actions: READ, SKIP_COLUMN or EMPTY for each column (`columns.ColumnPlan`)."""
         return _sites.AlleleParser(delimiter, actions, self._missing)
 
     def parse(
@@ -240,7 +241,8 @@ class AlleleCells:
 
 
 def describe_possible_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
-    """Return the reason why alleles, with 0 as a missing allele, may be genotypes next to columns that are not sites.
+    """Return the reason why a table read as alleles, with 0 as a missing allele, may instead hold genotypes and some columns that are not
+    sites.
 
     Returns None if most columns have numbers that no genotype has.
 

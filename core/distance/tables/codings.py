@@ -48,8 +48,8 @@ class Coding:
 
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
-    assumption: assumption made, for a note; None if there was no choice
-    ambiguity: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
+    assumption: assumption made, for a note to the user; None if there was no choice
+    ambiguity: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
     """
 
     kind: CallKind
@@ -70,7 +70,8 @@ def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
 
 
 def raw_letter_codes(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
-    """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_number_codes`."""
+    """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: cell values, of any length, that denote a
+    missing call."""
     table = letter_cell_codes(all_letters)
     if not all_letters:
         for byte in range(128):
@@ -181,7 +182,10 @@ def _code_table(raw_to_code: dict[int, int]) -> Codes:
 
 
 def _genotype_coding(assumption: str | None = None, missing: int = MINUS_ONE) -> Coding:
-    """Return the coding for genotypes 0, 1, 2, with -1 and perhaps another number as a missing call."""
+    """Return the coding for genotypes 0, 1, 2. Both -1 and the raw code `missing` denote a missing call.
+
+    assumption: assumption made, for a note to the user; None if there was no choice
+    """
     return Coding(CallKind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumption)
 
 
@@ -215,7 +219,7 @@ def _undecided_coding(ambiguity: str) -> Coding:
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
     """Decide the meaning of letters if not every letter is a call. Raises `InputError` for options that apply only to numbers.
 
-    counts: as in `number_coding`
+    counts: number of occurrences of each raw code, int64[256]
     """
     type = options.type
     for name, is_set in (
@@ -255,7 +259,7 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
 def describe_ambiguity_letters(counts: npt.NDArray[np.int64]) -> str | None:
     """Return a note on letters for two nucleotides, which are genotypes in some tables but missing calls here; None if none occur.
 
-    counts: as in `number_coding`
+    counts: number of occurrences of each raw code, int64[256]
     """
     several = [letter for letter in _TWO_NUCLEOTIDE_LETTERS if counts[ord(letter)]]
     if not several:

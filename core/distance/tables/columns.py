@@ -21,7 +21,7 @@ _PLINK_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 _PLINK_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """First columns of a PLINK .traw file, which has a row per site."""
 _HETEROZYGOUS_SUFFIX = "_HET"
-"""Suffix of .raw titles whose columns repeat which genotypes are heterozygous."""
+"""Suffix in the titles of .raw columns that only repeat which genotypes of the previous column are heterozygous."""
 
 
 @dataclass(frozen=True)

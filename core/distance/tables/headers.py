@@ -16,7 +16,7 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
 _MAX_CELLS_PER_CALL = 2
-"""If more than one cell in this many could be a call, the line may be data: the rest may be calls in an unknown spelling."""
+"""If more than one cell in this many could be a call, the line may be data: the other cells may be calls in an unknown spelling."""
 
 
 def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, all_cells: bool, missing: Sequence[str] = ()) -> bool:

@@ -17,7 +17,8 @@ EXAMINED_ROWS = 256
 
 _MIN_ROWS = 4
 _MIN_NONZERO_PAIRS = 4
-"""With fewer values mirrored across a diagonal of zeros, calls may look like a matrix by chance."""
+"""Minimum number of nonzero values that are mirrored across a diagonal of zeros; with fewer, calls may look like a distance matrix by
+chance."""
 
 _FILE_SUFFIX_PATTERN = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
 _PUNCTUATION_PATTERN = re.compile(r"[^a-z0-9]+")
@@ -63,7 +64,8 @@ class SquareIdCheck:
     """
 
     def __init__(self, titles: Sequence[str], has_all_columns: bool) -> None:
-        """Take the column titles. has_all_columns: all columns of the table are read, and the first line holds the column ids."""
+        """Create a check of row ids against these column titles. has_all_columns: all columns of the table are read, and the first line
+        holds their ids."""
         self._titles = titles
         self.matched_rows = 0 if has_all_columns else -1
 

@@ -30,7 +30,7 @@ class CallOptions:
 
     transpose: rows are sites
     no_header: the first line is data
-    all_letters: every letter is a call, as in `calls.aligned_row_codes`
+    all_letters: every letter is a call; otherwise only nucleotides are
     allow_duplicates: repeated ids are numbered
     type: type of a table's cells
     missing_codes: additional cell values that denote a missing call

@@ -20,13 +20,13 @@ _YEAR_RANGE = 1900, 2100
 _FIRST_HASH_NUMBER = 1 << 31
 """Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
-"""If other loci have numbers this large, years do not stand out."""
+"""Numbers from this one up are large: if several loci have such numbers, years do not stand out."""
 _LOCI_PER_OUTLIER = 20
 """At most one column in this many may be unlike the rest."""
 _MIN_DISTINCT_NUMBERS = 8
 _DISTINCT_NUMBERS_FACTOR = 3
 _LARGE_NUMBER_FACTOR = 50
-"""Threshold as a multiple of the upper quartile of the columns' maximum numbers."""
+"""A number is far larger than at other loci if it exceeds this multiple of the upper quartile of the columns' largest numbers."""
 _MAX_LOCI_IN_MESSAGE = 5
 
 

@@ -110,10 +110,9 @@ def title_stem(title: str) -> str:
 
 
 def serial_stems(metadata_titles: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
-    """Return the stems of titles that look like metadata but number sites.
+    """Return the stems (`title_stem`) of titles that look like metadata but are numbered sites.
 
-    Titles number sites if the table has titles with the same stem that do not look like metadata, or if ten or more consecutive numbers
-    occur.
+    Titles with the same stem are numbered sites if some of them do not look like metadata, or if they have ten or more consecutive numbers.
 
     metadata_titles: titles that look like metadata
     titles: all titles of the table
