@@ -89,13 +89,13 @@ class Block(ABC):
     @property
     @abstractmethod
     def query_records(self) -> Integers:
-        """Number of each query's input record, in input order: int64. A query may be a strand or reading frame of its input record. The
-        numbers are non-decreasing from pair to pair."""
+        """Index of each query's input record: int64, with the shape of `scores`. A query may be a strand or reading frame of its input
+        record. Indices are in ascending order, with repetitions."""
 
     @property
     @abstractmethod
     def target_records(self) -> Integers:
-        """Number of each target's input record: int64 with a shape that broadcasts to the shape of `scores`."""
+        """Index of each target's input record: int64 with a shape that broadcasts to the shape of `scores`."""
 
     @property
     def is_reverse_complement(self) -> Booleans:
@@ -114,7 +114,7 @@ class Block(ABC):
 
     @abstractmethod
     def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
-        """Return a pair's record numbers in `task.queries` and `task.targets`."""
+        """Return the indices of a pair's records in `task.queries` and `task.targets`."""
 
     def significance(self, pair: PairIndex) -> tuple[float, float] | None:
         """Return the bit score and E-value of a pair, or None if unknown."""
@@ -125,7 +125,7 @@ class Block(ABC):
         """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
 
     def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
-        """Return the numbers of the query and target input records for the pairs to write, in order: int64[pairs] each."""
+        """Return the indices of the query and target input records for the pairs to write, in order: int64[pairs] each."""
         selected = self.output_mask(mask)
         queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
         return queries, targets
@@ -164,7 +164,7 @@ class Block(ABC):
 
     @abstractmethod
     def path_text(self, pair: PairIndex, kind: str) -> str:
-        """Return the text for one pair in the column `path(kind)`."""
+        """Return the text that `path_column(kind)` has for one pair."""
 
     @abstractmethod
     def format_rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
@@ -325,7 +325,7 @@ class RectangleBlock(Block):
 
     @cached_property
     def _first_targets(self) -> list[int]:
-        """First selected target for each query."""
+        """Index, within the block, of the first selected target of each query."""
         targets = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
         firsts: list[int] = np.maximum(targets - self._targets.start, 0).tolist()
         return firsts
@@ -338,12 +338,12 @@ class ListBlock(Block):
     @property
     @abstractmethod
     def listed_records(self) -> tuple[Integers, Integers]:
-        """Record numbers of each pair, in `task.queries` and in `task.targets`: int64[pairs] each."""
+        """Indices of each pair's records in `task.queries` and in `task.targets`: int64[pairs] each."""
 
     @property
     @abstractmethod
     def _paths(self) -> tuple[Statistics, Runs]:
-        """Statistics and paths for the sequences as aligned."""
+        """Statistics, `STATISTICS`[pairs], and paths, runs with shape [pairs], for the sequences as aligned."""
 
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         queries, targets = self.listed_records
@@ -408,7 +408,8 @@ class ListBlock(Block):
 class NearBlock(ListBlock):
     """A list of near pairs.
 
-    results: alignments, with statistics and runs if the task's detail includes them
+    pairs: the pairs
+    results: their alignments, with statistics and runs if the task's detail includes them
     """
 
     pairs: NearPairs
@@ -442,8 +443,9 @@ def _recount_listed_pairs(
 ) -> Statistics:
     """Recount the statistics of listed pairs under the rule `ambiguity_counts`.
 
-    records: record numbers in `task.queries` and in `task.targets`, int64[pairs] each
-    runs: runs with shape [pairs]
+    records: indices in `task.queries` and in `task.targets`, int64[pairs] each
+    statistics: statistics as counted by the engines, `STATISTICS`[pairs]
+    runs: paths, with shape [pairs]
     """
     from gpualign.core.alignment.recount import recount
 
@@ -451,17 +453,18 @@ def _recount_listed_pairs(
 
 
 def text_column(texts: StringColumn) -> Column:
-    """Return a column with a text for each listed pair. The pairs form a single row, like the targets of one query."""
+    """Return a column with a text for each listed pair. The pairs form a single row, as the targets of one query do. texts: one text per
+    listed pair."""
     return Column.target_text(texts.text, texts.offsets)
 
 
 def _make_alignments(
     task: Task, first_records: tuple[int, int], runs: Runs, statistics: Statistics, records: tuple[Integers, Integers]
 ) -> Alignments:
-    """Return the paths for [rows][targets].
+    """Return the paths of the pairs in a block, as a source of text columns. runs, statistics: [rows][targets].
 
-    first_records: query and target of the first pair
-    records: query and target numbers for a single row, used instead of ranges from `first_records` on
+    first_records: indices of the query and target of the first pair, if rows and targets are consecutive records
+    records: indices of the query and target of each pair in a single row; empty if `first_records` applies
     """
     queries, targets = task.queries, task.targets
     return Alignments(

@@ -56,32 +56,32 @@ PairValueGetter = Callable[[Block], npt.NDArray[Any]]
 
 
 def integer_column_maker(get_values: PairValueGetter) -> Callable[[Block], Column]:
-    """Return a function that builds the column of these integers."""
+    """Return a function that builds an integer column from the values that `get_values` returns."""
     return lambda block: block.integer_column(get_values(block))
 
 
 def statistic_getter(name: str, offset: int = 0) -> PairValueGetter:
-    """Return a function that reads a field of `STATISTICS` and adds a constant."""
+    """Return a function that returns the field `name` of the statistics, plus `offset`, for each pair."""
     return lambda block: block.statistics[name] + np.int32(offset)
 
 
 def statistic_column_maker(name: str, offset: int = 0) -> Callable[[Block], Column]:
-    """Return a function that builds the column for a field of `STATISTICS`, plus a constant."""
+    """Return a function that builds the column for the field `name` of the statistics, plus `offset`."""
     return integer_column_maker(statistic_getter(name, offset))
 
 
 def alignment_length_column(block: Block) -> Column:
-    """Return the column of alignment lengths, in alignment columns."""
+    """Return the column of alignment lengths: the number of letter pairs plus the number of gap letters."""
     return block.integer_column(column_counts(block.statistics))
 
 
 def identity_column_maker(factor: int, decimals: int) -> Callable[[Block], Column]:
-    """Return a function that builds the column of identities times `factor`."""
+    """Return a function that builds the column of identities times `factor`, rounded to `decimals` decimals."""
     return lambda block: block.ratio_column(block.identity_counts, factor, decimals)
 
 
 def coverage_column_maker(side: str) -> Callable[[Block], Column]:
-    """Return a function that builds the column of fractions of aligned letters. side: "query" or "target"."""
+    """Return a function that builds the column of the fraction of a sequence's letters that are aligned. side: "query" or "target"."""
     return lambda block: block.ratio_column(block.coverage_counts(side), 1, DECIMALS)
 
 
@@ -127,7 +127,7 @@ class Field:
         return b"".join(block.format_rows([self.make_column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def texts_to_write(self, block: Block, mask: Booleans | None) -> StringColumn:
-        """Return the texts for the pairs to write, as in `values_to_write`, but not decoded."""
+        """Return the texts for the pairs to write, in order, as encoded text. mask: pairs that pass a filter (None: all)."""
         rows = b"".join(block.format_rows([self.make_column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # no text contains line ends
@@ -148,7 +148,7 @@ _INT32, _INT64, _REAL = map(_fixed_dtype, ("int32", "int64", "float64"))
 
 
 def _integer_field(name: str, meaning: str, get_values: PairValueGetter, dtype_for_task: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
-    """Return an integer field."""
+    """Return a field of integers that are derived from statistics."""
     return Field(name, meaning, integer_column_maker(get_values), _STATISTICS, get_values=get_values, dtype_for_task=dtype_for_task)
 
 
@@ -165,7 +165,11 @@ def _text_field(
     text_column_maker: Callable[[Block], Callable[[StringColumn], Column]],
     get_texts: Callable[[Block], StringColumn],
 ) -> Field:
-    """Return a field for texts that belong to records."""
+    """Return a field for texts that belong to records, such as descriptions.
+
+    text_column_maker: maps a block to the function that builds a column from texts
+    get_texts: returns the texts, one per record
+    """
     return Field(
         name,
         meaning,
@@ -198,7 +202,7 @@ def _hit_field(name: str, meaning: str, make_column: Callable[[HitBlock], Column
 
 
 def _frame_field(name: str, meaning: str, side: int) -> Field:
-    """Return a field for reading frames."""
+    """Return a field for reading frames. side: 0 for the query, 1 for the target."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
         return as_hit_block(block).frames[side].astype(np.int32)
@@ -289,7 +293,8 @@ UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
 
 
 def hit_fields(traced: bool, translated: bool) -> str:
-    """Return the default columns of a hit table. Translated searches show reading frames instead of the strand."""
+    """Return the default columns of a hit table, as a comma-separated list. traced: whether paths of hits are known. Translated searches
+    show reading frames instead of the strand."""
     shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
@@ -301,7 +306,8 @@ def default_fields(
     has_strands: bool = False,
     has_min_coverage: bool = False,
 ) -> str:
-    """Return the default columns of a pair table: score or distance, strand if there are two, and the values that thresholds apply to."""
+    """Return the default columns of a pair table, as a comma-separated list: score or distance, strand if both are aligned, and the values
+    to which thresholds apply."""
     shown = ["query", "target", "distance" if edit_distance else "score"]
     if has_max_distance and not edit_distance:
         shown.append("distance")
@@ -316,7 +322,7 @@ def description_fields(text: str | None) -> set[str]:
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:
-    """Return how much of each alignment these fields need in total."""
+    """Return how much of each alignment is needed for all of these fields."""
     return max((f.detail for f in fields), key=list(Detail).index)
 
 

@@ -24,11 +24,11 @@ class Filter:
     min_score, max_score: bounds on the score, inclusive
     min_identity: minimum identity
     max_distance: maximum 1 - identity
-    min_coverage: minimum fraction of letters in pairs, equal or unequal, in each of the two sequences
+    min_coverage: minimum fraction, in each of the two sequences, of letters that are aligned with a letter, equal or not
     nearest_count: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score;
         ties are broken by file order. Blocks must then hold all pairs of their queries
-    one_set: query i and target i are the same record, which is not its own neighbour
-    groups: record groups that select pairs
+    one_set: whether query i and target i are the same record, which then does not count among its own nearest
+    groups: groups of records that determine which pairs are written; None: all
     """
 
     min_score: int | None = None

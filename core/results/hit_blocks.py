@@ -94,8 +94,8 @@ class FrameBlock(ListBlock):
 class BetterStrandBlock(FrameBlock):
     """Listed pairs, each aligned on its better strand.
 
-    queries: record numbers in `task.queries`, which holds strands, int64[pairs]
-    targets: record numbers in `task.targets`, int64[pairs]
+    queries: indices in `task.queries`, which holds strands, int64[pairs]
+    targets: indices in `task.targets`, int64[pairs]
     results: alignments of these strands
     """
 
@@ -126,7 +126,8 @@ class BetterStrandBlock(FrameBlock):
 class HitBlock(FrameBlock):
     """Search hits.
 
-    search_space: search space for E-values, or None
+    hits: the hits
+    search_space: search space for E-values; None: E-values are unknown
     traced_paths: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
     """
 

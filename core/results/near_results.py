@@ -14,9 +14,9 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class NearResults:
-    """Pairs for consecutive queries, in order, and their alignments.
+    """Near pairs of consecutive queries, in order, and their alignments.
 
-    row_stop: all pairs of the queries before this number are complete once these results are included
+    row_stop: index of a query: once these results have been delivered, so have all pairs of the queries before it
     """
 
     pairs: NearPairs
@@ -27,7 +27,7 @@ class NearResults:
         """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of runs, but at least all pairs of one
         query.
 
-        title_bytes: bytes of titles per pair, which are added to the bytes of runs
+        title_bytes: bytes of titles for each pair, which count as bytes of runs; None: rows show no titles
         """
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.alignments.runs is None else self.alignments.runs.sizes
         if title_bytes is not None:
