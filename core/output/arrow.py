@@ -33,7 +33,7 @@ BATCH_TEXT_BYTES = 16 << 20
 ids in full."""
 
 _MAX_PENDING_BATCHES = 256
-"""Number of pieces of a batch held before they are merged: each piece has a memory overhead, however few rows it has."""
+"""Number of pieces of a batch held before they are merged. (Each piece takes additional memory, however few rows it has.)"""
 
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
 """Containers: Parquet, Arrow's IPC file format, which readers map into memory, and Arrow's stream format, which can be read from a pipe."""
@@ -116,13 +116,13 @@ class TableWriter:
         self._rows = self._text = 0
 
     def begin(self) -> None:
-        """Write the bytes before the first row."""
+        """Write what precedes the first row."""
         self._held = _Buffer()
         self._writer = _open_writer(self._held, self._container, self._schema)
         self._held.move_to(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
-        """Add rows. values: for each column, numbers (NaN: missing), indices of the records whose ids are shown, or strings."""
+        """Add rows. values: for each column, its numbers (NaN: missing), the indices of the records whose ids it shows, or its texts."""
         import pyarrow as pa
 
         arrays, text = [], np.zeros((), dtype=np.int64)
@@ -240,7 +240,12 @@ def _number_array(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
 
 
 class ArrowSink(PairsSink):
-    """Writes pairs as rows of typed columns. task: the task with the original queries."""
+    """Writes pairs as rows of typed columns.
+
+    task: the task, with the queries of the input (not their strands)
+    container: format of the table
+    fields: the columns
+    """
 
     def __init__(
         self,

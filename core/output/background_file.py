@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _BACKGROUND_BYTES = 256 << 10
-"""Minimum size of a write that is left to the background thread, bytes."""
+"""Minimum size, in bytes, of a write that is left to the background thread."""
 
 _MAX_WAITING_BYTES = 64 << 20
 """Maximum number of bytes queued, in addition to the bytes being written: CIGAR text comes in bursts, one GPU band at a time."""
 
 
 class BackgroundFile:
-    """A file written from beginning to end. Large writes are done in order by a thread. After an error nothing more is written. The error
-    is raised by one of the next calls, `flush` at the latest, and by every later call."""
+    """A file written from beginning to end. A thread does large writes, in order. After an error, nothing more is written; one of the next
+    methods called, `flush` at the latest, raises the error, and so does every later one."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -51,7 +51,7 @@ class BackgroundFile:
         self._file.flush()
 
     def tell(self) -> int:
-        """Return the bytes written so far; call `flush` first."""
+        """Return the number of bytes written so far; call `flush` first."""
         return self._file.tell()
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ def _compress_member(text: bytes) -> bytes:
 
 
 class BgzfWriter:
-    """Writes text to a binary file, compressed.
+    """Writes text to a binary file, compressed as BGZF.
 
     position: (bytes of text, compressed bytes) in the members already in the file
     threads: compression threads

@@ -24,25 +24,26 @@ class MatrixContents(Protocol[PlanT, BandT]):
         """Type of each matrix."""
 
     def shape(self, plan: PlanT, /) -> tuple[int, int, Pairing]:
-        """Return (number of queries, number of targets, pairs that the bands have)."""
+        """Return (number of queries, number of targets, which pairs the bands contain)."""
 
     def band_values(self, band: BandT, /) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
-        """Return (a band's rectangle of the matrices, its values for each matrix: [queries][targets])."""
+        """Return (the rectangle of the matrices that a band fills, its values in each matrix: [queries][targets])."""
 
 
 class MatrixSink(Generic[PlanT, BandT]):
     """Fills matrices whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
 
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. An array of some rows of a one-set
-    matrix has every target that any of these rows needs, and is not mirrored.
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. If only some rows of a one-set matrix
+    are written, the array has the columns of all targets that these rows need, and is not mirrored.
 
-    makes: creates each array from its shape and type
-    rows: start and stop of the rows in the arrays; None for all
+    contents: the values of the matrices
+    array_makers: for each matrix, creates its array from shape and type
+    rows: start and stop of the rows to write; None for all
     threads: writer threads
     """
 
     passed_pairs: int | None = None
-    """Number of pairs that passed a filter; a matrix has none."""
+    """Number of pairs that passed a filter; always None, because matrices are not filtered."""
 
     def __init__(
         self,

@@ -92,7 +92,7 @@ class NpyArray:
             self._file.flush()
 
     def locate_bytes(self, queries: tuple[int, int] | None) -> Piece:
-        """Return the position of the bytes with the values of queries [start, stop), or, for None, of the bytes before the first value."""
+        """Return where the values of queries [start, stop) are in the file, in bytes; for None, where the header is."""
         if queries is None or self.locator is None:
             return Piece(0, self._offset if queries is None else 0)
         return self.locator(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
@@ -107,6 +107,7 @@ class ArrayMaker(Protocol):
 class FilledArray(Protocol):
     """An array backed by a file or held in memory.
 
+    values: the array
     locator: maps queries to the positions of their values; set by the sink when it starts
     """
 
@@ -114,14 +115,15 @@ class FilledArray(Protocol):
     locator: PieceLocator | None
 
     def reserve(self, stop: int) -> None:
-        """Prepare for writes to values[:stop]. No other values may be written."""
+        """Prepare for writes to values[:stop]. Values from `stop` on may not be written yet."""
 
     def flush(self) -> None:
-        """Write the values; call once all are complete."""
+        """Write the values; call once all values are complete."""
 
 
 def condensed_start(row: int, count: int) -> int:
-    """Return the index of a row's first pair in the condensed matrix of `count` records, as in scipy.spatial.distance."""
+    """Return the index of a row's first pair in the condensed form of a `count` x `count` matrix, which lists the pairs i < j row by row
+    (scipy.spatial.distance)."""
     return row * count - row * (row + 1) // 2
 
 
@@ -148,12 +150,12 @@ def matrix_locator(start: int, columns: int, mirrored: bool) -> PieceLocator:
 
 
 def id_list_names(one_set: bool) -> tuple[str, ...]:
-    """Return the names of a matrix's id lists."""
+    """Return the names of the lists of ids that accompany a matrix: one if rows and columns are the same records, else two."""
     return ("ids",) if one_set else ("query_ids", "target_ids")
 
 
 def id_lists(queries: IdentifiedRecords, targets: IdentifiedRecords) -> dict[str, IdentifiedRecords]:
-    """Return the records in each id list, keyed by list name."""
+    """Return the records in each list of ids (`id_list_names`), keyed by the name of the list."""
     return dict(zip(id_list_names(targets is queries), (queries, targets), strict=False))
 
 

@@ -34,7 +34,7 @@ class MatrixValue:
 
     @property
     def kind(self) -> str:
-        """score, identity or distance: a name for messages and programs."""
+        """Name of the value for messages and programs: score, identity or distance."""
         return "distance" if self.is_edit_distance and self.name == "score" else self.name
 
     @property

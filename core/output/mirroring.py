@@ -11,26 +11,26 @@ from gpualign.core.common._placing import copy_rows, mirror_rows
 from gpualign.core.output.matrix_files import FilledArray
 
 _MIRROR_ROWS = 4096
-"""Rows mirrored at a time. The values are read from all rows above, in runs of 16 KB or more where the rows are not in memory."""
+"""Rows mirrored at a time. Their values are read from all rows above them, in runs of 16 KB or more, in case these rows are on disk."""
 
 _FINAL_MIRROR_STEPS = 8
 """If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
 `_FINAL_MIRROR_STEPS`."""
 
 _ROWS_PER_CALL = 256
-"""Rows per call to the compiled function: few, so that interrupts are handled quickly."""
+"""Number of rows that the compiled function copies before it returns: small, so that interrupts are handled quickly."""
 
 
 class MatrixFiller:
     """Copies band values into a whole matrix; bands come in row order.
 
     array: the matrix, or some of its rows and columns
-    mirror: whether the matrix is symmetric; the bands' values below the diagonal may then be anything
+    mirror: whether the matrix is symmetric, so that the bands' values below the diagonal are ignored
     threads: copying threads
     origin: row and column of the matrix at which `array` begins; an array that is only part of the matrix is not mirrored
 
-    If `mirror`, bands are written as they come, and the lower triangle follows in whole rows, the last of them in `finish`: values go to a
-    file once, in runs, instead of a few at a time to each later row.
+    If `mirror`, bands are written as they arrive, and the lower triangle is filled later, in whole rows (the last ones by `finish`). Each
+    part of a file is thus written once, in long runs; otherwise each band would write a few values to every later row.
     """
 
     def __init__(self, array: FilledArray, mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0)) -> None:
@@ -43,7 +43,10 @@ class MatrixFiller:
         self._mirrored = 0  # rows, left of it
 
     def copy_values(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        """Copy in the values of rows x columns, each (start, stop). Pieces of the same rows must come from left to right."""
+        """Copy values into a rectangle of the matrix. Pieces of the same rows must come from left to right.
+
+        rows, columns: start and stop of the rectangle
+        """
         if values.size:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
             self._array.reserve(row + len(values))

@@ -38,9 +38,9 @@ out several blocks."""
 class _BlockLimits:
     """Approximate block size limits.
 
-    max_pairs: number of pairs
-    max_run_bytes: bytes of CIGAR runs and titles
-    title_bytes: bytes of the title of each query and each target, which rows repeat
+    max_pairs: maximum number of pairs in a block
+    max_run_bytes: maximum number of bytes of CIGAR runs and titles in a block
+    title_bytes: bytes of the title of each query and of each target, which is repeated in every row; None: rows show no titles
     whole_rows: whether to keep all pairs of a query in one block, however large
     """
 
@@ -67,7 +67,8 @@ class _BlockLimits:
         yield from self._split_rows(results, start, rows, held)
 
     def _split_rows(self, results: BandResults, start: int, stop: int, held_bytes: int) -> Iterator[BandResults]:
-        """Slice out some rows; a row that is too long is split further unless rows must stay whole.
+        """Yield the rows [start, stop) of a band as one piece. A single row that exceeds the limits is split further, unless rows must stay
+        whole.
 
         held_bytes: bytes of CIGAR runs and titles in these rows
         """
@@ -96,7 +97,7 @@ def split_into_blocks(
     run_bytes: int = _BLOCK_RUN_BYTES,
     whole_rows: bool = False,
 ) -> Iterator[Block]:
-    """Split a band into blocks of bounded size, in input order.
+    """Split a band into blocks of bounded size, in input order. pairing: selects the pairs of a rectangle that belong to the output.
 
     threads: number of threads that format a block together
     run_bytes: bytes of CIGAR runs per thread
@@ -115,7 +116,8 @@ def split_into_blocks(
 
 
 def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
-    """Return the title sizes of queries and targets in bytes; None if titles were not read because rows do not show them."""
+    """Return the size of the title (description) of each query and of each target, in bytes; None if titles were not read because rows do
+    not show them."""
     queries, targets = task.queries.descriptions, task.targets.descriptions
     return None if queries is None or targets is None else (queries.lengths, targets.lengths)
 
@@ -123,8 +125,8 @@ def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
 def _better_strand_blocks(
     task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
-    """Split a band in which each pair has its own strand into blocks. The blocks are lists, because each row of a rectangle is one
-    sequence."""
+    """Split a band in which each pair is aligned on its own strand into blocks. The blocks are lists of pairs, because all pairs in a row
+    of a rectangle share one query sequence."""
     from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.results.hit_blocks import BetterStrandBlock
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
@@ -154,20 +156,20 @@ class BlockSink(Protocol):
     """Receives blocks of pairs, in input order."""
 
     def open(self) -> None:
-        """Called once, before the first block."""
+        """Begin the output; called once, before the first block."""
 
     def write_block(self, block: Block, mask: Booleans | None, /) -> None:
         """Write the selected pairs of a block that are in `mask` (None: all of them)."""
 
     def finish(self) -> None:
-        """Called once, after every block has been written."""
+        """End the output; called once, after the last block."""
 
 
 class PairsSink:
     """Base class for sinks that write pairs.
 
-    A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If the output is more than a
-    sequence of bytes, the subclass also defines how the output begins (`open`) and ends (`finish`).
+    A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If that is not enough, the
+    subclass also defines how the output begins (`open`) and ends (`finish`).
 
     passed_pairs: number of pairs that passed the filter; None: every pair passes
     """
@@ -189,7 +191,7 @@ class PairsSink:
         return b""
 
     def open(self) -> None:
-        """Write the bytes before the first pair."""
+        """Write the text before the first pair."""
         self.stream.write(self.header())
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:

@@ -71,7 +71,7 @@ class PairwiseTextSink(PairsSink):
         yield from self._alignment_lines(block, pair, names, firsts, steps)
 
     def _frame_descriptions(self, block: Block, pair: PairIndex) -> Iterator[str]:
-        """Return a human-readable description of the reading frames of translated sequences."""
+        """Yield a human-readable description of the reading frame of each translated sequence in a pair."""
         for side, codon, frames in zip(("query", "target"), block.input_letters_per_letter, as_hit_block(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"

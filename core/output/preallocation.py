@@ -8,7 +8,7 @@ import time
 from typing import BinaryIO
 
 _MAX_EXTRA_SECONDS = 0.1
-"""Seconds that each call may spend on reserving more than is about to be written. On a disk, a whole file is reserved in less time."""
+"""Time, in seconds, that each write may spend on reserving more than it needs. On a disk, reserving a whole file takes less."""
 
 _PIECE_BYTES = 64 << 20
 

@@ -16,10 +16,11 @@ class GrowingOutput(Protocol):
     """Writer for a file that grows row by row."""
 
     def header_written(self) -> None:
-        """Called when everything before the first row has been written."""
+        """Note that everything before the first row has been written."""
 
     def position(self) -> tuple[int, int, int]:
-        """Return (bytes, text, at) as defined in core/files/journal.py, after passing all data to the operating system."""
+        """Pass all data to the operating system, and return the position: (bytes in the file, bytes of text that they represent, text
+        position at which the last row ends). The two sizes differ if the file is compressed."""
 
 
 class GrowingFile:
@@ -32,14 +33,15 @@ class GrowingFile:
         pass
 
     def position(self) -> tuple[int, int, int]:
-        """Return the file size three times: as file bytes, as bytes of text and as the end of the rows."""
+        """Return (size, size, size): for a file of numbers, all three positions are the size of the file, in bytes."""
         self._file.flush()
         size = self._file.tell()
         return size, size, size
 
 
 class GrowingText:
-    """Text of rows after a header. A run that resumes a file writes the header again, and perhaps some rows: what the file has is left out.
+    """Text of rows after a header. A run that resumes a file writes the header again, and perhaps some rows; what the file already contains
+    is left out.
 
     file: the file
     writer: writes text to the file
@@ -72,14 +74,14 @@ class GrowingText:
 
 
 class TextFile(GrowingText):
-    """Plain text. resume_position: as in `GrowingText`"""
+    """Plain text. resume_position: where this run resumes the file; None for a new file"""
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
         self._background = BackgroundFile(file)
         super().__init__(file, self._background, resume_position)
 
     def position(self) -> tuple[int, int, int]:
-        """Return (file size, size of the text, which is the same, offset in the text where the rows end), all in bytes."""
+        """Return (file size, size of the text, text position at which the last row ends), in bytes. The first two are equal."""
         self._background.flush()
         size = self._background.tell()
         return size, size, self._end
@@ -90,7 +92,11 @@ class TextFile(GrowingText):
 
 
 class GzipTextFile(GrowingText):
-    """Text compressed with gzip. resume_position: as in `GrowingText`; threads: compression threads"""
+    """Text compressed with gzip.
+
+    resume_position: where this run resumes the file; None for a new file
+    threads: compression threads
+    """
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, threads: int) -> None:
         size, text, _ = resume_position or (0, 0, 0)
@@ -98,7 +104,8 @@ class GzipTextFile(GrowingText):
         super().__init__(file, self._packed, resume_position)
 
     def position(self) -> tuple[int, int, int]:
-        """Return (bytes of complete members, bytes of text in these members, end of the rows)."""
+        """Return (size of the complete gzip members in the file, size of their text, text position at which the last row ends), in
+        bytes."""
         self.file.flush()
         return self._packed.written_bytes, self._packed.written_text_bytes, self._end
 

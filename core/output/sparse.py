@@ -24,7 +24,7 @@ _MAX_INT32 = np.iinfo(np.int32).max
 
 
 SPOOL_NAMES = ("counts", "indices", "data")
-"""Files of a growing sparse matrix: int64 pairs (query, number of targets that follow), int32 target numbers, and values + 1."""
+"""Files of a growing sparse matrix: (query, number of its targets that follow) as int64, indices of targets as int32, and values + 1."""
 
 SpoolFiles = tuple[BinaryIO, BinaryIO, BinaryIO]
 
@@ -54,9 +54,9 @@ class CsrSpoolWriter:
 
 
 def write_csr(stream: BinaryIO, spools: SpoolFiles, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-    """Write the matrix [queries][targets] in the format of scipy.sparse.save_npz, with the ids, as in any matrix .npz.
+    """Write the matrix [queries][targets] in the format of scipy.sparse.save_npz, with the ids of queries and targets.
 
-    spools: files of all pairs
+    spools: files written by `CsrSpoolWriter`
     dtype: type of the stored values + 1
     """
     import zipfile
@@ -90,7 +90,8 @@ def _copy_vector(archive: Any, name: str, spool: BinaryIO, stored_dtype: np.dtyp
 
 
 class CsrSink(PairsSink):
-    """Writes a value for each pair to spools, which `write_csr` packs into a file. dtype: type of the values + 1."""
+    """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. dtype: type of the values +
+    1."""
 
     def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)

@@ -32,10 +32,10 @@ block."""
 class TableSink(PairsSink):
     """Writes pairs as rows in a format to a binary stream.
 
-    threads: threads that format a band's blocks. Two are Python threads, which also build columns; the rest only help with the text,
-        because more Python threads would wait for each other. The caller's thread filters. If the format remembers earlier blocks, the
-        caller's thread also builds all columns, in order; otherwise, only the columns of the first block, with everything that blocks
-        share.
+    threads: threads that format a band's blocks. Two of them are Python threads, which also build columns; the others only format text,
+        because more Python threads would wait for each other. The caller's thread applies the filter. If the format remembers earlier
+        blocks, the caller's thread also builds all columns, in order; otherwise, only the columns of the first block, with everything that
+        blocks share.
     """
 
     def __init__(

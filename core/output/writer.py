@@ -1,4 +1,4 @@
-"""Output streams for text writers, and helpers."""
+"""Output streams for text writers, blocks of rows, and how malloc treats freed memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _MAX_BLOCK_GROWTH = 4
 """Maximum factor by which blocks exceed the smallest size; the largest blocks take tens of MB of text."""
 
 _FREED_BYTES = (32 << 20) - (1 << 16)
-"""Just below the size from which glibc's malloc always requests memory from the system and returns it immediately when freed."""
+"""Number of bytes just below the size from which glibc's malloc always requests a block from the system, and returns it as soon as it is
+freed."""
 
 
 class ByteWriter(Protocol):
@@ -31,8 +32,8 @@ def write_pieces(stream: ByteWriter, pieces: Iterable[TextBytes]) -> None:
 
 
 def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Split a matrix into blocks of rows [start, stop) to be formatted by `threads` threads. min_cells: cells per block if there are few
-    threads."""
+    """Yield blocks of rows of a matrix, as (start, stop), of a size that suits `threads` formatting threads. min_cells: number of cells per
+    block if there are few threads."""
     rows, columns = shape
     step = max(1, min_cells * min(_MAX_BLOCK_GROWTH, -(-threads // _MAX_SMALL_BLOCK_THREADS)) // max(1, columns))
     for start in range(0, rows, step):
@@ -40,8 +41,8 @@ def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator
 
 
 def keep_freed_memory() -> None:
-    """Make glibc's malloc keep freed memory. Once `_FREED_BYTES` have been freed, malloc keeps up to twice as much. Otherwise every block
-    of text is allocated in fresh pages, which takes as long as filling them."""
+    """Make glibc's malloc keep freed memory: once a program has freed a block of `_FREED_BYTES`, malloc retains up to twice that amount.
+    Otherwise every block of text would be allocated in fresh pages, which takes as long as filling them."""
     bytes(_FREED_BYTES)
 
 

@@ -19,7 +19,7 @@ class RowFormat(Protocol):
 
     @property
     def detail(self) -> Detail:
-        """The alignment detail that the rows show."""
+        """How much of each alignment the rows show."""
 
     @property
     def has_letters(self) -> bool:
@@ -36,5 +36,5 @@ class RowFormat(Protocol):
 
 
 def alignment_score(block: Block) -> Column:
-    """Return scores for which larger is better: edit distances are negated."""
+    """Return a column of scores for which larger is better: edit distances are negated."""
     return block.integer_column(-block.scores if block.task.scoring.edit else block.scores)

@@ -48,7 +48,8 @@ class Blast6:
 
 
 def _coordinate_columns(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
-    """Return the start and end positions in one side, swapped where the side is flipped."""
+    """Return the columns of start and end positions in one sequence of each pair, swapped where `flipped` is True. side: "query" or
+    "target"."""
     starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
     return [block.integer_column(np.where(flipped, ends, starts)), block.integer_column(np.where(flipped, starts, ends))]
 

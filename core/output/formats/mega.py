@@ -12,7 +12,9 @@ from gpualign.core.sequences.string_column import StringColumn
 
 
 def write_mega(stream: ByteWriter, names: IdentifiedRecords, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
-    """Write the names (as returned by `names.written_samples`), then the lower triangle.
+    """Write the names, which must be valid in MEGA, then the lower triangle of the distances.
+
+    values: square matrix; NaN for an undefined distance
 
     An undefined distance is written as `?`, which MEGA reads as missing.
 

@@ -129,11 +129,11 @@ def _write_mega_matrix(stream: ByteWriter, values: npt.NDArray[Any], labels: Mat
 class Format:
     """An output format.
 
-    layouts: the kinds of results that the format can hold, and their layouts
+    layouts: layout of each kind of results that the format can hold
     suffixes: file suffixes that select the format
-    make_row_format: builds the row format, with the given columns if columns can be chosen
+    make_row_format: builds the row format, with the given columns if columns can be chosen; None if the format has no rows
     write_matrix: writes a finished matrix; the last argument is the number of formatting threads
-    square_only_name: name of the format in messages, if the format holds only one-set matrices
+    square_only_name: name for messages, if the format holds only matrices of one set; else None
     pair_list_separator: column separator in near-pair lists; None if the format holds no such lists
     has_fields: whether columns can be chosen
     """

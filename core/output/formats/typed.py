@@ -19,7 +19,7 @@ class TypedTable:
 
     @property
     def detail(self) -> Detail:
-        """The alignment detail that the rows show."""
+        """How much of each alignment the rows show."""
         return detail_of(self.fields)
 
 
