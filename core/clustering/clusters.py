@@ -19,9 +19,9 @@ _ROUNDING_TOLERANCE = 1e-12
 class Clustering:
     """Clusters of records.
 
-    labels: int64[count], cluster of each record; clusters are numbered from 0 in order of their first records
-    representatives: int64[clusters], representative record of each cluster
-    distances: float64[count], distance between each record and its representative; nan if unknown
+    labels: cluster of each record, int64[records]; clusters are numbered from 0 in order of their first records
+    representatives: representative record of each cluster, int64[clusters]
+    distances: distance between each record and its representative, float64[records]; nan if unknown
     """
 
     labels: Integers = field(repr=False)
@@ -98,7 +98,11 @@ def representatives(labels: Integers, near_counts: Integers, distance_sums: Real
 
 
 def clustering_from_centroids(centroids: Integers, edges: Edges) -> Clustering:
-    """Return the clustering with the centroids as representatives. centroids: centroid of each record."""
+    """Return the clustering in which each centroid represents its records.
+
+    centroids: index of each record's centroid, int64[records]
+    edges: pairs of near records
+    """
     labels = renumber_labels(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
@@ -106,11 +110,11 @@ def clustering_from_centroids(centroids: Integers, edges: Edges) -> Clustering:
 
 
 def clustering_with_distances(labels: Integers, representatives: Integers, chunks: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
-    """Return the clustering, with distances between each record and its representative.
+    """Return the clustering with these labels and representatives, and with the distance between each record and its representative.
 
     labels: cluster of each record, as returned by `renumber_labels`
     representatives: representative of each cluster
-    chunks: pairs with distances, as returned by `Edges.chunks`
+    chunks: (i, j, distance) of the pairs with known distances, in any number of parts
     """
     distances = np.full(len(labels), np.nan)
     distances[representatives] = 0

@@ -18,7 +18,7 @@ from gpualign.core.common.units import format_bytes
 Indices = npt.NDArray[np.signedinteger]
 
 PAIR_BYTES = 16
-"""Memory per pair: two int32 and a float64."""
+"""Memory per pair, in bytes: two int32 and a float64."""
 
 _CHUNK_PAIRS = 1 << 18
 """Number of pairs processed at a time: temporary arrays for these pairs take about twenty megabytes."""
@@ -34,7 +34,7 @@ class Edges:
     """Record pairs with distances, each pair once and in any order: near pairs, or all known pairs.
 
     record_count: number of records
-    i, j: int32 or int64[pairs], 0 <= i < j < count
+    i, j: indices of the records, int32 or int64[pairs], 0 <= i < j < record_count
     distance: float64[pairs], not negative
     """
 
@@ -57,13 +57,14 @@ class Edges:
             yield self.i[chunk], self.j[chunk], self.distance[chunk]
 
     def near_pair_count(self, copy_counts: Integers) -> int:
-        """Return the number of near pairs if each record has `copy_counts` copies (int64[count]), which are near each other."""
+        """Return the number of near pairs among the copies of all records. copy_counts: number of copies of each record, which are near
+        each other, int64[records]."""
         within = int((copy_counts * (copy_counts - 1) // 2).sum())
         return within + sum(int((copy_counts[i] * copy_counts[j]).sum()) for i, j, _ in self.chunks())
 
     @cached_property
     def _sorted_keys(self) -> tuple[Integers, Integers]:
-        """(keys of the pairs, ascending; the index of each pair in the list)."""
+        """(keys i * record_count + j of the pairs, ascending; for each key, the index of its pair in the list)."""
         keys = self.i.astype(np.int64) * self.record_count + self.j
         order = np.argsort(keys)
         return keys[order], order
@@ -83,8 +84,8 @@ class Edges:
 class GrowingEdges:
     """List of near pairs that grows as pairs are found, in order of their first records.
 
-    count: number of records
-    max_bytes: maximum memory for the pairs; None for no limit
+    record_count: number of records
+    max_bytes: maximum memory for the pairs, in bytes; None: no limit
     """
 
     def __init__(self, record_count: int, max_bytes: int | None) -> None:
@@ -95,7 +96,7 @@ class GrowingEdges:
         self._distance = np.empty(0, dtype=np.float64)
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Add pairs. If there are too many, raises `TooLittleMemory` with an estimate of the memory needed for all pairs."""
+        """Add pairs. Raises `TooLittleMemory`, with an estimate of the memory for all pairs, if they exceed the limit."""
         size = self._pair_count + len(i)
         if size > self._max_pairs:
             left = (self._record_count - 1 - int(i[-1])) / max(1, self._record_count)  # fraction of records whose pairs are still to come

@@ -30,7 +30,7 @@ def abundances(ids: Sequence[str]) -> list[int] | None:
 
 
 def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
-    """Return the records in clustering order: int64[count].
+    """Return the indices of the records in the order in which they are clustered: int64[records].
 
     order: "length" (longest first, ties by abundance), "size" (most abundant first), or "input" (input order); remaining ties are broken by
         id (bytewise), then by input order
@@ -53,9 +53,9 @@ def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None) -
 
 
 def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, Integers]:
-    """Return (order of the records, first copy of each record) for copies clustered in this order.
+    """Return (order of the records, first copy of each record) if the copies of records are clustered in a given order.
 
-    order: the copies, in order
+    order: indices of the copies, in clustering order
     record_of_copy: int64[copies], the record that each copy duplicates; every record has at least one copy
     """
     _, first = np.unique(record_of_copy[order], return_index=True)
@@ -63,10 +63,10 @@ def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, I
 
 
 def greedy_centroids(edges: Edges, order: Integers) -> Integers:
-    """Return the centroid of each record, int64[count]; a centroid's centroid is itself.
+    """Return the index of each record's centroid: int64[records]; a centroid is its own.
 
-    Records are processed in this order (a permutation, int64[count]). Each record joins the nearest existing centroid within the threshold
-    (the earliest if tied). If there is none, the record becomes a centroid.
+    Records are processed in the given order. Each record joins the nearest existing centroid to which `edges` has a pair (the earliest if
+    tied). If there is none, the record becomes a centroid.
     """
     count = edges.record_count
     rank = np.empty(count, dtype=np.int64)
@@ -86,8 +86,11 @@ def greedy_centroids(edges: Edges, order: Integers) -> Integers:
 
 
 def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield (ranks of records, ascending; ranks of earlier records near each record, nearest first). Pairs are returned for a few records
-    at a time, so that they take little memory in addition to the list."""
+    """Yield near pairs as (ranks of records, ascending; for each, the rank of an earlier record near it, nearest first). The pairs are
+    yielded for a few records at a time, so that they take little memory in addition to the list.
+
+    rank: position of each record in clustering order
+    """
     pairs = np.zeros(edges.record_count, dtype=np.int64)
     for i, j, _ in edges.chunks():
         pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.record_count)

@@ -23,8 +23,8 @@ _FAR_DISTANCE = float(np.finfo(np.float64).max)
 _PASS_COUNT = 16
 """Number of passes over the near-pair list, so that only part of the list is sorted at a time."""
 _SORTED_PAIR_BYTES = 96
-"""Memory per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within the
-component, and indices into the condensed distances."""
+"""Memory, in bytes, per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within
+the component, and indices into the condensed distances."""
 _ROUNDING_TOLERANCE = 1e-12
 """Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
@@ -52,7 +52,7 @@ def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> In
     clusters with an unlisted pair is above the cut either way, and all other distances are unchanged. Ties are broken as in scipy, within
     each component.
 
-    record_of_copy: as in `average_linkage`
+    record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
     """
 
     def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
@@ -81,8 +81,11 @@ def average_linkage(
 
 
 def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -> int:
-    """Return the number of records (including copies, as in `average_linkage`) in the largest component that complete and average linkage
-    must cut; 0 if there is none."""
+    """Return the number of records, including copies, in the largest component that complete and average linkage must cut; 0 if there is
+    none.
+
+    record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
+    """
     copies = (
         np.ones(edges.record_count, dtype=np.int64) if record_of_copy is None else np.bincount(record_of_copy, minlength=edges.record_count)
     )
@@ -92,8 +95,8 @@ def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -
 
 
 def linkage_bytes(member_count: int, edges: Edges) -> int:
-    """Return the memory needed for linkage if the largest component has `member_count` records: the component's distances, scipy's working
-    copy, the near pairs, and the near pairs sorted by component."""
+    """Return the memory needed for linkage, in bytes, if the largest component has `member_count` records: the component's distances,
+    scipy's working copy, the near pairs, and the near pairs sorted by component."""
     return 2 * 8 * _pair_count(member_count) + edges.nbytes + _SORTED_PAIR_BYTES * min(len(edges), _pair_count(member_count))
 
 
@@ -107,8 +110,8 @@ def _condensed_indices(edges: Edges) -> Integers:
 
 
 def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
-    """Return whether each component has pairs that are not near: bool[components]. Both linkages turn a component without such pairs into
-    one cluster, because all its distances are within the cut."""
+    """Return a mask of the components that have pairs that are not near: bool[components]. Without such pairs, all distances in a component
+    are within the cut, so complete and average linkage make it one cluster."""
     number = int(components.max(initial=-1)) + 1
     pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.chunks()), np.zeros(number, dtype=np.int64))
     sizes = np.bincount(components)
@@ -118,7 +121,11 @@ def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
 def _cluster_components(
     edges: Edges, record_of_copy: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]
 ) -> Integers:
-    """Return cluster labels. distances: returns the condensed distances in a component, and the maximum near distance."""
+    """Return a label for each record, after cutting each component that has pairs that are not near.
+
+    method: scipy's name of the linkage
+    distances: maps the records of a component, and its near pairs, to (its condensed distances, the distance at which to cut)
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
 
     components = single_linkage(edges)
@@ -138,7 +145,8 @@ def _cluster_components(
 
 
 def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers) -> Reals:
-    """Expand the condensed distances of `record_count` records to their copies. record_of_copy: the record of each copy."""
+    """Return the condensed distances between the copies of `record_count` records, given those between the records. record_of_copy: the
+    record of each copy."""
     if len(record_of_copy) == record_count:
         return condensed
     rows = []

@@ -16,7 +16,7 @@ class ClusteringSink:
     """Passes near pairs of one set on to another sink while clustering them by single linkage.
 
     sink: the sink that receives the pairs
-    whole: whether distances are counts; otherwise they are rounded as in pair lists
+    are_counts: whether distances are counts; otherwise they are rounded to the decimals that pair lists show
     scratch: opens the scratch file for clustering
     """
 
@@ -26,12 +26,12 @@ class ClusteringSink:
         self._scratch = scratch
 
     def begin(self, samples: Samples) -> None:
-        """Start both sinks; call once, before the first pairs."""
+        """Begin the other sink and the clustering; call once, before the first pairs."""
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
     def write(self, pairs: NearDistances) -> None:
-        """Add pairs."""
+        """Pass near pairs on, and add them to the clustering."""
         self._sink.write(pairs)
         distances: Reals = pairs.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)

@@ -29,8 +29,8 @@ _NO_VALUE_REMEDY = (
 class Threshold:
     """Threshold for near pairs.
 
-    max_distance: maximum distance of near pairs; None with min_identity
-    min_identity: minimum identity of near pairs; None with max_distance
+    max_distance: maximum distance of near pairs; None if `min_identity` is given
+    min_identity: minimum identity of near pairs; None if `max_distance` is given
     values_are_identities: whether values are identities (distance = 1 - identity)
     """
 
@@ -104,7 +104,8 @@ class MatrixOfPairs:
     """Values for all pairs.
 
     ids: ids of the records
-    values: symmetric matrix [count][count] of floats or integers, or the vector of the pairs i < j; nan for a pair without a value
+    values: symmetric matrix [records][records] of floats or integers, or the vector of the pairs i < j, row by row; nan for a pair without
+        a value
     """
 
     ids: Sequence[str] = field(repr=False)
@@ -152,7 +153,8 @@ class MatrixOfPairs:
 
 
 def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
-    """Return the limit rounded to this type; for example, float32(0.18) is larger than 0.18."""
+    """Return the limit rounded to the type `dtype`, because values of this type are rounded too; for example, float32(0.18) is larger than
+    0.18."""
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 

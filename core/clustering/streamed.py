@@ -19,8 +19,8 @@ _PAIR_DTYPE = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float6
 
 
 class StreamedClusters:
-    """Single-linkage clusters of `record_count` records. Holds a few numbers per record and up to about a million pairs. All pairs go to a
-    scratch file; once the representatives are known, the distances to them are read from this file."""
+    """Single-linkage clusters of `record_count` records. Memory holds a few numbers per record and up to about a million pairs. All pairs
+    are written to a scratch file, from which the distances to the representatives are read at the end."""
 
     def __init__(self, record_count: int, scratch: BinaryIO) -> None:
         self._scratch = scratch
@@ -41,7 +41,7 @@ class StreamedClusters:
             self._join_pending()
 
     def finish(self) -> Clustering:
-        """Return the same clustering as `linkage.single_linkage` and `clusters.clustering_from_labels` for all pairs."""
+        """Return the clustering of all pairs: the same as `linkage.single_linkage` followed by `clusters.clustering_from_labels`."""
         self._join_pending()
         labels = renumber_labels(self._labels)
         chosen = representatives(labels, self._near_counts, self._distance_sums)

@@ -73,7 +73,7 @@ def write_uc(
 
     lengths: lengths of the records
     identities: identities to the representatives, from 0 to 1; nan if unknown
-    cigars: CIGARs as in .uc
+    cigars: CIGARs in the form that .uc files use
     is_reverse_complement: whether each record is aligned as its reverse complement; None if none is
 
     Unknown values (None) are written as *.
