@@ -11,9 +11,9 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING_TOLERANCE = 1e-12
-"""Fraction of the tree height; shorter branches come from rounding differences between two equal means."""
+"""Fraction of the height of the tree: a shorter branch comes from rounding differences between two equal means."""
 _JOINS_PER_CALL = 20
-"""Number of joins per call: few, so that interrupts are handled quickly."""
+"""Number of joins that the compiled function does before it returns: small, so that interrupts are handled quickly."""
 
 
 def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
@@ -72,8 +72,8 @@ def dense_spanning_tree(ids: Sequence[str], condensed: Reals) -> Tree:
 
     condensed: all distances, in scipy's condensed form; nan for a pair without a distance
 
-    Among equally long edges, the edge with the smallest record numbers is chosen, comparing the smaller number of each edge first. There is
-    one tree for each connected component.
+    Among equally long edges, the edge with the smallest record indices is chosen: the lower index of each edge is compared first, then the
+    higher one. There is one tree for each connected component.
     """
     from scipy.spatial.distance import squareform
 
@@ -101,7 +101,8 @@ def dense_spanning_tree(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def sparse_spanning_tree(ids: Sequence[str], edges: Edges) -> Tree:
-    """Return the minimum spanning tree of a sparse graph, using scipy. Roots, ties and components are as in `dense_spanning_tree`."""
+    """Return the minimum spanning tree of a graph whose edges are the listed pairs, using scipy. Roots, ties and components are as in
+    `dense_spanning_tree`."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 

@@ -1,7 +1,7 @@
 """Reads and writes the Newick format (Olsen 1990).
 
 No library is used: of 23 variants found in the wild (names in double quotes or with blanks, apostrophes in names, lengths such as `1.` and
-`nan`, comments such as `[&R]`), Biopython 1.88 misreads 9, and DendroPy, scikit-bio and ete4, which cope with more, 4 or 5.
+`nan`, comments such as `[&R]`), Biopython 1.88 misreads 9; DendroPy, scikit-bio and ete4 misread 4 or 5.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def format_newick(tree: Tree) -> Iterator[str]:
 
 
 def _join_tokens(tokens: list[str]) -> str:
-    """Join tokens, with a comma between nodes unless the next token closes their parent."""
+    """Join the tokens of a tree, with a comma between two nodes unless the next token closes their parent."""
     out = []
     for token, following in zip(tokens, [*tokens[1:], ")"], strict=True):
         out.append(token)
@@ -104,14 +104,15 @@ def parse_newick(text: str, source: str) -> Tree:
 
 
 def _skip_comments(text: str, at: int) -> int:
-    """Return the position of the next character that is neither blank nor part of a comment."""
+    """Return the position, from `at` on, of the next character that is neither blank nor part of a comment."""
     match = _COMMENTS.match(text, at)
     assert match is not None
     return match.end()
 
 
 def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
-    """Return (root, end of the tree: the position of ';' or the end of the text). Avoids recursion because trees may be deep."""
+    """Parse the tree that starts at position `at`. Returns (its root, the position of ';' or else of the end of the text). Does not
+    recurse, because trees may be deep."""
     node = root = _Node()
     above: list[_Node] = []
     while True:
@@ -140,7 +141,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
 
 
 def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
-    """Read a node's name and length, both optional. Return the end position."""
+    """Read the optional name and length of a node at position `at`, and return the position after them."""
     if (label := _LABEL.match(text, at)) is not None:
         if node.name:
             raise _newick_error(text, at, source)

@@ -26,7 +26,7 @@ def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
 def root_at_midpoint(tree: Tree) -> Tree:
     """Reroot the tree halfway between the two records that are farthest apart (Farris 1972).
 
-    tree: as in `root_at_outgroup`, without negative branch lengths
+    tree: one unrooted tree of the form that `root_at_outgroup` takes, without negative branch lengths
 
     If several pairs are equally far apart, their midpoints coincide. If the midpoint is a node, the root splits one of the node's branches
     into a branch of length 0 and a branch of full length. Runs in time proportional to the number of records.
