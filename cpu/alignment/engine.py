@@ -38,14 +38,14 @@ _JOIN_WORK_NS_PER_SECOND = 2.5e8
 """Nanoseconds of join work per thread and second, with vectors of any size."""
 
 _BAND_SECONDS = 10
-"""Approximate time per band: the time that an interrupted run loses, and the interval at which results are written."""
+"""Approximate time per band, in seconds: the time that an interrupted run loses, and the interval at which results are written."""
 
 _FIRST_BAND_ROWS = 2
 """Number of queries in the first band: for so few queries, packing targets takes half as long as the alignments; later, for many queries,
 it takes almost no time."""
 
 _MAX_SHORT_RUN_SECONDS = 0.2
-"""Runs with a shorter estimated time (s) get no small first band."""
+"""Runs with a shorter estimated time, in seconds, get no small first band."""
 
 SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threads')}"
 """Advice if threads need more scratch memory than is available."""
@@ -77,7 +77,7 @@ def instruction_sets() -> list[InstructionSet]:
 
 @dataclass(frozen=True)
 class CpuPreparedTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`.
+    """A task prepared for the CPU; implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated time of a run, conservative (too long rather than too short)
     make_computer: returns the function that computes the tiles in one run
@@ -103,12 +103,12 @@ class CpuPreparedTask:
 
 
 class CpuEngine:
-    """Implements `gpualign.core.execution.engine.Engine`.
+    """The CPU engine for alignments and near pairs; implements `gpualign.core.execution.engine.Engine`.
 
-    threads: number of workers (default: the number of CPUs that this process may use minus `spare`, or as many as fit in memory)
+    threads: number of workers (default: the number of CPUs that this process may use minus `spare_cpus`, or as many as fit in memory)
     instruction_set: variant name (default: the fastest that this processor supports; the environment variable GPUALIGN_INSTRUCTION_SET
         overrides the default, for tests and bug reports)
-    spare: number of CPUs left for threads that feed other engines
+    spare_cpus: number of CPUs left for threads that feed other engines
 
     Raises `InputError` for a variant that this build or processor lacks.
     """
@@ -141,16 +141,17 @@ class CpuEngine:
         return CpuPreparedTask(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, make_computer)
 
     def _estimate_seconds(self, task: Task, threads: int, cells_per_second: float) -> float:
-        """Return the estimated time for a task. cells_per_second: cells per second on a core with AVX2, or pairs per second if cost is per
-        pair."""
+        """Return the estimated time for a task, in seconds. cells_per_second: number of cells (in a search for near pairs, of pairs) that a
+        core with AVX2 processes per second."""
         work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
         return work / (threads * cells_per_second * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed_scratch: Callable[[int], int], available_bytes: int, work_description: str) -> int:
-        """Return the number of threads that fit in memory; all threads if the caller requested a number. Raises `TooLittleMemory` if the
-        requested threads, or even a single thread, do not fit.
+        """Return how many threads can run in `available_bytes` of scratch memory; if the caller requested a number of threads, this number.
+        Raises `TooLittleMemory` if the requested threads, or even a single thread, do not fit.
 
-        needed_scratch: returns the scratch memory for a given number of threads
+        needed_scratch: maps a number of threads to the scratch memory that they need, in bytes
+        work_description: what the threads work on, for the message
         """
         threads = self.threads
         while (needed_bytes := needed_scratch(threads)) > available_bytes and threads > 1 and not self._threads_requested:
@@ -289,8 +290,8 @@ def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:
 
 
 def _shared_vector_tile_cells(task: Task, threads: int, vector_bytes: int) -> int:
-    """Return the number of cells per tile if targets are few: a tile has as many queries as share a bit-sliced vector, if this leaves tiles
-    for all threads."""
+    """Return the number of cells per tile if targets are few: each tile gets as many queries as fit in one bit-sliced vector, provided that
+    every thread gets a tile."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     return min(queries_per_vector(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 

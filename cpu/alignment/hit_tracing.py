@@ -29,10 +29,12 @@ _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads 
 
 
 def split_hits(queries: Integers, threads: int) -> list[Integers]:
-    """Split hits into calls, and return the hit indices for each call. queries: int64[hits], the query of each hit.
+    """Split hits among calls of the kernel, and return the indices of the hits in each call.
 
-    A pass over a query takes the same time for one hit as for as many hits as a vector has lanes. A query's hits are therefore split only
-    if there are fewer queries than threads, or if the hits exceed the maximum per call.
+    queries: the query of each hit, int64[hits]
+
+    A pass over a query takes the same time for one hit as for as many hits as a vector has lanes. The hits of a query are therefore split
+    only if there are fewer queries than threads, or if there are more hits than a call may have.
     """
     if not len(queries):
         return []
@@ -59,7 +61,7 @@ class HitTracer:
 
     task: the search
     engine: the engine whose threads and instruction set are used; fewer threads are used if not all fit in memory
-    memory: bytes of scratch for all threads
+    memory: scratch memory for all threads, in bytes
 
     Raises `TooLittleMemory` if the memory is too small for one thread.
     """
@@ -97,8 +99,8 @@ class HitTracer:
             self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
-        """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
-        memory."""
+        """Return the statistics of the hits, `STATISTICS`[hits], and their paths, CIGAR runs with shape [hits]. Raises `TooLittleMemory` if
+        a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         places = sorted(split_hits(hits.queries, self._threads), key=lambda call: -self._max_pass_cells(hits.select(call)))
         self._cells += float(self._pair_cells(hits).sum())
@@ -108,7 +110,8 @@ class HitTracer:
         return statistics, runs.build()
 
     def _trace_calls(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Trace the hits in each call. Hits of a few short queries need no threads: loading the thread library alone takes several ms."""
+        """Trace the hits of each kernel call. Little work is done without threads, because loading the thread library alone takes several
+        ms."""
         if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -120,8 +123,8 @@ class HitTracer:
         return cells
 
     def _max_pass_cells(self, hits: Hits) -> int:
-        """Return the number of cells in the longest pass, which determines the time for a call. The longest calls are started first, so
-        that threads finish at about the same time."""
+        """Return the number of cells of the largest pair among the hits of a kernel call, which determines how long the call takes. The
+        longest calls are started first, so that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:

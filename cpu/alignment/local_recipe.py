@@ -25,7 +25,19 @@ _VECTORS_PER_COLUMN = 3  # for each column: its letters, H and F
 
 @dataclass(frozen=True)
 class LocalRecipe:
-    """Kernel parameters, named as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]. Widths are in bytes."""
+    """Parameters of the local-score kernels.
+
+    table: score of each pair of letters, negative for padding, int32[32][32]
+    letters: number of codes in use, including the padding code
+    padding: code that fills up sequences
+    open, extend: cost of the first and of each further letter of a gap
+    byte_scores: whether the score of every pair of letters fits in a signed byte
+    narrowest: smallest width, in bytes, that holds every score of two letters and every gap cost
+    widest: smallest width, in bytes, that holds every score of the task
+    few_lanes, long_letters: at most `few_lanes` sequences, if they and those of the other side are at least `long_letters` long, are
+        aligned one by one instead of in lanes
+    most_columns: maximum length of sequences in lanes that memory allows
+    """
 
     table: npt.NDArray[np.int32] = field(repr=False)
     letters: int
@@ -47,12 +59,12 @@ class LocalRecipe:
         )
 
     def lane_count(self, vector_bytes: int) -> int:
-        """Return the number of targets in one pass."""
+        """Return the number of targets that are aligned side by side."""
         return vector_bytes // self.narrowest
 
     def fit_scratch(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """Return the recipe for workers with `worker_bytes` of scratch. If a sequence is too long for this scratch, the lanes hold the side
-        whose longest sequence is shorter. A few long sequences are aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch. If a sequence is too long for this scratch, the lanes hold queries
+        or targets, whichever have the shorter longest sequence. A few long sequences are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_VECTORS_PER_COLUMN * vector_bytes) - _COLUMN_MULTIPLE,
@@ -62,8 +74,8 @@ class LocalRecipe:
 
 
 def min_scratch_bytes(vector_bytes: int, max_query_length: int, max_target_length: int) -> int:
-    """Return the minimum scratch per worker for sequences up to these lengths: letters and boundaries for the columns of the shorter
-    sequence."""
+    """Return the minimum scratch per worker, in bytes, for sequences up to these lengths: letters and boundaries for the columns of the
+    shorter sequence."""
     return (min(max_query_length, max_target_length) + _COLUMN_MULTIPLE) * _VECTORS_PER_COLUMN * vector_bytes
 
 

@@ -20,7 +20,18 @@ from gpualign.cpu.alignment.recipe import TABLE_SIZE, Recipe, difference_recipe
 
 @dataclass(frozen=True)
 class PathRecipe:
-    """Kernel parameters, named as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], letter pairs that a path may contain."""
+    """Parameters of the path kernels.
+
+    kernel: human-readable description of the kernel
+    differences: recipe for the difference recurrence; its fields that convert sums to scores are not used
+    extend: cost of a letter that extends a gap
+    free_query: whether gaps in the query at its ends cost nothing
+    free_target: whether gaps in the target at its ends cost nothing
+    negate: whether scores are negated, because they are edit distances
+    sliced: whether blocks have one bit per target, for edit distances
+    banded: whether a band of diagonals, with a proof that it contains the path, is tried first
+    usable: mask of the letter pairs that a path may contain, bool[letters][letters]
+    """
 
     kernel: str
     differences: Recipe
@@ -33,7 +44,7 @@ class PathRecipe:
     usable: Booleans = field(repr=False)
 
     def lane_count(self, vector_bytes: int) -> int:
-        """Return the number of targets in a block."""
+        """Return the number of targets that are aligned side by side."""
         return vector_bytes * 8 if self.sliced else self.differences.lane_count(vector_bytes)
 
 

@@ -48,9 +48,20 @@ def targets_per_query(vector_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Kernel parameters, named as in cpu/src/work.hpp.
+    """Parameters of the score kernels.
 
-    score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
+    kernel: human-readable description of the kernel
+    bitsliced: whether each pair takes one bit of a vector; otherwise the difference recurrence is used, with one element per pair
+    width: bits of an element
+    table: scores of letter pairs as the difference recurrence uses them (core/scoring/recurrence_forms.py), uint32[32][32]
+    letters: number of codes in use
+    open_extra: cost of opening a gap minus cost of extending it
+    match_steps, mismatch_steps: scores of a match and of a mismatch as the bit-sliced kernel counts them
+    pairs: kernel for single pairs: "myers", "wavefront", or "" if there is none
+    slice_columns: maximum length of targets that are bit-sliced, for which memory suffices; longer ones are left to the kernel for single
+        pairs
+    sum_factor, per_letter, constant: for sequences of m and n letters, the score is sum_factor * (the kernel's sum) + per_letter * (m + n)
+        + constant
     """
 
     kernel: str
@@ -67,18 +78,19 @@ class Recipe:
     per_letter: int = 0
     constant: int = 0
     remainder: Recipe | None = None
-    """Recipe for the last targets in a tile, used if there are fewer than `remainder_below` and queries that share vectors take longer."""
+    """Recipe for the last targets in a tile, used if there are fewer than `remainder_threshold` and queries that share vectors take
+    longer."""
 
     def remainder_threshold(self, vector_bytes: int) -> int:
-        """Return the number of targets below which there are too few for the lanes; 0 without a separate recipe for the remainder."""
+        """Return the number of targets below which the `remainder` recipe is used; 0 if there is none."""
         return 2 * self.lane_count(vector_bytes) // 3 if self.remainder else 0
 
     def lane_count(self, vector_bytes: int) -> int:
-        """Return the number of targets in one pass."""
+        """Return the number of targets that are aligned side by side."""
         return vector_bytes * 8 if self.bitsliced else vector_bytes * 8 // self.width
 
     def scratch_bytes(self, vector_bytes: int, max_target_length: int) -> int:
-        """Return the scratch bytes a worker needs if its longest target has `max_target_length` letters."""
+        """Return the scratch memory, in bytes, that a worker needs if its longest target has `max_target_length` letters."""
         columns = max_target_length + _COLUMN_MULTIPLE
         if self.remainder:
             return replace(self, remainder=None).scratch_bytes(vector_bytes, max_target_length) + self.remainder.scratch_bytes(
@@ -92,13 +104,14 @@ class Recipe:
 
 
 def _pair_bytes(max_target_length: int) -> int:
-    """Return the memory for single-pair kernels: up to five planes of a target and its steps, and targets packed across queries."""
+    """Return the memory, in bytes, for single-pair kernels: up to five planes of a target and its steps, and targets packed across
+    queries."""
     return 7 * max_target_length + _KEPT_SCRATCH_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Return the memory per column: masks for every letter and for no letter, live lanes, and boundary planes; if several queries share a
-    vector, also two tables, live targets, and the letters of two rows.
+    """Return the memory, in bytes, per column of a bit-sliced kernel: masks for every letter and for no letter, live lanes, and boundary
+    planes; if several queries share a vector, also two tables, live targets, and the letters of two rows.
     """
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
@@ -126,7 +139,7 @@ def make_recipe(scoring: Scoring, letters: int, target_count: int, max_target_le
     target_count: number of targets
     max_target_length: number of letters in the longest target
     vector_bytes: vector size in bytes
-    worker_bytes: approximate scratch memory per worker, bytes
+    worker_bytes: approximate scratch memory per worker, in bytes
     """
     unary = unary_form(scoring)
     if unary is None or unary.match_steps > MAX_MATCH_STEPS:

@@ -24,7 +24,7 @@ _SIMULATION_BUDGET = Budget.from_total(256 << 20)  # a simulation takes a small 
 
 
 class CpuSimulator:
-    """Implements `gpualign.core.search.evalue_estimation.LocalAligner`."""
+    """Aligns random sequences on the CPU; implements `gpualign.core.search.evalue_estimation.LocalAligner`."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
         self._scoring = scoring
@@ -44,7 +44,10 @@ class CpuSimulator:
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
-        """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
-        these pairs, above 0."""
+        """Return the alignment statistics of some pairs: `STATISTICS`[pairs].
+
+        pairs: (query, target) of each pair, int64[pairs][2]
+        scores: scores of these pairs, all above 0
+        """
         with HitTracer(self._task(queries, targets), self._engine, _SIMULATION_BUDGET.scratch_bytes) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

@@ -30,7 +30,7 @@ EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:
-    """Aligns pairs under a fixed scoring, from any number of threads at once. memory: maximum bytes per call."""
+    """Aligns pairs under a fixed scoring, from any number of threads at once. memory: maximum memory for a pair, in bytes."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)

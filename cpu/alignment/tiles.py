@@ -21,7 +21,7 @@ class TileComputer(Protocol):
 
 
 def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
-    """Return a tile's rectangle of pairs as kernel arguments."""
+    """Return a tile's rectangle of pairs as kernel arguments: (codes, offsets, record indices) of the queries, then of the targets."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
 

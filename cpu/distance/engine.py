@@ -39,9 +39,11 @@ def instruction_sets() -> list[tuple[str, bool]]:
 
 
 class CpuDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine`.
+    """The CPU engine for distances; implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    threads, instruction_set, spare: as in `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is for distances only
+    threads: number of threads (default: the number of CPUs that this process may use minus `spare_cpus`)
+    instruction_set: variant name (default: the fastest that this processor supports); `avx512popcnt` is for distances only
+    spare_cpus: number of CPUs left for threads that feed other engines
 
     Raises `InputError` for a variant that this build or processor lacks.
     """
@@ -117,7 +119,7 @@ class CpuDistanceEngine:
 
 
 class _Progress:
-    """Reports finished work; repeated work is reported only once."""
+    """Reports finished work, but repeated work only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         self._on_progress = on_progress
@@ -130,14 +132,14 @@ class _Progress:
             self._reported = self._done
 
     def subtract_repeated(self, work: int) -> None:
-        """Subtract `work`, which will be repeated."""
+        """Subtract work that will be repeated from the work done."""
         self._done -= work
 
 
 def _select_band_pairs(
     selector: TilePairSelector, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
-    """Yield the selected pairs of a band at once, or of each half in turn if the band has more than `max_pairs`."""
+    """Yield the selected pairs of a band: together or, if there are more than `max_pairs`, for each half of the band in turn."""
     sites = sum(panel.sites for panel in selector.panels)
     work = {workers.submit(selector.select_pairs, tile): tile.pairs * sites for tile in pair_selection_tiles(band)}
     pairs = done_work = 0
@@ -161,6 +163,7 @@ def _select_band_pairs(
 
 
 def _padded_word_count(sites: int) -> int:
-    """Return the number of words for `sites`, rounded up to an odd number of cache lines, so that samples do not share cache sets."""
+    """Return the number of words for the bits of `sites` sites, rounded up to an odd number of cache lines, so that samples do not share
+    cache sets."""
     lines = -(-sites // (_CACHE_LINE_WORDS * WORD_BITS))
     return _CACHE_LINE_WORDS * (lines + (lines % 2 == 0))

@@ -19,7 +19,7 @@ _TILE_ROWS = 64
 """Number of rows per tile: as many as the kernel keeps in the L2 cache."""
 
 _MAX_TILE_COMPARISONS = 20_000_000_000
-"""Maximum number of comparisons per tile: a few hundredths of a second."""
+"""Maximum number of comparisons (pairs x sites) per tile, which take a few hundredths of a second."""
 
 _SELECTION_TILE_COLUMNS = 496
 """Number of columns per tile when selecting near pairs: the tile's counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd
@@ -32,7 +32,7 @@ use this table."""
 _MAX_COUNT = (1 << 31) - 1
 
 CountLimits = list[tuple[CountMatrix, int]]
-"""(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
+"""(count matrix, limit) for some of the counts: pairs that exceed all limits may be skipped."""
 
 
 def count_matrix_tiles(band: SampleBand, sites: int) -> Iterator[SampleBand]:
@@ -60,7 +60,8 @@ def _split_band(band: SampleBand, width: int, height: int) -> Iterator[SampleBan
 def add_term_counts(
     instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int], limits: CountLimits
 ) -> None:
-    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
+    """Add a term, computed from a panel, to the counts of a tile's pairs. The tile starts at `position` (row, column) in `counts`. Pairs
+    that exceed all `limits` may be skipped."""
     where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *position, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
@@ -71,8 +72,8 @@ def add_term_counts(
 def add_relationship_sums(
     instruction_set: str, panel: Panel, term: Term, terms: TermArray, tile: SampleBand, sums: TermArray, position: tuple[int, int]
 ) -> None:
-    """Add a panel's genotype terms (`RelationshipTerms.panel_terms`) to the sums (int64) of a tile's pairs, which start at `position` in
-    `sums`, as in `add_term_counts`."""
+    """Add a panel's genotype terms (`RelationshipTerms.panel_terms`) to the sums (int64) of a tile's pairs. The tile starts at `position`
+    (row, column) in `sums`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
@@ -81,8 +82,8 @@ def add_relationship_sums(
 
 @dataclass(frozen=True)
 class TilePairSelector:
-    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Pairs over the rule's cap are skipped unless something
-    else about them is needed."""
+    """Adds up a tile's counts over all panels, and selects its pairs by a rule. Pairs whose count exceeds the rule's cap are skipped,
+    unless their number of compared sites must still be checked."""
 
     instruction_set: str
     panels: Sequence[Panel]
@@ -91,7 +92,8 @@ class TilePairSelector:
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
-        """(panel, term) in panel order; the capped count comes first in each panel, so that the remaining terms can be skipped."""
+        """The (panel, term) pairs in order of panels. In each panel, the count that the rule caps comes first, so that the remaining terms
+        can be skipped."""
         return [
             (panel, term)
             for panel in self.panels
@@ -102,7 +104,7 @@ class TilePairSelector:
 
     @cached_property
     def _count_cap(self) -> tuple[int, int] | None:
-        """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
+        """(index of the count that the rule caps, the cap); None if there is no cap, or if the count can decrease."""
         if self.selection_rule.cap is None:
             return None
         name, cap = self.selection_rule.cap

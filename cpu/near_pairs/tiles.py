@@ -118,7 +118,8 @@ class CascadePairFinder:
 
 
 def _similar_ambiguity_groups(letters: Integers) -> Iterator[Integers]:
-    """Yield the indices of records with similar numbers of ambiguity letters: 0, 1, 2, up to 4, up to 8 and so on."""
+    """Yield groups of indices of records with similar numbers of ambiguity letters: 0, 1, 2, up to 4, up to 8 and so on. letters: number of
+    ambiguity letters in each record."""
     sizes = np.frexp(np.maximum(2 * letters - 1, 0))[1]
     for size in distinct(sizes).tolist():
         yield np.flatnonzero(sizes == size)
@@ -143,8 +144,8 @@ class JoinPairFinder:
         return None if pairs is None else TilePairs(tile, pairs, {"pairs": tile.cells, "edit distance": len(pairs)})
 
     def _find_pairs(self, queries: Integers, first_targets: Integers, cancel: Cancel) -> NearPairs | None:
-        """Return the near pairs of some queries. If the pairs do not fit in memory, the queries are halved; the pairs of one query always
-        fit."""
+        """Return the near pairs of some queries; None if cancelled. If the pairs do not fit in memory, the queries are halved; the pairs of
+        one query always fit."""
         result = self._join.candidates(queries, first_targets, self._max_pairs if len(queries) > 1 else 1 << 40, cancel, 1)
         if result is None:
             return None
