@@ -22,7 +22,7 @@ from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
 _MAX_PIECE_BYTES = 32 << 20
-"""Maximum size of the counts returned in one piece, bytes."""
+"""Maximum size of the counts returned in one piece, in bytes."""
 
 _MIN_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
