@@ -23,7 +23,7 @@ MISSING: int = _sites.MISSING
 
 NUCLEOTIDES = "ACGT"
 MAX_ALLELES = 22
-"""With more alleles, genotype codes would not fit in a byte."""
+"""Maximum number of alleles at a site: with more, genotype codes would not fit in a byte."""
 
 
 class CallKind(Enum):

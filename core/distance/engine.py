@@ -51,8 +51,9 @@ def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
 
 
 CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
-"""(panels, bands, names of the count matrices, on_progress) -> counts for each band, summed over panels; see `PreparedCounter.run`. The
-next band is requested only after all results for the previous band have been consumed; the same holds for `PairSelector`."""
+"""Function that takes (panels, bands, names of the count matrices, on_progress), and yields the counts for each band, summed over the
+panels (`PreparedCounter.run`). It requests the next band only after all results for the previous one have been consumed; so does a
+`PairSelector`."""
 
 SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
 """Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
@@ -60,7 +61,8 @@ SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
 PairSelector: TypeAlias = Callable[
     [Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPairsStream
 ]
-"""(panels, bands, names of the counts, rule, on_progress) -> pairs that the rule chooses; see `PreparedCounter.select_pairs`."""
+"""Function that takes (panels, bands, names of the counts, rule, on_progress), and yields the pairs that the rule chooses
+(`PreparedCounter.select_pairs`)."""
 
 
 @dataclass(frozen=True)

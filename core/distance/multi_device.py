@@ -38,8 +38,8 @@ _ZERO_COUNTS = np.zeros(3, dtype=np.int64)
 """Numbers of chosen pairs, of pairs with too few compared sites, and of undefined pairs, all 0."""
 
 BandResultsFactory: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
-"""(engine's counter, bands, on_progress) -> results for each band, in one or more pieces. All results for a band are yielded before the
-next band is requested."""
+"""Function that takes (an engine's counter, bands, on_progress), and yields the results for each band, in one or more pieces. It requests
+the next band only after it has yielded all results for the previous one."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class _RunEnded(Exception):
 
 
 class MultiDeviceDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine`.
+    """Distance engine that runs several engines in parallel; implements `gpualign.core.distance.engine.DistanceEngine`.
 
     If an engine fails, the remaining engines, if any, do its work.
 

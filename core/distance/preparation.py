@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAX_SITES = (1 << 31) // 4
-"""A site adds up to 4 to a 32-bit count (count_recipe.py: two steps of weight 2)."""
+"""Maximum number of sites: each adds up to 4 to a 32-bit count (two steps of weight 2 in count_recipe.py)."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _make_coverage(
     calls_per_sample: number of sites at which each sample has a call, int64[samples]
 
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
-    min_compared: minimum number or fraction of compared sites, as in `DistanceTask`
+    min_compared: number of sites, or fraction of the sites, at which a pair must be compared
     """
     of_pairs = calls_per_sample if task.missing_rule is MissingRule.PAIRWISE else np.full(samples.row_count, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]

@@ -73,8 +73,8 @@ def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
 
 
 def _insert_root(tree: Tree, node: int, distance_below: float) -> Tree:
-    """Return the tree with a new root on a node's branch, `distance_below` above the node; branches between the new and the old root are
-    reversed."""
+    """Return the tree with a new root on the branch above a node, at the distance `distance_below` from the node; branches between the new
+    and the old root are reversed."""
     parents, lengths = np.append(tree.parents, -1), np.append(tree.lengths, 0.0)
     above = root = len(tree.parents)
     upper, length = int(parents[node]), float(lengths[node]) - distance_below

@@ -32,10 +32,11 @@ _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDI
 _CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
 _NEAR_WORK_NS_PER_SECOND = 5.5e8
-"""Nanoseconds of near-search work per thread and second, with AVX2: step costs are times for a thread that has a core to itself."""
+"""Work of searching near pairs, in nanoseconds by its step costs, that a thread does per second with AVX2: step costs are times for a
+thread that has a core to itself."""
 
 _JOIN_WORK_NS_PER_SECOND = 2.5e8
-"""Nanoseconds of join work per thread and second, with vectors of any size."""
+"""Work of a join, in nanoseconds by its estimate, that a thread does per second, whatever the size of vectors."""
 
 _BAND_SECONDS = 10
 """Approximate time per band, in seconds: the time that an interrupted run loses, and the interval at which results are written."""

@@ -1,7 +1,7 @@
 """Constants for computing paths, statistics and free end gaps. Pure.
 
 Edit distances without free end gaps are bit-sliced. All other scorings use the difference recurrence, in the narrowest element type that
-holds the differences: directions cost more than cells, so bit-slicing the cells would gain little.
+holds the differences: storing directions takes longer than computing cells, so bit-slicing the cells would gain little.
 """
 
 from __future__ import annotations

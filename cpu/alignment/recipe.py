@@ -2,9 +2,9 @@
 
 Rules (measured in benchmarks/):
 - edit distance: bit-sliced across targets;
-- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has more than 65,536
-  letters and the masks fit in a worker's memory; used for targets that fill two thirds of a vector's bits, and for fewer targets if several
-  queries that share a vector take fewer steps than with bytes;
+- linear gaps, with a match score and a mismatch score that take at most four steps to count (`unary_form`; match/mismatch/gap 2/-1/1,
+  1/-1/1, ...): bit-sliced, if no target has more than 65,536 letters and the masks fit in a worker's memory; used for targets that fill two
+  thirds of a vector's bits, and for fewer targets if several queries that share a vector take fewer steps than with bytes;
 - everything else: the difference recurrence in the narrowest element type that provably holds the differences
   (core/scoring/recurrence_forms.py).
 
@@ -27,7 +27,7 @@ from gpualign.core.scoring.scoring import Scoring
 
 TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
-"""Largest unary form for which bit-slicing is compiled; beyond this, bytes are as fast."""
+"""Maximum number of match steps (`unary_form`) for which bit-sliced kernels are compiled: with more, elements of a byte are as fast."""
 
 _SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
 _COLUMN_MULTIPLE = 4

@@ -12,7 +12,7 @@ from gpualign.core.execution.pipeline import Sink
 from gpualign.core.planning.rectangle import Rect
 
 DECIMALS = 9
-"""Decimals for distances that are not counts: one site in a whole bacterial genome makes a visible difference."""
+"""Number of decimals for distances that are not counts: enough to show a difference at one site in a whole bacterial genome."""
 
 
 @dataclass(frozen=True)

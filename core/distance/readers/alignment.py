@@ -40,7 +40,7 @@ _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 
 
 class AlignmentSource:
-    """Implements `base.Source`.
+    """The rows of aligned FASTA files as a source of calls; implements `base.Source`.
 
     The scanner knows which sites vary among all records, and which lack calls. In a subset of the records, no other sites vary or lack
     calls, so only these sites are examined.

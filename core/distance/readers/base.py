@@ -174,7 +174,8 @@ class RowStore:
 
 
 CallReader: TypeAlias = Callable[[int, int, ThreadPool], Calls]
-"""(start, stop, workers) -> calls at sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
+"""Function that takes (start, stop, workers), and returns the calls at sites [start, stop) of one input: uint8[samples][sites], uint32 for
+alleles."""
 
 
 @dataclass(frozen=True)

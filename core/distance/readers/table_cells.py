@@ -148,7 +148,8 @@ class TableCells:
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
     def decide_type(self, cells: Sequence[str]) -> None:
-        """If not yet known, decide from the first call among the cells after an id whether the table holds numbers or letters."""
+        """Decide whether the table holds numbers or letters, if this is not yet known, from the first call in a row. cells: cells of the
+        row after its id."""
         if self.cell_type is not None:
             return
         actions, missing = self._columns.actions, self._options.missing_codes

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.files.square_matrices import parse_number
 
 EXAMINED_ROWS = 256
-"""Number of rows and columns sufficient to decide."""
+"""Number of rows and columns that suffice to decide whether a table is a distance matrix."""
 
 _MIN_ROWS = 4
 _MIN_NONZERO_PAIRS = 4
@@ -60,7 +60,7 @@ def _normalized_id(name: str) -> str:
 class SquareIdCheck:
     """Decides whether rows and columns have the same ids, as in a distance matrix.
 
-    matched_rows: number of rows so far, while their ids match the column ids in order; -1 after a mismatch
+    matched_rows: number of rows so far, if their ids match the column ids in order; -1 after a mismatch
     """
 
     def __init__(self, titles: Sequence[str], has_all_columns: bool) -> None:

@@ -11,7 +11,7 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 
 EXAMINED_ROWS = 256
-"""Number of samples sufficient to decide."""
+"""Number of samples that suffice to decide whether a locus is unlike the rest."""
 
 _MIN_ROWS = 4
 _MIN_EQUAL_STEPS = 5
