@@ -129,7 +129,7 @@ COUNT_NAMES_BY_MEASURE = {
 
 
 def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
-    """Return the names of the matrices filled by a run's recipes."""
+    """Return the names of the count matrices that a run's recipes fill. products_only: recipes use only `Operation.AND`."""
     if request.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
     names = COUNT_NAMES_BY_MEASURE[request.measure]

@@ -206,7 +206,13 @@ def _make_worker(
     output: _OrderedOutput,
     progress: _DeduplicatedProgress,
 ) -> WorkerFunction[_PieceResults]:
-    """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine."""
+    """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine.
+
+    number: index of the engine
+    pieces: all pieces, of which the worker is assigned some
+    pair_bytes: memory per pair, in bytes
+    max_pairs: maximum number of chosen pairs that the engine may hold; None: no limit
+    """
 
     def work(port: WorkerHandle[_PieceResults]) -> None:
         items: list[Any] = []

@@ -61,8 +61,8 @@ class SelectedPairs:
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
-    too_few_sites_count: pairs in this piece with fewer compared sites than the rule's minimum
-    undefined_count: additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
+    too_few_sites_count: number of pairs in this piece with fewer compared sites than the rule's minimum
+    undefined_count: number of additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
     complete_rows: a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
     """
 

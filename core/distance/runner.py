@@ -29,13 +29,13 @@ class DistanceTotals(Totals):
     """Run totals for the summary. `work` is pairs times sites.
 
     sites: number of compared sites
-    too_few_sites_count: pairs with too few compared sites for a distance
-    undefined_count: additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated pairs are
-        excluded, because they are far apart
-    near_count: pairs that meet the threshold; None: there is no threshold
-    left_out_per_sample: near pairs left out under `DistanceTask.min_shared_fraction`, each counted for the sample with fewer calls,
-        int64[samples]; None: not requested
-    left_out_earlier_count: near pairs left out in the earlier runs that this run resumes
+    too_few_sites_count: number of pairs with too few compared sites for a distance
+    undefined_count: number of additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated
+        pairs are not counted, because they are far apart
+    near_count: number of pairs that meet the threshold; None: there is no threshold
+    left_out_per_sample: number of near pairs left out under `DistanceTask.min_shared_fraction`, each counted for the sample with fewer
+        calls, int64[samples]; None: not requested
+    left_out_earlier_count: number of near pairs left out in the earlier runs that this run resumes
     """
 
     sites: int

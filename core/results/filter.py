@@ -47,7 +47,7 @@ class Filter:
 
     @property
     def detail(self) -> Detail:
-        """Alignment detail that the conditions need."""
+        """How much of each alignment the conditions need."""
         return Detail.STATISTICS if self.needs_statistics else Detail.SCORE
 
     @property

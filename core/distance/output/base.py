@@ -22,8 +22,8 @@ class BandDistances:
     band: queries and targets of the pairs
     values: distances
     compared_sites: compared sites, int32; None: not requested
-    too_few_sites_count: pairs with too few compared sites for a distance
-    undefined_count: additional pairs for which the metric's formula has no value
+    too_few_sites_count: number of pairs with too few compared sites for a distance
+    undefined_count: number of additional pairs for which the metric's formula has no value
     """
 
     band: Rect
@@ -45,8 +45,8 @@ class NearDistances:
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
     values: distances
     compared_sites: compared sites, int32; None: not requested
-    too_few_sites_count: pairs, not included here, with too few compared sites for a distance
-    undefined_count: additional pairs, not included here, for which the metric's formula has no value
+    too_few_sites_count: number of pairs, not included here, with too few compared sites for a distance
+    undefined_count: number of additional pairs, not included here, for which the metric's formula has no value
     complete_rows: index of a query: once these pairs have been delivered, so have all pairs of the queries before it; 0: unknown
     """
 
