@@ -278,13 +278,17 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     memory.
     """
     budget = options.budget(source.nbytes)
-    read, filters = source.samples.row_count, options.sample_filters
-    source = drop_excluded(source, filters, reporter)
-    excluded = read - source.samples.row_count
-    source, sites_left = select_passing_sites(source, options.site_filters, filters, budget.panel, options.resources.host_threads, reporter)
-    if options.site_filters.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
+    filters, sites, site_counts = options.sample_filters, options.site_filters, None
+    removed, read = dict[str, int](), source.samples.row_count
+    if filters.exclude:
+        source = drop_excluded(source, filters.exclude, reporter)
+        removed["exclude"] = read - source.samples.row_count
+    if sites.is_set or filters.min_called is not None:
+        source, site_counts = select_passing_sites(source, sites, filters, budget.panel, options.resources.host_threads, reporter)
+    if filters.min_called is not None:
+        removed["min_called"] = read - removed.get("exclude", 0) - source.samples.row_count
+    if sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         report_nonfounders(source.samples, parameter("metric", options.metric), reporter)
-    samples_left = SampleCounts.from_filters(read, filters, excluded, source.samples.row_count) if filters.has_filters else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
@@ -298,4 +302,4 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         reporter.note(few)
     if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):
         reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
-    return DistJob(prepared, sites_left, samples_left)
+    return DistJob(prepared, site_counts, SampleCounts(read, removed) if removed else None)

@@ -34,10 +34,6 @@ class SampleFilters:
     exclude: Mapping[str, str] = field(default_factory=dict)
     min_called: int | Fraction | None = None
 
-    @property
-    def has_filters(self) -> bool:
-        return bool(self.exclude) or self.min_called is not None
-
 
 @dataclass(frozen=True)
 class SampleCounts:
@@ -50,26 +46,18 @@ class SampleCounts:
     read: int
     removed: dict[str, int] = field(default_factory=dict)
 
-    @classmethod
-    def from_filters(cls, read_count: int, filters: SampleFilters, excluded_count: int, used_count: int) -> SampleCounts:
-        """Return the counts. read_count, excluded_count, used_count: numbers of samples in the input, excluded by id, and finally left."""
-        out = {"exclude": excluded_count} if filters.exclude else {}
-        return cls(read_count, out if filters.min_called is None else out | {"min_called": read_count - excluded_count - used_count})
 
-
-def drop_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
-    """Return the source without the samples whose ids are excluded, from both inputs if there are two.
+def drop_excluded(source: Source, exclude: Mapping[str, str], reporter: Reporter) -> Source:
+    """Return the source without the samples whose ids are excluded (as in `SampleFilters`), from both inputs if there are two.
 
     Raises `InputError` for an id that no sample has, or if no sample is left.
     """
-    if not filters.exclude:
-        return source
     ids = source.samples.ids
     known = set(ids)
-    for name, where in filters.exclude.items():
+    for name, where in exclude.items():
         if name not in known:
             raise InputError(f"{where}: no sample {name!r}{did_you_mean(name, ids)}")
-    mask = np.array([name not in filters.exclude for name in ids], dtype=np.bool_)
+    mask = np.array([name not in exclude for name in ids], dtype=np.bool_)
     _require_samples(source, mask, f"{parameter('exclude')} names all of them")
     out = len(ids) - int(np.count_nonzero(mask))
     reporter.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")

@@ -37,13 +37,11 @@ def select_passing_sites(
     source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, reporter: Reporter
 ) -> tuple[Source, FilterResult | None]:
     """Return the source with only the sites that pass the filters, and how many sites each filter removed (None if there are no filters).
-    Samples with too few calls at the sites that pass regions and mask are left out too.
+    Samples with too few calls at the sites that pass regions and mask are left out too, if a minimum is given.
 
     Raises the same errors as `filter_sites` and `drop_with_few_calls`, and `InputError` if no site is left.
     """
     min_called = samples.min_called
-    if not filters.is_set and min_called is None:
-        return source, None
     with closing(ThreadPool(threads)) as workers:
         source, left = filter_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
         if min_called is not None and left.remaining_sites:
