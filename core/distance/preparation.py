@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from gpualign.core.distance.few_sites import TooFewSitesTest, make_too_few_sites
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule, Values
 from gpualign.core.distance.pair_selection import PairSelectionRule
-from gpualign.core.distance.panel_store import PanelStore
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, Source
 from gpualign.core.distance.threshold_rules import kinship_rule, near_pair_rule
 from gpualign.core.files.scratch import MakeScratch
@@ -168,6 +167,31 @@ class PreparedDistances:
         )
 
 
+class _PanelStore:
+    """Stores panels between packing and counting: up to `limit` bytes in memory, the rest in a scratch file."""
+
+    def __init__(self, limit: int, scratch: MakeScratch) -> None:
+        self._limit = limit
+        self._scratch = scratch
+        self._file: BinaryIO | None = None
+        self.panels: list[Panel] = []
+        self.nbytes = 0
+        """Memory held, bytes."""
+
+    def add(self, panel: Panel) -> None:
+        """Store a panel, in the scratch file if it does not fit in memory."""
+        if self.nbytes + panel.bits.nbytes > self._limit and panel.bits.nbytes:
+            if self._file is None:
+                self._file = self._scratch()
+            start = self._file.seek(0, 2)
+            self._file.write(panel.bits.data)
+            self._file.flush()
+            panel = replace(panel, bits=np.memmap(self._file, dtype=np.uint64, mode="r", offset=start, shape=panel.bits.shape))
+        else:
+            self.nbytes += panel.bits.nbytes
+        self.panels.append(panel)
+
+
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: MakeScratch) -> PreparedDistances:
     """Convert the source's calls to bit planes, and plan the counting.
 
@@ -176,7 +200,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     task.metric.check_call_kind(source.kind)
     if source.sites >= _MAX_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
-    store, omitted, sites = PanelStore(budget.planes, scratch), OmittedSites(), 0
+    store, omitted, sites = _PanelStore(budget.planes, scratch), OmittedSites(), 0
     asked = replace(task.count_request, many_alleles=source.kind is CallKind.ALLELE)
     samples, called, request = task.samples_of(source), source.calls_per_sample, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
