@@ -23,7 +23,7 @@ def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
     from gpualign.core.execution.worker_pool import WorkerHandle
     from gpualign.cpu.alignment import engine
-    from gpualign.cpu.distance import tiles as distance_tiles
+    from gpualign.cpu.distance import engine as distance_engine
 
     next_tile = WorkerHandle.next_tile
 
@@ -36,9 +36,9 @@ def three_threads(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     for name in ("_DIFFERENCE_TILE_CELLS", "_BITSLICED_TILE_CELLS", "_PATH_TILE_CELLS", "_LOCAL_TILE_CELLS"):
         monkeypatch.setattr(engine, name, 1)
-    monkeypatch.setattr(distance_tiles, "_TILE_ROWS", 1)
-    monkeypatch.setattr(distance_tiles, "_MAX_TILE_COMPARISONS", 1)
-    monkeypatch.setattr(distance_tiles, "_SELECTION_TILE_COLUMNS", 1)
+    monkeypatch.setattr(distance_engine, "_TILE_ROWS", 1)
+    monkeypatch.setattr(distance_engine, "_MAX_TILE_COMPARISONS", 1)
+    monkeypatch.setattr(distance_engine, "_SELECTION_TILE_COLUMNS", 1)
     return EngineChoice(("--device", "cpu", "--threads", "3"), ", 3 threads)")
 
 
