@@ -48,7 +48,10 @@ with ScratchFiles() as files, open(path, 'rb') as stream:
     counter, bands = prepared.counter, prepared.plan.bands()
     ignore = lambda work: None
     panels = prepared.panels
-    parts = counter.select_pairs(panels, bands, prepared.selection_rule, ignore) if most else counter.run(panels, bands, ignore)
+    if most:
+        parts = counter.select_pairs(panels, bands, counter.names, prepared.selection_rule, ignore)
+    else:
+        parts = counter.count_function(panels, bands, counter.names, ignore)
     for part in parts:
         del part
     times.append(time.perf_counter())

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, usage, write_fileset, write_outbreak
 
-from gpualign.core.distance.bands import SampleBand
+from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
@@ -44,10 +44,11 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
     recipe = make_recipe(wanted, used, counter.products_only)
     bits = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))
     bits[:] = rng.integers(0, 2**63, bits.shape, dtype=np.uint64)
+    panels, bands = [Panel(bits, sites, recipe)], SampleBands.of([SampleBand(0, samples, 0, samples, True)])
     best = 1e9
     for _ in range(3):
         start = time.perf_counter()
-        list(counter.run([Panel(bits, sites, recipe)], [SampleBand(0, samples, 0, samples, True)], lambda work: None))
+        list(counter.count_function(panels, bands, counter.names, lambda work: None))
         best = min(best, time.perf_counter() - start)
     return samples * (samples - 1) / 2 * sites / best / 1e9
 

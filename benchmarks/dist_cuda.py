@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, write_fileset, write_outbreak
 
-from gpualign.core.distance.bands import SampleBand
+from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
@@ -56,13 +56,13 @@ def kernel_rate(
     """(comparisons a second in kernels, counts) of the best of some runs."""
     times: list[tuple[float, int]] = []
     samples = panel.bits.shape[1]
-    best = 1e9
+    best, bands = 1e9, SampleBands.of([SampleBand(0, samples, 0, samples, upper_triangle)])
     counts: dict[str, np.ndarray] = {}
     for _ in range(repeats):
         times.clear()
         engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
-        ((_, counts),) = counter.run([panel], [SampleBand(0, samples, 0, samples, upper_triangle)], lambda work: None)
+        ((_, counts),) = counter.count_function([panel], bands, counter.names, lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
     return sum(work for _, work in times) / best, counts
 
@@ -110,7 +110,8 @@ def main() -> None:
             few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
             # The planes are those of products alone, which the CPU can do too.
             products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
-            ((_, expected),) = products.run([few], [SampleBand(0, 64, 0, 64, False)], lambda work: None)
+            bands = SampleBands.of([SampleBand(0, 64, 0, 64, False)])
+            ((_, expected),) = products.count_function([few], bands, products.names, lambda work: None)
             same = all(np.array_equal(counts[name][:64, :64], expected[name]) for name in counts)
             rows.append(
                 [

@@ -9,7 +9,7 @@ import numpy as np
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.bands import SampleBand
+from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.bit_planes import find_used_codes, pack_panel
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
@@ -51,7 +51,8 @@ def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCoun
 
 def _run_counter(counter: PreparedCounter, panel: Panel) -> object:
     samples = panel.bits.shape[1]
-    return list(counter.run([panel], [SampleBand(0, samples, 0, samples, False)], lambda _: None))
+    bands = SampleBands.of([SampleBand(0, samples, 0, samples, False)])
+    return list(counter.count_function([panel], bands, counter.names, lambda _: None))
 
 
 def _time_plain_loop(codes: Codes) -> float:

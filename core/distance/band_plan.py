@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.distance.bands import SampleBand
+from gpualign.core.distance.bands import SampleBand, SampleBands
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,11 @@ class DistancePlan:
         """Index after the last query whose pairs are to be computed."""
         return self.queries if self.stop is None else self.stop
 
-    def bands(self) -> Iterator[SampleBand]:
-        """Yield the bands in order. Targets from a second set come after the queries in the panels."""
+    def bands(self) -> SampleBands:
+        """Return the bands in order. Targets from a second set come after the queries in the panels."""
         first = 0 if self.upper_triangle else self.queries
-        for start in range(self.start, self.end, self.band_rows):
-            stop = min(self.end, start + self.band_rows)
-            yield SampleBand(start, stop, start if self.upper_triangle else first, first + self.targets, self.upper_triangle)
+        every = SampleBand(self.start, self.end, max(first, self.start), first + self.targets, self.upper_triangle)
+        return SampleBands.of(every.pieces(self.band_rows))
 
     @property
     def band_count(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
+from gpualign.core.distance.bands import CountedBands, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, select_pairs_in_bands
 
@@ -52,8 +52,8 @@ def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
 
 CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
 """Function that takes (panels, bands, names of the count matrices, on_progress), and yields the counts for each band, summed over the
-panels (`PreparedCounter.run`). It requests the next band only after all results for the previous one have been consumed; so does a
-`PairSelector`."""
+panels. `on_progress` receives the number of comparisons done (pairs x sites). It requests the next band only after all results for the
+previous one have been consumed. Raises `RunError` if the hardware fails. All this holds for a `PairSelector`, too."""
 
 SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
 """Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
@@ -98,23 +98,7 @@ class PreparedCounter:
         """Names of the count matrices."""
         return count_names(self.request, self.products_only)
 
-    def run(self, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]) -> CountedBands:
-        """Return the counts for each band. `on_progress` receives the number of comparisons done (pairs x sites).
-
-        Raises `RunError` if the hardware fails.
-        """
-        return self.count_function(panels, SampleBands.of(bands), self.names, on_progress)
-
     def select_pairs(
-        self, panels: Sequence[Panel], bands: Iterable[SampleBand], rule: PairSelectionRule, on_progress: Callable[[int], None]
-    ) -> SelectedPairsStream:
-        """Return the pairs that the rule chooses in each band. `on_progress` receives the number of comparisons done (pairs x sites).
-
-        Raises `RunError` if the hardware fails.
-        """
-        return self.select_pairs_by_counts(panels, SampleBands.of(bands), self.names, rule, on_progress)
-
-    def select_pairs_by_counts(
         self,
         panels: Sequence[Panel],
         bands: SampleBands,

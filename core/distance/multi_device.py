@@ -141,7 +141,7 @@ class _EngineGroup:
         """Return the chosen pairs of all bands, computed by all engines; implements `gpualign.core.distance.engine.PairSelector`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPairsStream:
-            return counter.select_pairs_by_counts(panels, some, names, rule, on_progress)
+            return counter.select_pairs(panels, some, names, rule, on_progress)
 
         max_pairs = max(1, self.memory_per_engine // selected_pair_bytes(len(names)))
         return self._distribute(panels, bands, begin, on_progress, 4 * len(names), max_pairs)

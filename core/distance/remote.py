@@ -140,7 +140,7 @@ class CounterServer:
                 yield piece
 
         some = SampleBands(until_enough(), largest.max_pairs, largest.max_columns)
-        with closing(self._counter.select_pairs_by_counts(self._panels, some, names, rule, _ignore_progress)) as chosen:
+        with closing(self._counter.select_pairs(self._panels, some, names, rule, _ignore_progress)) as chosen:
             pairs.extend(chosen)
         return SelectionAnswer(pairs, stop)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand
+from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
 from gpualign.core.distance.output.base import AnyDistanceSink, BandDistances, NearDistances
@@ -101,7 +101,7 @@ def measure(
 
 def _compute_distances(
     prepared: PreparedDistances,
-    bands: Iterable[SampleBand],
+    bands: SampleBands,
     on_progress: Callable[[int], None],
     left_out_per_sample: CountArray | None = None,
 ) -> Generator[BandDistances | NearDistances, None, None]:
@@ -113,14 +113,14 @@ def _compute_distances(
 
 
 def _run_counter(
-    prepared: PreparedDistances, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]
+    prepared: PreparedDistances, panels: Sequence[Panel], bands: SampleBands, on_progress: Callable[[int], None]
 ) -> CountedBands | SelectedPairsStream:
     """Return the counts for each band, or the selected pairs if the task has a threshold."""
     counter = prepared.counter
     return (
-        counter.select_pairs(panels, bands, prepared.selection_rule, on_progress)
+        counter.select_pairs(panels, bands, counter.names, prepared.selection_rule, on_progress)
         if prepared.task.selects_near_pairs
-        else counter.run(panels, bands, on_progress)
+        else counter.count_function(panels, bands, counter.names, on_progress)
     )
 
 
@@ -192,12 +192,12 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_o
 def estimate_seconds(prepared: PreparedDistances) -> float:
     """Return the estimated time for counting all bands, in seconds, measured on a corner of the first band."""
     panels, plan = prepared.panels[:1], prepared.plan
-    first = next(plan.bands())
+    first = next(iter(plan.bands()))
     corner = SampleBand(
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    list(_run_counter(prepared, panels, [corner], lambda _: None))
+    list(_run_counter(prepared, panels, SampleBands.of([corner]), lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work
@@ -209,7 +209,7 @@ _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
 
 def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearDistances], int]:
     """Return the distances for pairs sampled from several rectangles (only near pairs for a near task) and the number of pairs examined."""
-    samples, bands = prepared.samples, [next(prepared.plan.bands())]
+    samples, bands = prepared.samples, [next(iter(prepared.plan.bands()))]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
     if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:
         bands = []
@@ -219,7 +219,7 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | 
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(SampleBand(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
     looked_at = sum(_count_distinct_pairs(band) for band in bands)
-    return list(_compute_distances(prepared, bands, lambda _: None)), looked_at
+    return list(_compute_distances(prepared, SampleBands.of(bands), lambda _: None)), looked_at
 
 
 def _count_distinct_pairs(band: SampleBand) -> int:

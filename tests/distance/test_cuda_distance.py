@@ -12,7 +12,7 @@ from host_device import HostDevice, HostStream, compiler
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.bands import SampleBand
+from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, PanelRecipe, Term, make_code_recipe
 from gpualign.core.distance.engine import Panel
@@ -298,7 +298,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
     source = dense_source(random_codes(rng, 40, 20_000, 2))
     prepared = prepare(source, task, side_by_side(CudaDistanceEngine(d, 1) for d in devices), DistanceBudget.of(1 << 28), io.BytesIO)
     with pytest.raises(KeyboardInterrupt):
-        next(prepared.counter.run(prepared.panels, prepared.plan.bands(), interrupt))
+        next(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, interrupt))
     assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
     assert len(pieces) <= 2  # of seven; the next one may have begun when the first device is closed
     for device in devices:
@@ -398,11 +398,11 @@ def test_alleles_of_many_bits(rng, device):
     bits[:32, 40:] = bits[:32, :30]
     bits[13, 45, 3] ^= np.uint64(5)
     recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 32, True)
-    panel, band = Panel(bits, 1024, recipe), SampleBand(0, 70, 0, 70, False)
+    panel, bands = Panel(bits, 1024, recipe), SampleBands.of([SampleBand(0, 70, 0, 70, False)])
     found = []
     for one in (engine, CpuDistanceEngine(1)):
         counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 1 << 26)
-        ((_, counts),) = list(counter.run([panel], [band], lambda _: None))
+        ((_, counts),) = list(counter.count_function([panel], bands, counter.names, lambda _: None))
         found.append(counts)
     for name in ("differences", "compared"):
         np.testing.assert_array_equal(found[0][name], found[1][name])

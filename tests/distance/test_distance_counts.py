@@ -166,7 +166,7 @@ def test_progress_comes_to_its_end(rng, scratch, samples, queries):
     for memory in (40_000, 1 << 24):
         done = []
         prepared = prepare(dense_source(codes, queries=queries), task, engine, DistanceBudget.of(memory), scratch)
-        list(prepared.counter.run(prepared.panels, prepared.plan.bands(), done.append))
+        list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, done.append))
         assert sum(done) == prepared.plan.pairs * prepared.panel_sites
 
 
