@@ -31,19 +31,19 @@ PARTS = """
 import sys, time
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.distance.readers.detection import CallFile
-from gpualign.jobs.dist import DistOptions, prepare, read
+from gpualign.jobs.dist import DistOptions, prepare, read_source
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
-from gpualign.jobs.reporter import SILENT
+from gpualign.jobs.reporter import SILENT_REPORTER
 path, device, threads, most = sys.argv[1:]
 resources = checked_resources(device, int(threads), None)
 options = DistOptions(max_distance=float(most) if most else None, resources=resources)
-engine = pick_distance_engine(resources, SILENT)
+engine = pick_distance_engine(resources, SILENT_REPORTER)
 with ScratchFiles() as files, open(path, 'rb') as stream:
     times = [time.perf_counter()]
-    source = read([CallFile(stream, path, path)], options, files, SILENT)
+    source = read_source([CallFile(stream, path, path)], options, files, SILENT_REPORTER)
     times.append(time.perf_counter())
-    prepared = prepare(options, source, engine, files.scratch, SILENT).prepared
+    prepared = prepare(options, source, engine, files.new_scratch, SILENT_REPORTER).prepared
     times.append(time.perf_counter())
     counter, bands = prepared.counter, prepared.plan.bands()
     ignore = lambda work: None

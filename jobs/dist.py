@@ -1,7 +1,7 @@
 """Distances between all pairs of samples: the work of `gpualign dist` after option parsing and before output.
 
 options = DistOptions(metric="ibs")
-job = prepare(options, read_source(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.scratch, reporter)
+job = prepare(options, read_source(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.new_scratch, reporter)
 job.run(sink, progress)
 """
 
