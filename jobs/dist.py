@@ -34,7 +34,7 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
 from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
-from gpualign.jobs.call_rate_report import describe_few_calls, describe_left_out_pairs, describe_undefined_pairs
+from gpualign.jobs.call_rate_report import describe_few_calls
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
@@ -232,14 +232,6 @@ class DistJob:
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances and pass them to the sink, in order. Raises `RunError` if the hardware fails."""
         return runner.measure(self.prepared, sink, progress, checkpoints)
-
-    def describe_undefined_pairs(self, totals: DistanceTotals) -> str | None:
-        """Return a human-readable count of pairs that have no distance, with the reasons; None if there are none."""
-        return describe_undefined_pairs(self.prepared, totals)
-
-    def describe_left_out_pairs(self, totals: DistanceTotals) -> str | None:
-        """Return a human-readable description of the near pairs left out because too few sites were compared; None if there are none."""
-        return describe_left_out_pairs(self.prepared, totals)
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:

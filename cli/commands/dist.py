@@ -143,7 +143,7 @@ def dist(
     from gpualign.core.sequences.ids import describe_shared_ids
     from gpualign.jobs.dist import DistOptions, engine_named_by_options, prepare, read_source
     from gpualign.jobs.output.atomic_files import OutputFiles
-    from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
+    from gpualign.jobs.output.distances import check_value, distance_spec, report_written_distances, write_distances
     from gpualign.jobs.output.run_identity import resume_policy_of
 
     messages = ConsoleReporter.from_options("dist", quiet, verbose, log, summary)
@@ -204,4 +204,4 @@ def dist(
             resume_policy = resume_policy_of(messages.invocation, resume, len(new), lambda: digest_files(again), nbytes)
         written = write_distances(spec, job, files, resume_policy, dry_run, messages, options.resources.host_threads)
     if written is not None:
-        written.report(spec, messages)
+        report_written_distances(spec, job, *written, messages)

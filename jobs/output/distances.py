@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
@@ -18,6 +17,7 @@ from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.core.output.matrix import CondensedSink, MatrixSink
+from gpualign.jobs.call_rate_report import describe_left_out_pairs, describe_undefined_pairs
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
@@ -123,26 +123,13 @@ def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
     return f"they have no {metric.value_name} ({shown})"
 
 
-@dataclass(frozen=True)
-class WrittenDistances:
-    """Output of a finished run.
-
-    job: part of the job that this run did
-    totals: totals of this run
-    earlier_pairs: number of pairs from the earlier runs that it resumes
-    """
-
-    job: DistJob
-    totals: DistanceTotals
-    earlier_pairs: int
-
-    def report(self, spec: DistanceSpec, messages: RunReporter) -> None:
-        """Report the pairs without a distance, those left out, and the totals."""
-        if without := self.job.describe_undefined_pairs(self.totals):
-            messages.note(f"{without}: {describe_no_distance(spec, self.job)}")
-        if left_out := self.job.describe_left_out_pairs(self.totals):
-            messages.note(left_out)
-        messages.report_distances(self.job.samples.row_count, self.totals, self.job.hardware, self.earlier_pairs)
+def report_written_distances(spec: DistanceSpec, job: DistJob, totals: DistanceTotals, earlier_pairs: int, messages: RunReporter) -> None:
+    """Report the pairs without a distance, those left out, and the totals of a run that `write_distances` has written."""
+    if without := describe_undefined_pairs(job.prepared, totals):
+        messages.note(f"{without}: {describe_no_distance(spec, job)}")
+    if left_out := describe_left_out_pairs(job.prepared, totals):
+        messages.note(left_out)
+    messages.report_distances(job.samples.row_count, totals, job.hardware, earlier_pairs)
 
 
 def write_distances(
@@ -153,8 +140,9 @@ def write_distances(
     dry_run: bool,
     messages: RunReporter,
     threads: int,
-) -> WrittenDistances | None:
-    """Run a job and write all distances; a dry run prints the plan instead. Return None if nothing was computed.
+) -> tuple[DistanceTotals, int] | None:
+    """Run a job and write all distances; a dry run prints the plan instead. Return (totals, number of pairs from the earlier runs that this
+    run resumes), or None if nothing was computed.
 
     files: output files of the run, which the caller commits
     resume_policy: how the output can be resumed; None: it cannot be
@@ -201,7 +189,7 @@ def write_distances(
             write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
     figures = {**totals.summary_with_earlier(earlier, earlier * totals.sites), **figures}
     messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
-    return WrittenDistances(rest, totals, earlier)
+    return totals, earlier
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
+from gpualign.jobs.call_rate_report import describe_undefined_pairs
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.dist import DistOptions, prepare, read_source
 
@@ -48,7 +49,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
     assert sink.arrays[0].values.dtype == expected.dtype
     np.testing.assert_array_equal(sink.arrays[1].values, np.load(tmp_path / "m.compared.npy"))
     assert totals.work == totals.pairs * totals.sites == 6 * 20
-    without = job.describe_undefined_pairs(totals)
+    without = describe_undefined_pairs(job.prepared, totals)
     assert without is None or f"{without}: they have no distance".encode() in done.stderr
     assert (without is None) == (b"no distance" not in done.stderr)
 
