@@ -12,6 +12,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.matrix import DistanceMatrices
+from gpualign.core.distance.output.names import CHARACTERS_REPLACED_BY_FORMAT
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.files.paths import STDIO
@@ -149,7 +150,7 @@ def write_distances(
     threads: threads for writing a matrix or formatting text
     """
     metric, picture = job.prepared.task.metric, spec.plot_file
-    written = job.with_ids_for_format(spec.format, messages)
+    written = job.with_ids_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job
     query_range = QueryRange.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size

@@ -9,14 +9,14 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import Samples, make_samples
 from gpualign.core.sequences.ids import SampleNames
 
-_REPLACED_CHARACTERS = {
+CHARACTERS_REPLACED_BY_FORMAT = {
     "phylip": re.compile(r"\s"),  # programs that read it end names at the first blank
     "mega": re.compile(r"[\s;\[\]#\"!]"),
 }
 
 
 def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
-    """Return (samples with ids that can be written in a format, changed ids as (id, id as written)).
+    """Return (samples with ids that can be written in a format of `CHARACTERS_REPLACED_BY_FORMAT`, changed ids as (id, id as written)).
 
     Raises `InputError` if two ids in one input would become equal.
     """
@@ -29,11 +29,8 @@ def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, l
 
 def _writable_ids(format: str, names: SampleNames) -> tuple[list[str], list[tuple[str, str]]]:
     """Return (ids that can be written in the format, changed ids as (id, id as written))."""
-    characters = _REPLACED_CHARACTERS.get(format)
-    if characters is None:
-        return names.ids, []
     first: dict[str, str] = {}
-    written = [characters.sub("_", name) for name in names.ids]
+    written = [CHARACTERS_REPLACED_BY_FORMAT[format].sub("_", name) for name in names.ids]
     for name, other in zip(written, names.ids, strict=True):
         if first.setdefault(name, other) != other:
             raise InputError(
