@@ -27,7 +27,7 @@ from gpualign.core.distance.engine import WORD_BITS, BitPlanes, Panel
 
 TermArray = npt.NDArray[np.int64]
 
-(_SUM_NAME,) = COUNT_NAMES_BY_MEASURE[Measure.RELATIONSHIP]
+(SUM_NAME,) = COUNT_NAMES_BY_MEASURE[Measure.RELATIONSHIP]
 _SUM_BITS = 62
 _MAX_FRACTION_BITS = 40
 """More bits would exceed the precision of the quotient as a float64."""
@@ -38,7 +38,7 @@ _PACKED_BYTES_AT_ONCE = 1 << 22
 
 def sum_dtype(count_name: str) -> np.dtype[Any]:
     """Return the dtype of the matrix in which this count is summed."""
-    return np.dtype(np.int64 if count_name == _SUM_NAME else np.int32)
+    return np.dtype(np.int64 if count_name == SUM_NAME else np.int32)
 
 
 def relationship_term(panel: Panel) -> Term | None:
@@ -107,9 +107,7 @@ class RelationshipTerms:
         terms = genotype_pair_terms(self._allele_frequencies[panel_number])
         return np.stack([np.rint(np.ldexp(terms[x][y], self.fraction_bits)).astype(np.int64) for x in range(3) for y in range(3)])
 
-    def convert_sums_to_float(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-        """Return the count matrices, with sums of terms converted to float64. Modifies `counts` in place."""
-        if _SUM_NAME in counts:
-            floats = counts[_SUM_NAME].astype(np.float64)
-            counts[_SUM_NAME] = np.ldexp(floats, -self.fraction_bits, out=floats)
-        return counts
+    def sums_as_floats(self, sums: TermArray) -> Reals:
+        """Return sums of terms as float64."""
+        floats = sums.astype(np.float64)
+        return np.ldexp(floats, -self.fraction_bits, out=floats)

@@ -18,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, Term
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPairsStream
-from gpualign.core.distance.grm import RelationshipTerms, TermArray, relationship_term, sum_dtype
+from gpualign.core.distance.grm import SUM_NAME, RelationshipTerms, TermArray, relationship_term, sum_dtype
 from gpualign.core.distance.pair_selection import (
     COMPARED,
     PairSelectionRule,
@@ -119,7 +119,9 @@ class CpuDistanceEngine:
                     finally:
                         for remaining in work:
                             remaining.cancel()
-                yield band, relationship.convert_sums_to_float(counts)
+                if SUM_NAME in counts:
+                    counts[SUM_NAME] = relationship.sums_as_floats(counts[SUM_NAME])
+                yield band, counts
 
     def _count_tile(
         self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: TermArray | None
