@@ -1,1 +1,1 @@
-"""Errors, text, numbers, threads and signals, for use by every package in the core."""
+"""Errors, array types, units, threads, signals and memory limits, for use by every package of the core."""

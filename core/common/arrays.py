@@ -20,7 +20,8 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays only to rule out a masked array.)"""
+    """Distinct values of a vector, ascending. (`np.unique` would import NumPy's masked arrays, merely to
+    check that it was not given one.)"""
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -20,15 +20,15 @@ TextReader = Callable[[str], str | None]
 """Returns the content of the file at a path, or None if it cannot be read."""
 
 _UNIFIED_CONTROLLER = ""
-"""Name of cgroup v2 among the controllers of v1."""
+"""Key for the hierarchy of cgroup v2 in mappings whose other keys are the controllers of v1."""
 
 
 @dataclass(frozen=True)
 class GroupLimits:
     """Limits from this process's control groups. None: no limit.
 
-    cpu_count: CPU seconds per second
-    memory_bytes: memory limit, bytes
+    cpu_count: CPU time, in seconds, that the process may use per second; need not be an integer
+    memory_bytes: memory limit in bytes
     free_bytes: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other
         processes, when the limits were read. The kernel's file cache counts as free.
     """
@@ -53,7 +53,7 @@ def _read_text(path: str) -> str | None:
 
 
 def find_limits(read: TextReader) -> GroupLimits:
-    """Find the limits of this process. read: returns the content of files under /proc and in the control groups."""
+    """Find the limits of this process. read: returns the content of a file under /proc or in the folder of a group."""
     groups = _parse_groups(read("/proc/self/cgroup") or "")
     mounts = _parse_mounts(read("/proc/self/mountinfo") or "")
     quotas = [
@@ -70,7 +70,7 @@ def find_limits(read: TextReader) -> GroupLimits:
 
 
 def _parse_groups(text: str) -> dict[str, str]:
-    """Parse /proc/PID/cgroup: controller -> path of the group."""
+    """Return the path of the process's group for each controller. text: the content of /proc/PID/cgroup."""
     groups = {}
     for line in text.splitlines():
         number, _, remaining = line.partition(":")
@@ -81,7 +81,10 @@ def _parse_groups(text: str) -> dict[str, str]:
 
 
 def _parse_mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
-    """Parse /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) for each mounted hierarchy."""
+    """Return (controllers, group at the root of the mount, mount point) for each mounted hierarchy of control groups.
+
+    text: the content of /proc/PID/mountinfo
+    """
     mounts = []
     for line in text.splitlines():
         fields, _, types = line.partition(" - ")
@@ -95,7 +98,7 @@ def _parse_mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
 
 
 def _unescape(field: str) -> str:
-    """Replace octal escapes, such as those for spaces."""
+    """Replace the octal escapes in a field of mountinfo, such as \\040 for a space."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) if "\\" in field else field
 
 
@@ -106,7 +109,11 @@ def _parse_each_group(
     read: TextReader,
     parse: Callable[[TextReader, PurePosixPath], T | None],
 ) -> Iterator[T]:
-    """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group."""
+    """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group.
+
+    groups, mounts: as returned by `_parse_groups` and `_parse_mounts`
+    parse: returns the limit set in the folder of a group, None if there is none
+    """
     group = groups.get(controller)
     if group is None:
         return
@@ -136,7 +143,10 @@ def _cpu_count(quota: int | None, period: int | None) -> float | None:
 
 
 def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Return (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
+    """Return (limit, free bytes within the limit) of a group of cgroup v2; None if it has no limit.
+
+    The limit is the lower of "max" and "high": above "high", the kernel throttles processes and reclaims nearly all their memory.
+    """
     limits = [limit for name in ("max", "high") if (limit := _parse_number(read(f"{folder}/memory.{name}"))) is not None]
     return _limit_and_free_bytes(
         min(limits, default=None), _parse_number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), ""
@@ -144,7 +154,10 @@ def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | 
 
 
 def _memory_limit_v1(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Return (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
+    """Return (limit, free bytes within the limit) of a group of cgroup v1; None if it has no limit.
+
+    Without a limit, v1 reports a number larger than any machine's memory.
+    """
     limit, used = (_parse_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
     return _limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 

@@ -48,7 +48,10 @@ def _init(self: Any, /, *args: Any, **kwargs: Any) -> None:
 
 
 def _set_defaults(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Set the defaults for arguments that were not passed. Raises `TypeError` for wrong arguments."""
+    """Set the fields that were not passed to their defaults. args, kwargs: what was passed.
+
+    Raises `TypeError` for missing, surplus, repeated or unknown arguments.
+    """
     names, called = self.__match_args__, f"{type(self).__qualname__}.__init__()"
     if len(args) > len(names):
         raise TypeError(f"{called} takes {len(names)} arguments but {len(args)} were given")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _PARAMETER_START, _PARAMETER_END = "\ue000", "\ue001"
-"""Characters around a parameter in a message. They are private-use characters in Unicode, so no file contains them."""
+"""Characters that enclose a parameter in a message: private-use characters of Unicode, which no input file is expected to contain."""
 
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
@@ -58,13 +58,13 @@ class GpualignError(Exception):
 
 
 class InputError(GpualignError, ValueError):
-    """Bad usage or bad input: files, records, letters, matrices, options."""
+    """Error in the usage or the input: in a file, record, letter, matrix or option."""
 
     exit_code = 2
 
 
 class RunError(GpualignError, RuntimeError):
-    """Failure during the work itself: device, memory, disk."""
+    """Failure during the work itself, for example of a device, or for lack of memory or disk space."""
 
     exit_code = 1
 
@@ -73,10 +73,10 @@ class TooLittleMemory(RunError):
     """Failure of a run to fit into its memory budget.
 
     problem: what does not fit
-    needed: bytes required, 0 if unknown
+    needed_bytes: bytes required, 0 if unknown
     advice: what to do
 
-    The message ends with the advice and, if it might prevent following that advice, this process's memory limit.
+    The message ends with the advice, followed by this process's memory limit if the limit might make the advice impossible to follow.
     """
 
     def __init__(self, problem: str, needed_bytes: int = 0, advice: str = f"raise {parameter('memory')}") -> None:

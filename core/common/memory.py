@@ -36,6 +36,6 @@ def describe_limit() -> str:
 
 
 def exceeds_half_of_free_memory(needed_bytes: int) -> bool:
-    """Return whether `needed_bytes` exceeds half of the free memory, so that raising the budget to it may hit the limit."""
+    """Return whether `needed_bytes` exceeds half of the free memory: a budget this large might exhaust the memory."""
     free = free_memory()
     return free is not None and needed_bytes > free // 2

@@ -1,4 +1,4 @@
-"""Checks and parses fractions given as parameters, under a single rule."""
+"""Checks and parses fractions that users give as parameters, by the same rules for all parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ _PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?) ?%")
 
 
 def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: str = "a fraction") -> None:
-    """Raise `InputError` if a parameter is not a fraction from 0 to `maximum`. For a percentage, the message shows how to write it."""
+    """Raise `InputError` if a parameter is not a fraction from 0 to `maximum`.
+
+    name: the parameter's name
+    meaning: what the message calls the expected value
+
+    If the value looks like a percentage, the message shows how to write it as a fraction.
+    """
     if value is None or 0 <= value <= maximum:
         return
     hint = f" ({_fraction_text(value)})" if maximum < value <= 100 * maximum else ""
@@ -54,7 +60,7 @@ def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
 
 
 def percentage_warning(name: str, value: float) -> str:
-    """Return a warning for a threshold above 1, which hardly any value exceeds."""
+    """Return a warning that a threshold above 1 (`value`, of the parameter `name`) keeps nearly every pair; it may be a percentage."""
     return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_fraction_text(value)}"
 
 

@@ -19,8 +19,10 @@ class ReorderBuffer(Generic[Item]):
         self._waiting: dict[int, Item] = {}
 
     def add(self, number: int, item: Item) -> Iterator[Item]:
-        """Add item `number`, counted from 0. Yield, in order, all items whose turn it is; `following` is the number of the last one yielded
-        until the next one is requested."""
+        """Add an item, and yield, in order, all items that no longer have to wait. number: the item's number, counted from 0.
+
+        While the caller handles a yielded item, `following` is still the number of that item.
+        """
         self._waiting[number] = item
         while self.following in self._waiting:
             yield self._waiting.pop(self.following)

@@ -10,17 +10,17 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 
 AxisIndices: TypeAlias = "slice | Integers"
-"""Rows or columns of an array: a range with a start and a stop, or numbers in any order."""
+"""Rows or columns of an array: a slice with a start and a stop, or indices in any order."""
 
 _MIN_COMPILED_COPY_BYTES = 1 << 20
-"""Numbers smaller than this are copied with NumPy, because loading the compiled module would take as long."""
+"""Minimum size of values that are copied by the compiled module: loading it takes as long as copying fewer bytes with NumPy."""
 
 
 def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values: npt.NDArray[Any], threads: int = 1) -> None:
-    """Set row rows[r], column columns[c] of `array` to values[r, c]. array: contiguous
+    """Set array[rows[r], columns[c]] to values[r, c] for all r and c, using up to `threads` threads. array: must be contiguous
 
-    Structured arrays are copied as bytes: NumPy copies them field by field, which takes ten times as long. It also copies numbers with one
-    thread, at some ns each.
+    Structured arrays are copied as bytes, because NumPy copies them field by field, which takes ten times as long. NumPy also uses only one
+    thread, and takes a few ns for each number.
     """
     columns = as_slice(columns)
     structured = array.dtype.fields is not None
@@ -40,7 +40,7 @@ def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values
 
 
 def as_slice(indices: AxisIndices) -> AxisIndices:
-    """Return consecutive numbers as a slice, because slices are copied several times as fast; anything else unchanged."""
+    """Return consecutive indices as a slice, because slices are copied several times as fast. Return any other indices unchanged."""
     if isinstance(indices, slice) or not len(indices):
         return indices
     first, stop = int(indices[0]), int(indices[-1]) + 1

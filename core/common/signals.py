@@ -46,7 +46,7 @@ class _State:
 
 
 def install_handlers() -> None:
-    """Make signals end the run as described above. Call in the main thread, before slow imports."""
+    """Make signals end the run as the module docstring describes. Must be called in the main thread, before slow imports."""
     for name in _EXIT_CODES:
         number = getattr(signal, name, None)  # not every system has SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
@@ -58,9 +58,9 @@ def install_handlers() -> None:
 
 
 def set_progress_hook(hook: Callable[[], None] | None) -> None:
-    """Set the function that SIGUSR1 calls, in the main thread between any two steps; None removes it.
+    """Set the function that SIGUSR1 calls in the main thread, whatever that thread is doing; None removes the function.
 
-    Has no effect before `install`, or if the process was started to ignore the signal.
+    Has no effect before `install_handlers`, or if the process was started to ignore the signal.
     """
     _State.progress_hook = hook
     if (
@@ -80,7 +80,7 @@ def _report_progress(number: int, frame: FrameType | None) -> None:
 
 
 def ignore_signals() -> None:
-    """Ignore signals from now on: the exit code is known.
+    """Ignore signals from now on, because the exit code is already decided.
 
     (While shutting down, Python restores the default action for every signal with a handler function, so a signal arriving then would kill
     the process.)
@@ -118,10 +118,10 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def cleanup_on_signal(cleaner: Callable[[], object]) -> Iterator[None]:
-    """Register a cleanup for signals that arrive within this context, where they raise `Stopped`.
+    """Make signals that arrive within this context raise `Stopped`, and register a cleanup for `run_cleanups`.
 
-    cleaner: cleans up, or finishes an interrupted cleanup. A signal may arrive during the caller's own cleanup or before its first step, so
-    `run_cleanups` calls the cleaner afterwards.
+    cleaner: cleans up, or finishes a cleanup that was interrupted. It is called even if the caller cleans up itself, because a second
+        signal may interrupt that, and the first one may arrive before that begins
     """
     _State.cleaners.append(cleaner)
     try:
@@ -173,7 +173,10 @@ def signals_blocked() -> Iterator[None]:
 
 
 def exit_message_and_code() -> tuple[str, int] | None:
-    """(message, exit code) for the signal that ended the run, or None. Valid whatever exception the signal has turned into since."""
+    """Return (message, exit code) for the signal that ended the run, or None if no signal did.
+
+    The result does not depend on whether another exception has meanwhile replaced `Stopped`.
+    """
     if _State.signal_name is None:
         return None
     resume_hint = _State.resume_hint or "no output file was written. Run the same command to start again."
@@ -186,10 +189,10 @@ def set_exit_message_hook(hook: Callable[[str], None]) -> None:
 
 
 def set_resume_hint(text: str) -> None:
-    """Set the resume hint for the exit message: how to resume from the files that this run leaves."""
+    """Set the resume hint: the part of the exit message that tells how to resume from the files that this run leaves."""
     _State.resume_hint = text
 
 
 def resume_hint_suffix() -> str:
-    """Resume hint as a suffix for a message, or ""."""
+    """Return the resume hint with a leading semicolon, ready to be appended to a message; "" if there is no hint."""
     return f"; {_State.resume_hint}" if _State.resume_hint else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _MIN_SIMILARITY_RATIO = 0.62
-"""Minimum difflib ratio: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
+"""Lower bound on the difflib ratio of a close name: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
 
 
 def nearest_name(word: str, names: Iterable[str]) -> str | None:
@@ -14,7 +14,10 @@ def nearest_name(word: str, names: Iterable[str]) -> str | None:
 
 
 def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
-    """Return up to `max_count` close names, closest first, with `nearest_name`'s criterion. Ties remain in the order of `names`."""
+    """Return up to `max_count` names that are close to `word`, closest first; ties remain in the order of `names`.
+
+    Case and leading dashes are ignored.
+    """
     from difflib import SequenceMatcher  # only errors need it
 
     typed = _normalised_name(word)
@@ -36,6 +39,6 @@ def _normalised_name(name: str) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Question to append to a message, "" if no name is close."""
+    """Return a question that suggests the name closest to `word`, ready to be appended to a message; "" if no name is close."""
     name = nearest_name(word, names)
     return "" if name is None else f"; did you mean {name}?"

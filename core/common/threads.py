@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundTask:
-    """Runs one action at a time in a background thread. lock: held by either thread during work that both perform."""
+    """Runs one action at a time in a background thread. lock: for work that the caller's thread and the action must not do at once."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -54,7 +54,7 @@ class BackgroundTask:
 
 
 IN_FLIGHT_PER_THREAD = 2
-"""Items in flight per thread of `ThreadPool.stream`: one in progress and one waiting."""
+"""Number of items in flight per thread of `ThreadPool.stream`: one in progress and one waiting."""
 
 
 class ThreadPool:
@@ -80,10 +80,11 @@ class ThreadPool:
         return list(map(function, items) if self.threads == 1 else self._executor().map(function, items))
 
     def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield `function(item)` for each item, in order. Items are consumed in the caller's thread; a single item is made there too.
+        """Yield `function(item)` for each item, in order.
 
-        Each thread has `IN_FLIGHT_PER_THREAD` items in flight, which bounds memory. If the iterator fails or is closed early, no more items
-        are started, items in progress are waited for, and the threads end.
+        `items` is iterated in the caller's thread; if it has a single item, the function is called there too. At most
+        `IN_FLIGHT_PER_THREAD` items per thread are in flight, which bounds the memory. If the iterator fails or is closed early, no more
+        items are started, items in progress are waited for, and the threads end.
         """
         try:
             source = iter(items)
@@ -117,12 +118,12 @@ class ThreadPool:
             running = False
 
     def split_rows(self, row_count: int) -> list[tuple[int, int]]:
-        """Return (first row, number of rows) for each thread."""
+        """Divide rows evenly among the threads: return (first row, number of rows) for each thread."""
         bounds = [row_count * k // self.threads for k in range(self.threads + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def close(self) -> None:
-        """Stop the threads after the items in progress."""
+        """Stop the threads as soon as the items in progress are finished."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -165,7 +166,7 @@ class SerialExecutor:
         return future
 
     def stop(self) -> None:
-        """Stop the thread after the actions already submitted, without waiting for it."""
+        """Let the thread end after the actions already submitted, without waiting for that."""
         self._actions.put(None)
 
     def close(self) -> None:
