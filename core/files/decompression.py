@@ -17,16 +17,16 @@ from gpualign.core.files.paths import open_file
 
 _PEEK_BYTES = 4096
 _CHUNK_BYTES = 1 << 13
-"""Compressed bytes given to a decompressor at once. What 64 kB become takes fresh pages from the system each time."""
+"""Number of compressed bytes passed to a decompressor at a time. The output of 64 kB would take fresh pages from the system each time."""
 _MIN_PREFETCH_BYTES = 8 << 20
-"""Compressed size that justifies an additional thread, bytes: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
+"""Compressed size in bytes that justifies another thread: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
 _MAX_COMPRESSION_RATIO = 16
 """Generous estimate of the compression ratio: DNA of many species reaches 4, genes of one family 6 to 9."""
 _UTF16_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 class _Decompressor(Protocol):
-    """Interface that the libraries' decompressors of a single member share."""
+    """Interface shared by the libraries' decompressors. Each decompresses one member, one of the compressed streams that form a file."""
 
     @property
     def eof(self) -> bool: ...
@@ -38,13 +38,16 @@ class _Decompressor(Protocol):
 
 
 class _TrailingData(Exception):
-    """Raised if something other than another member follows a member."""
+    """Raised if a member of a compressed file is followed by anything but another member."""
 
 
 class _MemberReader(io.RawIOBase):
-    """Content of a file's members, one after the other. Each begins with one of some magic bytes; zero bytes between them are padding.
+    """Decompressed content of all members of a file. Zero bytes between members are padding.
 
-    Python's own classes of files take a damaged member behind another one for something else, and end there without an error.
+    magic: byte strings with which a member may begin
+    make_decompressor: returns a decompressor for one member
+
+    The file classes of Python's standard library take a damaged later member for unrelated data, and end there without an error.
     """
 
     def __init__(self, stream: BinaryIO, magic: tuple[bytes, ...], make_decompressor: Callable[[], _Decompressor]) -> None:
@@ -71,7 +74,7 @@ class _MemberReader(io.RawIOBase):
         return len(data)
 
     def _next_member(self) -> bytes:
-        """Return the first bytes of the next member, whose decompressor is ready, or nothing at the end of the file."""
+        """Create a decompressor for the next member and return the member's first bytes; b"" at the end of the file."""
         packed = self._member.unused_data.lstrip(b"\0")
         while len(packed) < _MAX_MAGIC_BYTES and (more := self._stream.read(_CHUNK_BYTES)):
             packed = (packed + more).lstrip(b"\0")
@@ -117,7 +120,8 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOB
     b"\xfd7zXZ": ("xz", _open_xz),
     b"\x28\xb5\x2f\xfd": ("zstd", _open_zstd),
 }
-"""(name, function that opens a stream), keyed by a file's first bytes. Libraries are imported on use, because each takes time to load."""
+"""(format name, function that opens a decompressed stream), keyed by a file's first bytes. Libraries are imported on use, because each
+takes time to load."""
 _MAX_MAGIC_BYTES = 6
 """Number of bytes needed to identify a compression format."""
 
@@ -130,7 +134,7 @@ def compression_of(path: str) -> str | None:
 
 
 class PrefixedStream(io.RawIOBase):
-    """Stream with bytes prepended, for streams that cannot seek."""
+    """The bytes `prefix`, followed by the content of the stream `remaining`. For streams that cannot seek."""
 
     def __init__(self, prefix: bytes, remaining: BinaryIO) -> None:
         self._prefix = prefix
@@ -154,7 +158,10 @@ class PrefixedStream(io.RawIOBase):
 
 
 class _DecompressedStream(io.RawIOBase):
-    """Decompressed content of a stream. Every read from damaged data on raises `InputError`."""
+    """Decompressed content of a stream. Once damaged data is reached, every read raises `InputError`.
+
+    kind: name of the compression format
+    """
 
     def __init__(self, stream: io.BufferedIOBase, kind: str, source: str) -> None:
         self._stream = stream
@@ -197,7 +204,11 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
 
 @dataclass(frozen=True)
 class PlainText:
-    """Text of an uncompressed regular file: bytes [start, stop) of a descriptor, without a UTF-8 byte order mark."""
+    """Text of an uncompressed regular file, without a UTF-8 byte order mark.
+
+    descriptor: descriptor of the open file
+    start, stop: the text is bytes [start, stop) of the file
+    """
 
     descriptor: int
     start: int
@@ -205,7 +216,7 @@ class PlainText:
 
 
 def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Return (descriptor, start, stop) of a stream's remaining bytes if it is backed by a regular file, else None."""
+    """Return (descriptor, start, stop) of the bytes that a stream has yet to read from a regular file; None for any other stream."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
@@ -226,7 +237,7 @@ def is_regular_file(stream: BinaryIO) -> bool:
 
 
 def estimated_text_bytes(stream: BinaryIO) -> int:
-    """Estimate how many bytes of text remain in a stream; for a plain file, at least the remaining bytes. Returns 0 if unknown."""
+    """Estimate how many bytes of text remain in a stream: exact for a plain file, generous for a compressed one; 0 if unknown."""
     if (location := _file_range(stream)) is None:
         return 0
     descriptor, start, stop = location
@@ -236,16 +247,17 @@ def estimated_text_bytes(stream: BinaryIO) -> int:
 
 
 def _address_space_is_unlimited() -> bool:
-    """Return whether allocated but unused memory is free of cost. Under `ulimit -v` it is not."""
+    """Return whether memory may be allocated without being used. Under `ulimit -v`, unused memory counts towards the limit."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:
-    """Return a stream's remaining text, for any number of threads to read, if backed by an uncompressed regular file, otherwise None.
+    """Return where a stream's remaining text is in its file, so that several threads can read it.
 
-    Nothing is read from the stream, which must stay open as long as the descriptor is used.
+    Returns None if the stream does not read an uncompressed regular file. Nothing is read from the stream, which must stay open as long as
+    the descriptor is used.
     """
     if (location := _file_range(stream)) is None:
         return None
@@ -263,7 +275,7 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
 
 
 def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """Return the first bytes of a file and a stream of the whole file, decompressed if compressed with gzip, bzip2, xz or zstd.
+    """Return the first bytes and a stream of the whole content of a file, decompressed if compressed with gzip, bzip2, xz or zstd.
 
     Neither includes a UTF-8 byte order mark. Large compressed files are decompressed in a separate thread.
 

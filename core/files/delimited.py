@@ -42,7 +42,7 @@ class DelimitedText:
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each line's number and its cells, stripped of blanks and quotes. Blank lines are skipped.
 
-        In a tab-separated table, quotes are part of ids unless every word in the first line is quoted, as R does.
+        In a tab-separated table, quotes are part of ids unless every word in the first line is quoted, as in tables written by R.
 
         Raises `InputError` for a malformed row, and for a table in which only some words are quoted.
         """

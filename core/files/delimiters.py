@@ -15,11 +15,13 @@ BLANK = " "
 def delimiter_of(header: bytes, row: bytes = b"") -> str:
     """Determine a table's delimiter: a tab, a comma, a semicolon (spreadsheets with decimal commas) or blanks.
 
+    header: the first line
     row: the line after the header
 
-    Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a comma
-    unless all commas are decimal commas, or only semicolons split both lines into matching numbers of cells with no quotes inside: ids may
-    end in `;size=3;`. Blanks delimit only if neither line contains any of the other delimiters.
+    Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a semicolon
+    if all commas are decimal commas, or if only semicolons split both lines into matching numbers of cells with no quotes inside.
+    Otherwise it is a comma, because ids may end in `;size=3;`. Blanks delimit only if the header contains no other delimiter, and if either
+    the row contains none either, or it has no tab and as many words as fit the header.
     """
     if b"\t" in header:
         return "\t"
@@ -53,5 +55,5 @@ def _fits_header(cell_count: int, title_count: int) -> bool:
 
 
 def _quoted_texts_are_cells(line: bytes, delimiter: bytes) -> bool:
-    """Return whether every quoted text is a whole cell. line: contains a single quote in place of each quoted text."""
+    """Return whether every quoted text is a whole cell. line: a line in which each quoted text is replaced by one '"'."""
     return re.search(b'[^%b]"|"[^%b]' % (delimiter, delimiter), line) is None

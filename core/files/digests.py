@@ -8,7 +8,7 @@ from gpualign.core.files.paths import open_file
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """Return the SHA-256, in hexadecimal, of the concatenated file digests, in the given order."""
+    """Return the SHA-256, in hexadecimal, of the files' own digests, concatenated in the given order."""
     import hashlib  # short runs do not need it
 
     digest = hashlib.sha256()

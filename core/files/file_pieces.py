@@ -13,7 +13,7 @@ class Piece:
     """Evenly spaced intervals of bytes ("stretches"), such as the rows of a matrix from the diagonal on.
 
     start: first byte of the first stretch
-    length: length of the first stretch, bytes
+    length: length of the first stretch in bytes
     count: number of stretches
     step: bytes from the start of one stretch to the start of the next
     shrinkage: bytes by which each stretch is shorter than the previous stretch
@@ -52,7 +52,7 @@ class Piece:
         )
 
     def tail(self, max_bytes: int) -> Piece:
-        """Return the last stretches of at most `max_bytes` bytes in total, or the last `max_bytes` bytes of a longer final stretch."""
+        """Return the last stretches of at most `max_bytes` bytes in total, or just the last `max_bytes` bytes of the final stretch."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:
             first -= 1
@@ -61,7 +61,7 @@ class Piece:
         return Piece(self.start + first * self.step, self.length - first * self.shrinkage, self.count - first, self.step, self.shrinkage)
 
     def checksum(self, descriptor: int) -> int:
-        """CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""
+        """Return the CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""
         import zlib  # short runs do not need it
 
         checksum = 0

@@ -1,9 +1,9 @@
 """Output journal: records line by line how much of an output is complete, so that a later run can resume it. Pure.
 
 A journal is text with one JSON value per line. The first line is the run's `RunIdentity`: a later run that resumes must write the same
-bytes. Next come a line for each process that worked on the output, with the machine's boot id, a line for each mark, and a line for each
-mark that has reached the disk with all data in its files. Syncing takes a while, so more marks may be written in the meantime. The fields
-are:
+bytes. The lines that follow are of three kinds: one for each process that worked on the output, with the machine's boot id; one for each
+mark, which records how much had been written at that moment; and one for each mark that has reached the disk together with all data that it
+records. Syncing takes a while, so more marks may be written in the meantime. The fields are:
 
     rows      all pairs of the queries before this query have been written
     files     for each growing file [bytes, text, at]: bytes that the file holds safely, bytes of text that they represent (different if the
@@ -12,14 +12,14 @@ are:
     sums      for each file [size, start, length, count, step, shrinkage, CRC-32]: the file's minimum size (for a full-size file, its size),
               and the checksum of a `Piece` of the data written since the previous mark (for a large piece, of the end of the piece)
     counts    summary counts for the rows, by name
-    synced    rows of a mark
+    synced    the field `rows` of a mark that has reached the disk
 
 The last line is written when all data is on the disk and before the first file is renamed:
 
     complete  for each file [part, name, bytes, time]: current name, final name (null if the file is to be deleted), size, and modification
               time in ns since 1970; size and time identify the file under either name
 
-Each line ends with a check, a digest of the line and the previous check, so that a journal with any changes is rejected.
+Each line ends with a check, a digest of the line and the previous line's check, so that a journal with any changes is rejected.
 
 The operating system preserves data written before a process was killed. After a power cut or machine crash, only synced data is certain to
 exist, so any other mark is trusted only during the boot in which it was written.
@@ -46,6 +46,7 @@ class RunIdentity:
     """Identity of a run: runs with equal identities write the same bytes.
 
     version: version of gpualign
+    command: name of the command, such as nw
     options: command options that affect the output, by name
     input: digest of the input
     rows: number of queries in the whole job
@@ -99,7 +100,7 @@ MAX_CHECKSUM_BYTES = 1 << 18
 class FileChecksum:
     """Checksum that identifies a file.
 
-    size: minimum size of the file, bytes; for a full-size file, its size
+    size: minimum size of the file in bytes; if the file has its full size from the beginning, that size
     piece: bytes that the checksum covers
     crc32: CRC-32 of the piece
     """
@@ -111,7 +112,13 @@ class FileChecksum:
 
 @dataclass(frozen=True)
 class Mark:
-    """Journal mark; for the fields see the module docstring."""
+    """Record of how much of an output had been written at some moment.
+
+    rows: all pairs of the queries before this query had been written
+    files: for each growing file (bytes that the file holds safely, bytes of text that they represent, text position at which the rows end)
+    sums: for each file, the checksum of data written since the previous mark
+    counts: summary counts for the rows, by name
+    """
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -123,12 +130,12 @@ class Mark:
 class ResumePoint:
     """Position at which a run resumes an output.
 
-    rows: the queries before this query are complete
+    rows: all pairs of the queries before this query are kept
     files: for each growing file (bytes to keep, bytes of text they contain, how many of these bytes of text belong to rows from `rows` on
         and will be written again)
     journal_bytes: number of valid bytes in the journal
-    synced_rows: rows of the last mark known to have reached the disk; None: no such mark
-    last_check: check of the last valid line
+    synced_rows: `rows` of the last mark known to have reached the disk; None: no such mark
+    last_check: check at the end of the last valid line
     sums: for each file, the checksums from all valid marks
     counts: summary counts for the rows before `rows`
     """
@@ -148,7 +155,7 @@ class FinishedFile:
 
     current_name: current name in the folder
     final_name: final name in the folder, or None if the file is to be deleted
-    size: size, bytes
+    size: size in bytes
     modified_ns: modification time, ns since 1970
     """
 
@@ -174,7 +181,7 @@ def header_line(identity: RunIdentity) -> bytes:
 
 
 def process_line(boot: str | None) -> bytes:
-    """Line for a process that starts to work on the output. boot: the machine's boot id, None if unknown."""
+    """Journal line for a process that starts to work on the output. boot: the machine's boot id, None if unknown."""
     return _json_line({"boot": boot})
 
 
@@ -186,7 +193,7 @@ def mark_line(mark: Mark) -> bytes:
 
 
 def sync_line(rows: int) -> bytes:
-    """Line recording that the mark for `rows` rows has reached the disk."""
+    """Journal line which records that the mark with this value of `rows` has reached the disk."""
     return _json_line({"synced": rows})
 
 
@@ -206,7 +213,10 @@ _CHECKED_LINE = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
 
 
 def chain_checks(lines: bytes, check: str) -> tuple[bytes, str]:
-    """Append a chained check to each line. Returns (lines, check of the last line). check: check of the previous line, "" for the first."""
+    """Append a check to each line. Returns (lines with checks, check of the last line).
+
+    check: check of the line before the first of `lines`; "" if there is none
+    """
     out = []
     for line in lines.splitlines():
         check = _chained_check(line, check)
@@ -235,9 +245,10 @@ def _verify_checks(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
 def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity | None, ResumePoint | CompleteOutput | None]:
     """Read a journal. Returns (identity of the run, position to resume the output from or complete output).
 
-    boot: this machine's boot id
+    name: name of the journal, for messages
+    boot: this machine's boot id, None if unknown
 
-    The identity is None if the journal had only been opened. The second value is None if no part of the output is certain to exist. An
+    The identity is None if not even the first line was completed. The second value is None if no part of the output is certain to exist. An
     incomplete last line is ignored, because it was truncated when the run ended. Raises `InputError` if the journal is not valid.
     """
     import json
@@ -278,7 +289,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity |
 
 
 def _parse_completion(line: bytes) -> CompleteOutput | None:
-    """Parse a last line. Returns None if the line does not record a complete output."""
+    """Parse the last line of a journal. Returns None if the line does not record a complete output."""
     import json
 
     value = json.loads(line)
@@ -297,7 +308,10 @@ def _data_is_on_disk(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
 
 
 def _valid_marks(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
-    """Find the valid marks. Returns (marks, 1-based line number of the last valid mark, rows of the last mark that reached the disk)."""
+    """Find the marks that can be trusted. lines: all lines after the first, without checks.
+
+    Returns (marks, number of the last such mark's line, counted from 1, `rows` of the last mark that reached the disk).
+    """
     import json
 
     marks: list[Mark] = []

@@ -95,7 +95,10 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
-    """Return whether the second line contains alignment letters, rather than cells for two titles that happen to be numbers."""
+    """Return whether the second line of a file contains letters of an alignment.
+
+    Otherwise the first line, `counts`, is the header of a table, with two titles that happen to be numbers.
+    """
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
@@ -105,7 +108,7 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
 
 
 def _is_row_of_header(header: bytes, row: bytes) -> bool:
-    """Return whether the second line has as many cells as expected under this header, and so is not sequence."""
+    """Return whether `row` has as many cells as expected below the header, and is therefore not part of a sequence."""
     delimiter = delimiter_of(header, row).encode()
     if delimiter == b" " or delimiter not in row:
         return False

@@ -27,12 +27,12 @@ from gpualign.core.files.square_matrices import (
 )
 
 NumberedRow = tuple[int, list[str]]
-"""Line number and cells."""
+"""(line number, cells) of a row."""
 
 EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
 
 _CORNER_TITLE = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
-"""Title above the row ids: empty, a title for ids, or a program and its version."""
+"""Possible titles above the row ids: empty, a title for ids, or a program and its version."""
 
 _ZEROS_ASSUMPTION = "zeros above its diagonal are taken for values that are not written"
 
@@ -146,7 +146,7 @@ def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
 
 
 def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line is a word and numbers: an id and its values, or numeric ids."""
+    """Read rows whose first line is a word followed by numbers: an id and its values, or a title and ids that are numbers."""
     line, first = rows[0]
     if len(first) == 1:
         raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
@@ -163,7 +163,11 @@ def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix
 
 
 def _matrix_with_corner_number(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line is a number and words: column ids only, R's header, or ids for rows and columns after a count."""
+    """Read rows whose first line is a number followed by words, and therefore a header.
+
+    The number is either the id of the first column (rows may then have ids too, if R wrote the matrix) or a number of records, in the
+    corner above the row ids.
+    """
     line, first = rows[0]
     cells = [row for _, row in rows[1:]]
     words = not any(map(_is_number, first[1:])) and "" not in first
@@ -267,7 +271,10 @@ def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
 
 
 def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], source: str) -> TextMatrix:
-    """Matrix from a triangle of values. Raises `InputError` if the last values may be a diagonal or the first values ids."""
+    """Matrix from a triangle of values. triangles: all squares that the cells can be a triangle of.
+
+    Raises `InputError` if it is unclear whether the last values are a diagonal, or whether the first values are ids.
+    """
     ids = [row[0] for row in cells]
     with_diagonal = [one for one in triangles if one.has_diagonal and one.is_of_one_set]
     if with_diagonal and not (with_diagonal[0].values.any() and not np.diagonal(with_diagonal[0].values).any() and len(cells) > 2):
@@ -283,7 +290,10 @@ def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], 
 
 
 def _could_be_header(cells: Sequence[Cells]) -> bool:
-    """Return whether the numbers in the first row and column may be ids: they count up, or of the diagonal only later cells have values."""
+    """Return whether the numbers in the first row and column may be ids.
+
+    They may if those in the first row count up, or if the first cell of the diagonal has no value but a later one has.
+    """
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
     has_value = [parse_number(row[k]) == parse_number(row[k]) for k, row in enumerate(cells)]
@@ -308,7 +318,7 @@ def _value_name(square: SquareMatrix) -> str | None:
 
 
 def _row_ids(body: Sequence[NumberedRow], source: str) -> list[str]:
-    """Row ids. Raises `InputError` for an empty id."""
+    """Ids at the beginning of the rows. Raises `InputError` for an empty id."""
     for number, row in body:
         if not row[0]:
             raise InputError(f"{source}: line {number} has an empty id; {EXPECTED_LAYOUT}")
@@ -316,7 +326,10 @@ def _row_ids(body: Sequence[NumberedRow], source: str) -> list[str]:
 
 
 def _parse_values(body: Sequence[NumberedRow], column_count: int, source: str) -> Reals:
-    """Values in the rows: float64[rows][count], nan for an empty cell. Raises `InputError` for a wrong number of cells, and for words."""
+    """Values in the rows after their ids: float64[rows][column_count], nan for an empty cell.
+
+    Raises `InputError` for a row with a wrong number of values, and for a word.
+    """
     block = []
     for number, (_, *cells) in body:
         if len(cells) != column_count:
@@ -348,7 +361,7 @@ def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:
 
 
 def _used_width(row: Cells) -> int:
-    """Number of cells up to the last non-empty cell."""
+    """Number of cells up to and including the last non-empty cell."""
     count = len(row)
     while count and not row[count - 1]:
         count -= 1

@@ -40,10 +40,10 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
 
 
 def descriptor_of(path: str | PathLike[str]) -> int | None:
-    """Return the descriptor of this process that a path, or the target of its links, names: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
+    """Return the descriptor of this process that a path, or the target of its links, names, such as /dev/fd/3 or /proc/self/fd/3.
 
-    Returns None for file names. In a different process a descriptor name means something else, and a temporary file must not be renamed to
-    a descriptor name.
+    Returns None for the path of a file. Callers must know: in a different process the same path means something else, and a temporary file
+    must not be renamed to such a path.
     """
     descriptor_folders = ("/dev/fd", os.path.realpath("/proc/self/fd"))
     name = os.fspath(path)
@@ -59,7 +59,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
 
 
 def is_index(path: str) -> bool:
-    """Return whether a file begins like an index. Pipes are never read: they are not indexes, and bytes read would be lost."""
+    """Return whether a file begins like an index. Pipes are never read: they are not indexes, and the bytes read would be lost."""
     if not os.path.isfile(path):
         return False
     try:

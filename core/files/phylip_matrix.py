@@ -16,22 +16,24 @@ from gpualign.core.files.matrix_text import TextMatrix
 from gpualign.core.files.square_matrices import SquareMatrix, parse_number, parse_square
 
 NumberedLine = tuple[int, str]
-"""Line number and text."""
+"""(line number, text) of a line."""
 
 _MAX_COUNT_DIGITS = 9
 _ID_LENGTH = 10
 
 
 def is_record_count(line: bytes) -> bool:
-    """Return whether a first line is the number of records in a matrix."""
+    """Return whether the first line of a file can be the number of records in a matrix."""
     text = line.strip()
     return len(text) <= _MAX_COUNT_DIGITS and text.isdigit()
 
 
 def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix:
-    """Read a matrix. Raises `InputError` that names the line.
+    """Read a matrix.
 
-    lines: non-empty lines; the first line is the count
+    lines: all non-empty lines; the first line is the number of records
+
+    Raises `InputError` if the lines are not a matrix, or if they can be read as two different matrices.
     """
     number, first = lines[0]
     count = int(first)
@@ -57,17 +59,17 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
 
 
 Interpretation: TypeAlias = tuple[list[str], SquareMatrix]
-"""Ids and values."""
+"""(ids, values) of a matrix."""
 
 
 def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Interpretation]:
-    """Return all interpretations of the rows under the possible matrix shapes."""
+    """Return what the rows mean under each matrix shape that fits them. Parameters as for `_interpret_as_shape`."""
     read = [_interpret_as_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
     return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
 
 
 def _distinct_interpretations(readings: Sequence[Interpretation]) -> list[Interpretation]:
-    """Return the readings without duplicates."""
+    """Return the interpretations without duplicates."""
     distinct: list[Interpretation] = []
     for ids, square in readings:
         if not any(ids == known and np.array_equal(square.values, one.values, equal_nan=True) for known, one in distinct):
@@ -102,9 +104,10 @@ def _possible_row_sizes(record_count: int) -> list[list[int]]:
 
 
 def _interpret_as_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_in_numbers: bool) -> Interpretation | None:
-    """Return (ids, values) if the lines are rows of `row_sizes` values.
+    """Return (ids, values) if the lines are rows of `row_sizes` values, each perhaps continued over several lines; otherwise None.
 
-    names_end_in_numbers: whether every id ends in a number and all ids have the same number of words
+    lines: words of each line
+    names_end_in_numbers: whether every id is assumed to end in a number, and all ids to have the same number of words
     """
     ids: list[str] = []
     rows: list[list[str]] = []

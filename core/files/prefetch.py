@@ -22,8 +22,8 @@ class PrefetchingReader(io.RawIOBase):
     """Reads the remaining bytes of a stream ahead of the caller.
 
     An error is raised at its position in the stream, after all preceding bytes. The thread ends at the end of the stream, or when this
-    object is no longer referenced, and is not joined. For streams that never block: closing the file under a blocked stream would block
-    too.
+    object is no longer referenced, and is not joined. Only for streams that never block: while one is blocked, closing its file would
+    block too.
     """
 
     def __init__(self, stream: io.RawIOBase) -> None:
@@ -58,5 +58,5 @@ class PrefetchingReader(io.RawIOBase):
 
 
 def _fill_block(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
-    """Fill a block with the next bytes of a stream, in the thread. Returns (block, number of bytes), 0 bytes at the end of the stream."""
+    """Fill a block with the next bytes of a stream. Returns (block, number of bytes); 0 bytes at the end of the stream."""
     return block, stream.readinto(block) or 0

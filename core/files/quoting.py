@@ -21,9 +21,11 @@ _SCAN_BYTES = 1 << 20
 
 
 def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first_line: int) -> Iterator[bytes]:
-    """Hide quoted delimiters until `cell_text`, so that all visible ones delimit. Tabs are never hidden, because no id may contain a tab.
+    """Replace quoted delimiters by stand-ins, so that lines can be split at every remaining delimiter; `cell_text` restores the former.
 
-    first_line: number of the first line
+    first_line: line number, in the file, of the first of `lines`
+
+    Tabs are never replaced, because no id may contain a tab.
 
     Raises `InputError`, with the line number, for a line with quotes that contains a stand-in.
     """
@@ -44,7 +46,7 @@ def _hide_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str,
 
 
 def _may_hide(line: bytes, delimiter_byte: bytes) -> bool:
-    """Return whether any delimiter follows an odd number of quotes and may thus be quoted; doubled quotes make no difference."""
+    """Return whether any delimiter follows an odd number of quotes and may thus be inside quotes; doubled quotes make no difference."""
     if line.count(b'"') <= _MAX_QUOTES_FOR_SPLIT:
         return any(delimiter_byte in piece for piece in line.split(b'"')[1::2])
     odd = 0
@@ -65,7 +67,7 @@ def cell_text(cell: bytes) -> str:
 
 
 def unquoted_text(text: str) -> str:
-    """Text of a cell, without surrounding quotes. text: must have no surrounding blanks."""
+    """Text of a cell, without surrounding quotes. text: the cell, which must have no surrounding blanks."""
     if is_quoted(text):
         text = text[1:-1].replace('""', '"')
         for delimiter_byte, hidden in _DELIMITER_STAND_INS.items():

@@ -88,7 +88,10 @@ def parse_square(rows: Sequence[Cells]) -> SquareMatrix | None:
 
 
 def mirror_triangle(values: Reals) -> SquareMatrix:
-    """Return the values as a square or, if one of the triangles has no values (nan), as a mirrored triangle."""
+    """Return the matrix of these values. If one of its triangles has no values (nan), it becomes the mirror image of the other.
+
+    values: float64[records][records]
+    """
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
     if len(values) < 2 or np.isnan(halves[0]).all() == np.isnan(halves[1]).all():
@@ -103,7 +106,7 @@ def mirror_triangle(values: Reals) -> SquareMatrix:
 
 
 def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
-    """Return all squares that the rows can be a triangle of: with the diagonal, or without the diagonal and the resulting empty row."""
+    """Return every square that the rows can be a triangle of. Without the diagonal, the rows are one fewer than the records."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
@@ -123,9 +126,9 @@ def fill_upper(square: SquareMatrix) -> SquareMatrix:
 
 
 def _parse_triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
-    """Read a triangle: float64[n][n]; None for any other rows.
+    """Return the symmetric matrix that the rows are a triangle of, float64[rows][rows]; None for any other rows.
 
-    Row i has a value for each earlier record (upper: later record) and `diagonal` more values, 0 or 1.
+    Row i must have a value for each earlier record (with `upper`, for each later one) and, if `diagonal` is 1 instead of 0, one for itself.
     """
     count = len(rows)
     out = np.zeros((count, count))
