@@ -74,7 +74,7 @@ class Alphabet:
         return table
 
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
-        """Return `encoding`. mask_lower: map lower-case letters to the code `unknown`."""
+        """Return `encoding`; with `mask_lower`, a variant that gives lower-case letters the code `unknown_code`."""
         if not mask_lower:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
@@ -125,7 +125,7 @@ LETTER_KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_D
 
 @dataclass
 class LetterKinds:
-    """Letter kinds in all parts of a record stream, as defined in `LetterKindCounts`.
+    """Kinds of letters in a stream of records, of which parts are added one after the other.
 
     common_nucleotide_count: number of letters that are A, C, G, T, U or N
     first_protein_record: first record with a protein-only letter, or -1
@@ -137,14 +137,14 @@ class LetterKinds:
     first_dna_record: int = -1
 
     def add(self, counts: LetterKindCounts) -> None:
-        """Add the counts for the next records. Record numbers are counted from the start of the whole input."""
+        """Add the counts for the next records; their record numbers must be counted from the start of the whole stream."""
         plain, protein, dna = counts
         self.common_nucleotide_count += plain
         self.first_protein_record = protein if self.first_protein_record < 0 else self.first_protein_record
         self.first_dna_record = dna if self.first_dna_record < 0 else self.first_dna_record
 
     def select(self, records: Integers) -> LetterKinds:
-        """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
+        """Return the same kinds, with record numbers for a subset of the records. The records left out must be empty.
 
         records: remaining records, ascending
         """
@@ -155,14 +155,14 @@ class LetterKinds:
 
     @property
     def likely_alphabet(self) -> Alphabet | None:
-        """Alphabet that the letters clearly belong to; None if neither alphabet or both alphabets qualify."""
+        """Alphabet to which the letters clearly belong; None if the records that decide are missing or contradict each other."""
         if (self.first_protein_record < 0) == (self.first_dna_record < 0):
             return None
         return PROTEIN if self.first_dna_record < 0 else DNA
 
 
 class AlphabetCensus:
-    """Determines the alphabet of a set of records, which are counted in parts, and names the deciding records."""
+    """Determines the alphabet of a set of records, which are passed in parts, and tells which records decide."""
 
     def __init__(self) -> None:
         self._common_nucleotides = self._letter_count = 0
@@ -172,8 +172,10 @@ class AlphabetCensus:
     def count_records(
         self, names: Sequence[str], records: StringColumn, make_label: Callable[[str], str], kinds: LetterKinds | None = None
     ) -> None:
-        """Count records.
+        """Count the letters of some more records.
 
+        names: names of the records, for messages
+        records: letters of the records
         make_label: given a record's name, returns the text that messages use for the record
         kinds: letter kinds for all these records, if already counted
         """
@@ -188,12 +190,12 @@ class AlphabetCensus:
 
     @property
     def first_dna_record(self) -> str | None:
-        """First record that is clearly DNA."""
+        """Label of the first record that is clearly DNA; None if there is none."""
         return self._first_dna_record
 
     @property
     def first_protein_record(self) -> str | None:
-        """First record with protein-only letters."""
+        """Label of the first record with protein-only letters; None if there is none."""
         return self._first_protein_record
 
     def alphabet(self) -> Alphabet:

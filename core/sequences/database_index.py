@@ -45,7 +45,7 @@ _BATCH_LETTERS = 8 << 20
 
 @dataclass(frozen=True)
 class _Layout:
-    """Computes the section offsets, in bytes."""
+    """Sizes of an index, which determine where its sections are. id_bytes: total size of all ids in bytes"""
 
     record_count: int
     letter_count: int
@@ -134,7 +134,7 @@ def _read_description(path: str, header: bytes) -> object:
 
 
 def _parse_description(description: object) -> tuple[Alphabet, _Layout, list[int]]:
-    """Return the alphabet, the layout and the number of occurrences of each code. Does not check the layout's sizes against the file."""
+    """Return the alphabet, the layout and the number of occurrences of each code. The sizes are not compared with the file."""
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
     if alphabet is None:
@@ -152,7 +152,7 @@ def _parse_description(description: object) -> tuple[Alphabet, _Layout, list[int
 
 
 def _checked_offsets(lengths: Integers, layout: _Layout) -> Integers:
-    """Return the record offsets in the letters: int64[records + 1]."""
+    """Check the record lengths and return the offsets of the records in the letters: int64[records + 1]."""
     offsets = np.zeros(layout.record_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.
@@ -162,7 +162,7 @@ def _checked_offsets(lengths: Integers, layout: _Layout) -> Integers:
 
 
 def _checked_file_positions(places: Integers, layout: _Layout) -> Integers:
-    """Return the records' positions in their file: int64[records], a permutation of 0 .. records-1."""
+    """Check that the records' positions in their file are a permutation of 0 .. records-1, and return them: int64[records]."""
     taken = np.zeros(layout.record_count, dtype=bool)
     if places.min() >= 0 and places.max() < layout.record_count:
         taken[places] = True
@@ -172,7 +172,7 @@ def _checked_file_positions(places: Integers, layout: _Layout) -> Integers:
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _Layout) -> StringColumn:
-    """Return the ids, each non-empty and without white space."""
+    """Check that no id is empty or contains white space, and return the ids. ends: end of each id in the text"""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _DamagedIndex("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
@@ -187,7 +187,7 @@ def _chunk_ranges(layout: _Layout) -> Iterator[tuple[int, int]]:
 
 
 def _checksum_chunks(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
-    """Return the CRC-32 and highest code (0 if there are no codes) for each chunk, computed together so that the file is read once."""
+    """Return the CRC-32 and the highest code (0 if there are no codes) of each 16 MiB chunk of the sections, reading the file once."""
     first, letters, _ = layout.sections()["codes"]
     # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
     whole = np.memmap(file, dtype=np.uint8, mode="r")
@@ -201,7 +201,7 @@ def _checksum_chunks(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
-    """Check that the checksums are correct and that no code is above `highest`."""
+    """Raise `_DamagedIndex` unless the chunks have the `expected` checksums and no code is above `highest`."""
     with open(path, "rb") as file:
         chunks = _checksum_chunks(file, layout)
     for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
@@ -233,12 +233,12 @@ class IndexSummary:
 class IndexBuilder:
     """Builds an index from a stream of records. Only a few records are in memory at a time, plus about 60 bytes for each record.
 
-    scratch: creates an unnamed file in `folder`, which stores letters or ids until they are written
+    scratch: creates an unnamed file in `folder`; one file stores the letters, another the ids until they are written
     degap: remove gaps instead of rejecting them
-    mask_lower: as for `encode`
-    unknown: as for `read_raw_records`
+    mask_lower: replace lower-case letters by N or X
+    unknown: replaces and counts letters outside the alphabet; None: such letters are rejected
 
-    After `read`, `unterminated_id` has the same meaning as in `RawRecords`.
+    After `read`, `unterminated_id` is the last id in a file whose last line has no line end, else None.
     """
 
     def __init__(

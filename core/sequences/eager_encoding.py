@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class EagerEncoding:
-    """Records' letters, the first `record_count` of which are already encoded.
+    """State of the early encoding of some records' letters.
 
     alphabet: alphabet of the codes; None until a letter has been encoded
+    record_count: number of leading letters, of all records together, that are already codes
     """
 
     alphabet: Alphabet | None = None
@@ -31,7 +32,7 @@ class EagerEncoding:
     _has_ended: bool = False
 
     def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
-        """Encode more of the letters that the scanner holds. kinds: letter kinds for all the scanner's records."""
+        """Encode more of the letters that the scanner holds. kinds: kinds of the letters in all the scanner's records"""
         if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
             return
         self.alphabet = alphabet
@@ -39,9 +40,9 @@ class EagerEncoding:
         self._has_ended = self.record_count < scanner.letters
 
     def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
-        """Decode the codes if they belong to an alphabet other than `alphabet`, which is now certain.
+        """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
 
-        letters: all letters, uint8[letters]
+        letters: uint8[letters]: all letters, the first of which may already be codes
 
         Returns the number of leading letters that are codes in `alphabet`.
         """

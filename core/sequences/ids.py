@@ -22,7 +22,7 @@ _RECORD_WORDS = (
     "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
 )
 _ID_TITLE = re.compile(rf"|FILE|#?(?:{_RECORD_WORDS}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""Titles of an id column: nothing, or words that end in id or name. `FILE` is used by chewBBACA."""
+"""Titles of an id column: nothing, or words that end in id or name. chewBBACA writes `FILE`."""
 
 
 def is_id_title(title: str) -> bool:
@@ -36,8 +36,10 @@ def may_be_id_title(title: str) -> bool:
 
 
 def number_repeated_ids(ids: list[str], repeated_records: list[int]) -> None:
-    """Number the ids of the records `repeated_records`, whose ids occur in earlier records: id_2, id_3, ... Numbers already in use are
-    skipped."""
+    """Append numbers, in place, to ids that occur in earlier records: id_2, id_3, ... Names already in use are skipped.
+
+    repeated_records: numbers of the records whose ids occur earlier
+    """
     taken = set(ids)
     following: dict[str, int] = {}
     for index in repeated_records:
@@ -51,8 +53,9 @@ def number_repeated_ids(ids: list[str], repeated_records: list[int]) -> None:
 
 
 def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
-    """Return the ids of records from several files, with repeated ids numbered.
+    """Return the ids of records from several files, with repeated ids numbered (id_2, id_3, ...).
 
+    ids: ids of all records; changed in place
     files: first record and name of each file
     allow_duplicates: number repeated ids instead of rejecting them
 
@@ -67,7 +70,7 @@ def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_
 
 
 def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn:
-    """Raise `InputError`: a record in the file `second_file` has the same id as a record in the file `first_file`."""
+    """Raise `InputError` because a record in the file `second_file` has the same id, `name`, as a record in the file `first_file`."""
     raise InputError(
         f"{second_file}: record {name!r} has the id of a record of {first_file}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
@@ -75,9 +78,11 @@ def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn
 
 
 def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
-    """Match names to ids that file formats have altered: Newick and PHYLIP write `A_b` for `A b`. Return a mapping from names to ids.
+    """Match the names in a file to the ids of records, which file formats may have altered: Newick and PHYLIP write `A_b` for `A b`.
 
-    The mapping contains a name only if the name is not itself an id and its match to an id is unambiguous.
+    Returns a mapping from names to ids.
+
+    It contains a name only if the name is not itself an id and its match to an id is unambiguous.
     """
     known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
@@ -89,14 +94,18 @@ def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str
 
 
 def describe_changed_ids(changed: dict[str, str], source: str) -> str:
-    """Return a note on the ids that `match_changed_ids` matched in a file."""
+    """Return a note on the altered ids in a file. changed: mapping returned by `match_changed_ids`"""
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
 
 
 def describe_shared_ids(ids: Iterable[str], other_ids: Iterable[str], old_file: str) -> str | None:
-    """Return a note on ids shared between new records and the file `old_file`; None if no ids are shared."""
+    """Return a note on ids of new records that also occur in an existing file; None if there are none.
+
+    ids: ids of the new records
+    other_ids: ids in the file `old_file`
+    """
     existing = set(other_ids)
     shared = [name for name in ids if name in existing]
     if not shared:
@@ -111,7 +120,10 @@ def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
 
 
 def refuse_control_characters(name: str, where: str) -> None:
-    """Raise `InputError` if an id contains control characters, which would break lines and columns in text files."""
+    """Raise `InputError` if an id contains control characters, which would break lines and columns in text files.
+
+    where: where the id is, for the message
+    """
     if not name.isprintable() and (sign := re.search(_CONTROL_CHARACTERS, name)):
         raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
 

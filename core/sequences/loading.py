@@ -47,7 +47,7 @@ class GapCounts:
 
 @dataclass
 class UnknownLetters:
-    """Counts of letters outside the alphabet, `.` and `?`, which are read as N (DNA) or X (proteins).
+    """Counts of letters outside the alphabet (including `.` and `?`), which are read as N (DNA) or X (proteins).
 
     letters: number of unknown letters
     total: total number of letters
@@ -87,7 +87,10 @@ class RawRecords:
     empty_ids: ids of omitted records
     gaps: counts of removed gaps
     unknown: counts of replaced letters
-    descriptions, is_plain_list, letter_kinds, eager_encoding: as in `Records`
+    descriptions: text after the ids, with tabs replaced by blanks; None if not requested
+    is_plain_list: the file was a list with one sequence per line; each sequence is its own id
+    letter_kinds: kinds of letters, if counted
+    eager_encoding: tells which letters are already encoded, if encoding was requested
     unterminated_id: last id in a file whose last line has no line end, else None
     """
 
@@ -112,12 +115,12 @@ def clean_records(
     gaps: GapCounts | None,
     unknown: UnknownLetters | None = None,
 ) -> tuple[Records, Integers]:
-    """Return the usable records, and their numbers in the file, counted from 1.
+    """Return the records that have letters, and their numbers in the file, counted from 1.
 
     records_before: number of preceding records in the file
     empty_ids: receives the ids of records without letters, which are omitted; None: reject records without letters
-    gaps: removes and counts gaps
-    unknown: replaces and counts unknown letters
+    gaps: removes and counts gaps; None: gaps are kept
+    unknown: replaces and counts unknown letters; None: they are kept
 
     Raises `InputError` for records without an id or letters.
     """
@@ -148,7 +151,7 @@ def clean_records(
 def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
     """Return the ids, with repeated ids numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
 
-    numbers: the records' numbers in their file
+    numbers: the records' numbers in their file, for the message
     """
     again = repeated(ids.text, ids.offsets)
     if not len(again):
@@ -165,7 +168,9 @@ def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_du
 
 
 def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
-    """Return the records from several files that form one set, with ids made unique across all files as in `unique_id_column`.
+    """Return the records from several files that form one set, with repeated ids numbered across all files.
+
+    allow_duplicates: number repeated ids instead of rejecting them
 
     Raises `InputError` that names both files containing a repeated id.
     """
@@ -196,8 +201,8 @@ def read_raw_records(
 ) -> RawRecords:
     """Read a whole file.
 
-    allow_duplicates: number repeated ids
-    allow_empty: omit records without letters
+    allow_duplicates: number repeated ids instead of rejecting them
+    allow_empty: omit records without letters instead of rejecting them
     degap: remove gaps before any other processing of the letters
     with_descriptions: keep descriptions
     encode_eagerly: letters may be encoded while being read, for callers that need only codes
@@ -264,8 +269,8 @@ class LowerCaseCounts:
 def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
     """Encode the inputs of a run using one alphabet, and return the alphabet and the encoded sets.
 
-    alphabet: "dna", "protein" or "auto" (determined from all inputs, as in `alphabet.detect`)
-    mask_lower: as for `encode`
+    alphabet: "dna", "protein" or "auto" (determined from the letters of all inputs)
+    mask_lower: replace lower-case letters by N or X
 
     The inputs' letters are lost, because the codes overwrite them.
     """

@@ -38,8 +38,8 @@ class Records:
     letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
     is_plain_list: the file was a list with one sequence per line; each sequence is its own id
-    letter_kinds: letter kinds, if counted
-    eager_encoding: letters that are already codes, if encoding was requested
+    letter_kinds: kinds of letters, if counted
+    eager_encoding: tells which letters are already codes, if encoding was requested
     is_unterminated: these are the last records, possibly none, in a file whose last line has no line end
     """
 
@@ -112,7 +112,7 @@ def read_records(
 
 
 class _LastByteStream(io.BufferedIOBase):
-    """Stream that remembers the last byte read, provided it is read only through `readinto`."""
+    """Stream that remembers the last byte read; must be read only through `readinto`."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
@@ -135,8 +135,8 @@ class _LastByteStream(io.BufferedIOBase):
 
 def _parse_list(text: bytes) -> Records | None:
     """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_MAX_LIST_LINE_LETTERS`
-    capital letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to
-    words."""
+    capital letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters may
+    belong to words."""
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))

@@ -135,7 +135,7 @@ def encode(
     """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
     mask_lower: replace lower-case letters by N or X
-    encoded: describes which letters, in writable memory, are already codes
+    encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
 
     Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
     """
@@ -153,12 +153,13 @@ def encode_letters(
     mask_lower: bool = False,
     encoded_letters: int = 0,
 ) -> npt.NDArray[np.uint8]:
-    """Return the codes for the records' letters. As in `encode`, codes overwrite the letters if possible.
+    """Return the codes for the records' letters. The codes overwrite the letters if the letters' memory is writable.
 
-    record_id: returns the id of record i
+    record_id: returns the id of a record, given its number
+    mask_lower: replace lower-case letters by N or X
     encoded_letters: number of leading letters that are already codes
 
-    Raises the same errors as `encode`.
+    Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:])

@@ -27,7 +27,7 @@ _FRAMES = {PLUS: FRAMES[:3], MINUS: FRAMES[3:], BOTH: FRAMES}
 class FrameSet:
     """Strands or translations of input records.
 
-    sequences: one per input record and frame, in that order
+    sequences: for each input record in turn, one sequence per frame
     record_lengths: lengths of the input records, int64[records]
     frames: frames for each record; negative for reverse complements; -3 to 3 for translations, else 1 and -1
     input_letters_per_letter: number of input letters represented by one letter of `sequences`
@@ -48,15 +48,18 @@ class FrameSet:
         return self.input_letters_per_letter == CODON_LENGTH
 
     def record_numbers(self, numbers: Integers) -> Integers:
-        """Return the numbers of the input records that these sequences belong to."""
+        """Return the number of the input record that each of these sequences belongs to. numbers: numbers of the sequences"""
         return numbers // self.sequences_per_record
 
     def frames_of(self, numbers: Integers) -> Integers:
-        """Return the frame of each of these sequences."""
+        """Return the frame of each of these sequences. numbers: numbers of the sequences"""
         return np.array(self.frames, dtype=np.int64)[numbers % self.sequences_per_record]
 
     def is_reverse_complement(self, numbers: Integers) -> Booleans:
-        """Return a mask of the sequences that are reverse complements, or translations of reverse complements."""
+        """Return a mask of the sequences that are reverse complements, or translations of reverse complements.
+
+        numbers: numbers of the sequences
+        """
         return self.frames_of(numbers) < 0
 
     @cached_property
@@ -66,17 +69,20 @@ class FrameSet:
 
     @cached_property
     def evalue_lengths(self) -> Integers:
-        """Length of each sequence, as a target, to use for E-values: int64[sequences]. As in BLAST, every frame has the record's length in
-        codons."""
+        """Length of each sequence that E-values use for a target: int64[sequences]. As in BLAST, this is the record's length in codons for
+        every frame of a translation."""
         return self.lengths // self.input_letters_per_letter
 
     @property
     def evalue_letters(self) -> int:
-        """Database size, in letters, to use for E-values of these records; only one frame is counted."""
+        """Number of letters in a database of these records, as used for E-values. Only one frame of each record is counted."""
         return int(self.record_lengths.sum()) // self.input_letters_per_letter
 
     def record_intervals(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Convert intervals in these sequences, 0-based and half-open, to intervals in their input records: int64 with the same shape."""
+        """Convert intervals in sequences to intervals in their input records, all 0-based and half-open: int64[numbers] each.
+
+        numbers: number of the sequence that each interval is in
+        """
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
         skip = skipped_letter_counts(lengths, frames) if self.is_translated else np.zeros(len(numbers), dtype=np.int64)
         first, last = (
@@ -100,7 +106,7 @@ class QueryTargetFrames:
 
     @property
     def strand_count(self) -> int:
-        """Number of strands per query to use for E-values. As in BLAST, only one frame of a translation counts."""
+        """Number of strands per query, as used for E-values. As in BLAST, only one frame of a translation counts."""
         return 1 if self.is_translated else self.queries.sequences_per_record
 
 

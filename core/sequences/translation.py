@@ -32,7 +32,7 @@ _CHUNK_CODONS = 1 << 18
 
 
 def codon_table(code: int) -> npt.NDArray[np.uint8]:
-    """Return the amino acid for each codon in one of NCBI's genetic codes: uint8[15][15][15] `PROTEIN` codes, indexed by `DNA` codes.
+    """Return the amino acid for each codon in one of NCBI's genetic codes: `PROTEIN` codes, uint8[15][15][15], indexed by `DNA` codes.
 
     Raises `InputError` if no known genetic code has this number.
     """
@@ -62,7 +62,7 @@ def _format_ranges(numbers: Sequence[int]) -> str:
 
 
 def skipped_letter_counts(lengths: Integers, frames: Integers) -> Integers:
-    """Return the number of letters before the first codon, for records with these lengths in these frames: int64 with the broadcast shape.
+    """Return the number of letters before the first codon, for records of these lengths in these frames. The arrays are broadcast.
 
     If a record has no codon in a frame, which happens with three or four letters, the first frame of the same strand is used instead.
     """
@@ -72,10 +72,10 @@ def skipped_letter_counts(lengths: Integers, frames: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class _CodonPositions:
-    """Positions of codons.
+    """Positions of the codons of several translations in the codes of all records.
 
-    firsts: start of each translation's first codon in the codes of all records
-    steps: distance between consecutive codons of a translation
+    firsts: position of each translation's first codon
+    steps: distance from one codon of a translation to the next
     offsets: offsets of the translations, int64[translations + 1]
     """
 
