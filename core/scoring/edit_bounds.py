@@ -1,8 +1,8 @@
 """Upper bounds on the edit distance between sequences in pairs that pass a threshold. Pure.
 
 Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so
-kernels need three numbers, plus two if a coverage says which part of the sequences is similar. A bound may let pairs pass that do not
-meet the threshold, but never excludes a pair that does: the threshold itself is applied to the remaining pairs.
+kernels need three numbers, plus two if a minimum coverage limits how much of the sequences may be left unaligned. A bound may let pairs
+pass that do not meet the threshold, but never excludes a pair that does: the threshold itself is applied to the remaining pairs.
 
 In the proofs, S = m + n. In an alignment, M is the number of matches, X is the number of mismatches, P = M + X, and G is the number of
 unpaired letters, including letters in free gaps. Then S = 2 M + 2 X + G. The alignment turns one sequence into the other with X + G edits,
@@ -27,7 +27,8 @@ _MAX_CONSTANT = 2**40
 """Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
 
 _MIN_IDENTITY_INSIDE = 0.5
-"""Lowest identity that bounds q-grams: below this identity, a pair may have as many edits as the shorter sequence has letters."""
+"""Lowest identity threshold from which a bound on q-grams follows: below it, a pair may have as many edits as the shorter sequence has
+letters."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class EditBound:
     """The bound k(m, n) in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
 
     per_letter, per_shorter, constant: coefficients of k(m, n)
-    inside: edits between the first and the last pair of letters, per letter of the shorter sequence; 0 and meaningless if coverage is 0
-    coverage: minimum number of paired letters, as a fraction of the longer sequence's length; 0: unknown
-    ambiguous: maximum number of ambiguity letters in a pair, if a special rule applies to them; the other values allow for these codes
+    inside: maximum number of edits between the first and the last aligned pair of letters, per letter of the shorter sequence; only valid
+        if coverage is not 0
+    coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0: unknown
+    ambiguous: if a rule for ambiguity letters applies, the number of these letters in a pair up to which the bound holds; otherwise 0
     """
 
     per_letter: float
@@ -48,25 +50,29 @@ class EditBound:
     ambiguous: int = 0
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
-        """Return k(m, n) for arrays of lengths, which are broadcast: int64."""
+        """Return k(m, n), the maximum number of edits, for arrays of lengths, which are broadcast: int64."""
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def max_edits_inside(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return k' = floor(inside min(m, n)), the maximum number of edits between the first and the last pair of letters: int64, for
-        arrays as in `max_edits`."""
+        """Return the maximum number of edits between the first and the last aligned pair of letters, for arrays of lengths, which are
+        broadcast: k' = floor(inside min(m, n)), int64."""
         edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
         return edits
 
     def max_overhang(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the maximum number of letters that a sequence has before its first and after its last paired letter: int64, for arrays as
-        in `max_edits`. Below 0, no pair with these lengths can pass."""
+        """Return the maximum number of letters that a sequence has before its first and after its last aligned pair, in total: int64.
+
+        lengths, other_lengths: lengths of that sequence and of the other one, arrays that are broadcast
+
+        If the result is below 0, no pair with these lengths can pass.
+        """
         letters: Integers = np.floor(lengths - self.coverage * np.maximum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
         return letters
 
     def max_diagonals(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the number of diagonals besides the first on which an alignment within the bound can lie: int64, for arrays as in
-        `max_edits`.
+        """Return one less than the number of diagonals on which an alignment within the bound can lie, for arrays of lengths, which are
+        broadcast: int64.
 
         A path of k edits whose ends are d diagonals apart strays at most (k - d) / 2 diagonals beyond either, so k are enough. With a
         coverage, a path may start and end on the diagonals from -f to f' with the overhangs f and f' of the two sequences, and strays at
@@ -79,8 +85,9 @@ class EditBound:
         return diagonals
 
     def max_different_grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0, for arrays as in
-        `max_edits`.
+        """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0.
+
+        lengths, other_lengths: lengths m of that sequence, s, and n of the other one, t; arrays that are broadcast
 
         An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives a second bound.
         Let s' be the part of s from the first to the last paired letter, t' the same part of t, and k' = floor(inside min(m, n)).
@@ -101,20 +108,20 @@ class EditBound:
         return np.maximum(bound, 0)
 
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return only the second bound in `max_different_grams`. Without a coverage, it is the sequence length, true of any pair."""
+        """Return only the second bound of `max_different_grams`. If the coverage is 0, that is the sequence length, always a bound."""
         return q * self.max_edits_inside(lengths, other_lengths) + self.max_overhang(lengths, other_lengths)
 
     def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:
         """Return the bound for identities under a different rule for ambiguity letters (core/alignment/ambiguity.py).
 
-        max_letters: maximum number of ambiguity letters in a pair, replaces `ambiguous`
+        max_letters: maximum number of ambiguity letters in a pair; becomes `ambiguous`
         shortest_length: minimum record length
 
         Let c be the number of columns with an ambiguity letter that do not count as mismatches or gaps. Each of these columns holds an
-        ambiguity letter, so c <= letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the edits
-        outside these columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If the columns are not
-        counted, the proofs hold for the alignment without these columns, which has no more letters; in the whole alignment, P and M are
-        larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at
+        ambiguity letter, so c <= max_letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the
+        edits outside these columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If the columns
+        are not counted, the proofs hold for the alignment without these columns, which has no more letters; in the whole alignment, P and M
+        are larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at
         most c.
         """
         more = max_letters - self.ambiguous
@@ -161,10 +168,13 @@ def covered_bound(threshold: float, coverage: float) -> EditBound:
 
 
 def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
-    """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance. letters: codes in use.
+    """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance.
 
-    Let matches score at most a, mismatches at most u, and let each letter in a gap cost at least g (0 if end gaps are free;
-    open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
+    letters: codes that occur in the sequences
+    free_ends: whether end gaps are free
+
+    With S, M, X and G as in the module docstring, let matches score at most a, mismatches at most u, and let each letter in a gap cost at
+    least g (0 if end gaps are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and since M = (S - 2 X - G) / 2,
 
         score <= a S / 2 - (a - u) X - (a / 2 + g) G <= a S / 2 - c (X + G)    with c = min(a - u, a / 2 + g),
 

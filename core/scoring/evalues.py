@@ -51,7 +51,7 @@ class FiniteSizeCorrection:
     covariance_b: float
 
     def remaining_length(self, scores: Integers, lengths: Integers, lambda_: float) -> RemainingLength:
-        """Return what chance alignments leave of a sequence: the mean number of letters left, and the probability that any are left.
+        """Return (mean number of letters that chance alignments leave of a sequence, probability that they leave any).
 
         scores, lengths: alignment scores and sequence lengths, arrays of the same shape
         """
@@ -61,7 +61,10 @@ class FiniteSizeCorrection:
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
     def mean_remaining_area(self, scores: Integers, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
-        """Return the mean area left for pairs with these scores and sides: float64 with the shape of `scores`."""
+        """Return the mean area that chance alignments leave of the product of both lengths: float64 with the shape of `scores`.
+
+        query, target: result of `remaining_length` for the queries and for the targets
+        """
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
 
@@ -114,7 +117,7 @@ class EvalueParameters:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Search space of a search.
+    """Everything that the E-values of a search depend on, except the query.
 
     parameters: statistical parameters for the scoring
     letter_count, record_count: number of letters and records in the database
@@ -132,7 +135,10 @@ class SearchSpace:
         return float(query_length - length) * (self.letter_count - self.record_count * length)
 
     def evalues(self, scores: Integers, query_lengths: Integers, target_lengths: Integers) -> Reals:
-        """Return the E-values for raw scores: float64[hits]. query_lengths, target_lengths: lengths of each hit's query and target."""
+        """Return the E-values of hits: float64[hits].
+
+        scores, query_lengths, target_lengths: raw score of each hit and lengths of its query and target, int64[hits] each
+        """
         p = self.parameters
         if p.finite_size is None:
             distinct, places = np.unique(query_lengths, return_inverse=True)
@@ -145,9 +151,11 @@ class SearchSpace:
         return self.strand_count * areas * np.exp(-p.nats(scores))
 
     def evalues_by_query_length(self, scores: Integers, target_lengths: Integers) -> Callable[[int], Reals]:
-        """Return a function that computes `evalues` for these scores and targets from the query length.
+        """Return a function that maps the length of a query to the E-values of its hits: float64[hits].
 
-        The function is fast for many queries and few distinct scores.
+        scores, target_lengths: raw score of each hit and length of its target, int64[hits] each
+
+        This is faster than `evalues` for many queries if there are few distinct scores.
         """
         p = self.parameters
         finite_size = p.finite_size
@@ -169,7 +177,8 @@ _ParameterRow = tuple[float, ...]
 
 @lru_cache(maxsize=1)
 def _published_rows() -> dict[tuple[str, str, str], _ParameterRow]:
-    """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by scoring, gap existence and gap extension."""
+    """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by the scoring's name, gap existence and
+    gap extension cost, as BLAST names them."""
     rows = {}
     for line in _PARAMETER_TABLE_PATH.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
@@ -179,7 +188,10 @@ def _published_rows() -> dict[tuple[str, str, str], _ParameterRow]:
 
 
 def published_parameters(scoring: Scoring) -> EvalueParameters | None:
-    """Return the published parameters for a scoring, or None if there are none. BLAST's gap costs 11/1 are 12/1 here."""
+    """Return the published parameters for a scoring, or None if there are none.
+
+    What BLAST calls gap costs of 11/1 is 12/1 here, because BLAST adds the extension cost to every letter of a gap.
+    """
     name = "5/-4" if scoring.matrix == "NUC.4.4" else scoring.matrix
     if scoring.match is not None:
         name = f"{scoring.match}/{scoring.mismatch}"

@@ -29,7 +29,7 @@ class MaskedSequences:
 
     sequences: the input with masked letters replaced by X or N
     masked_letter_count: number of letters replaced
-    fully_masked_records: numbers of the masked records in which only X or N is left, int64
+    fully_masked_records: numbers of the records whose letters are all X or N after masking, int64
     """
 
     sequences: SequenceSet
@@ -38,7 +38,7 @@ class MaskedSequences:
 
 
 def masking_method(alphabet: Alphabet) -> str:
-    """Return the masking method for an alphabet."""
+    """Return the name of the masking method for an alphabet."""
     return _METHOD_BY_ALPHABET[alphabet.name]
 
 
@@ -85,7 +85,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> MaskedSequences:
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
-    """Return a scoring in which masked query letters never score above 0, even if N may equal N or the matrix lacks the letter.
+    """Return a scoring in which masked query letters never score above 0, even if N counts as a match to N, or the matrix lacks N or X.
 
     Returns `scoring` itself if its matrix has this property, as BLAST's matrices have.
     """

@@ -53,7 +53,7 @@ class SubstitutionMatrix:
 
 
 def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
-    """Parse a matrix in NCBI format. Raises `InputError`."""
+    """Parse a matrix in NCBI format. Raises `InputError` if the text is not in this format."""
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if len(rows) < 2:
         raise InputError(f"{source}: not a substitution matrix in NCBI's format, which is a line of letters and a line of scores for each")
@@ -73,7 +73,10 @@ def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
 
 
 def _parse_integer(text: str, location: str) -> int:
-    """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError`."""
+    """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError` for any other text.
+
+    location: where the text is, for the message
+    """
     try:
         value = float(text)
     except ValueError:
@@ -89,7 +92,10 @@ def _quoted_start(words: list[str]) -> str:
 
 
 def matrix_by_name(name: str) -> SubstitutionMatrix:
-    """Return a matrix from Biopython's collection. Names are case-insensitive; EDNAFULL is NUC.4.4. Raises `InputError`."""
+    """Return a matrix from Biopython's collection. Names are case-insensitive; EDNAFULL is NUC.4.4.
+
+    Raises `InputError` if there is no matrix of this name.
+    """
     canonical = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
     known = collection.matrix_names()
     if canonical not in known:
@@ -102,12 +108,18 @@ def matrix_by_name(name: str) -> SubstitutionMatrix:
 
 
 def read_matrix(stream: TextIO, source: str) -> SubstitutionMatrix:
-    """Read a matrix in NCBI format: '#' comments, a line of letters, a line of scores per letter. Raises `InputError`."""
+    """Read a matrix in NCBI format: '#' comments, a line of letters, then for each letter a line of scores.
+
+    Raises `InputError` if the text is not in this format.
+    """
     return _parse(stream, source)
 
 
 def load_matrix(name: str) -> SubstitutionMatrix:
-    """Load the matrix file `name` if it exists, else the matrix of this name from Biopython's collection. Raises `InputError`."""
+    """Load the matrix file `name` if it exists, else the matrix of this name from Biopython's collection.
+
+    Raises `InputError` if neither exists or the file is not a matrix.
+    """
     if not Path(name).is_file():
         return matrix_by_name(name)
     try:

@@ -1,6 +1,8 @@
 """Forms of the recurrences that kernels compute, with proofs that all values fit their types.
 
-Rebasing H'(i,j) = H(i,j) + e (i+j) makes gap extension free; steps between neighbouring cells of H' then have a bound that depends only
+Let H(i,j) be the best score of an alignment of the first i letters of the query with the first j letters of the target, s the score of a
+pair of letters, e the cost of extending a gap by a letter, and o the additional cost of opening one. Rebasing H'(i,j) = H(i,j) + e (i+j)
+makes gap extension free; steps between neighbouring cells of H' then have a bound that depends only
 on the scoring (Suzuki & Kasahara 2018). The largest step determines the width of a vector element, regardless of the lengths.
 """
 
@@ -18,12 +20,12 @@ from gpualign.core.scoring.scoring import Scoring
 
 @dataclass(frozen=True)
 class DifferenceForm:
-    """The difference recurrence of cpu/alignment/src/difference.hpp for one scoring.
+    """Constants of the recurrence in cpu/alignment/src/difference.hpp for one scoring; s, e, o and S as in `difference_form`.
 
     rebased_scores: int64[letters][letters], max(s + 2e, -2o)
     open_extra: o = gap_open - gap_extend
     min_value, max_value: bounds on every value in the recurrence, -3o and S + o
-    width: 8, 16 or 32 bits, signed unless o is 0
+    width: width of an element in bits: 8, 16 or 32; elements are signed unless o is 0
     """
 
     rebased_scores: Integers
@@ -48,8 +50,11 @@ def element_width(min_value: int, max_value: int) -> int:
 def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm:
     """Return the constants and the element width of the difference recurrence.
 
-    With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], diagonal steps and the values that gaps pass on
-    are in [-2o, S + o], and opening a gap subtracts o. Free end gaps cause steps of e in the first row or column, so S is at least e - o.
+    free_ends: whether end gaps are free
+
+    With s, e, o and H' as in the module docstring, let S = max(0, largest s + 2e). Horizontal and vertical steps of H' are in [-o, S + o],
+    diagonal steps and the values that gaps pass on are in [-2o, S + o], and opening a gap subtracts o. Free end gaps cause steps of e in
+    the first row or column, so S is at least e - o.
     """
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
@@ -58,19 +63,21 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
 
 
 def usable_pair_mask(scoring: Scoring) -> Booleans:
-    """Return a mask of the letter pairs that cost no more than two gaps: bool[letters][letters].
+    """Return a mask of the letter pairs that cost no more than two gaps of one letter: bool[letters][letters].
 
-    Kernels raise the scores of the remaining pairs to the cost of two gaps, and paths must not use these pairs.
+    For every other pair, kernels use the score of two such gaps instead of its own, and paths must not contain the pair.
     """
     return scoring.substitution >= -2 * scoring.gap_open
 
 
 @dataclass(frozen=True)
 class UnaryForm:
-    """The difference recurrence in unary (cpu/alignment/src/bitsliced.hpp).
+    """Match and mismatch scores as the bit-sliced kernel (cpu/alignment/src/bitsliced.hpp) counts them, one bit for each step of `factor`.
 
-    match_steps, mismatch_steps: shifted match S and mismatch X, 0 <= X < S
-    factor: factor that converts both values to the weights of the scoring
+    The costs of two gaps are added to both scores, a mismatch that remains negative becomes 0, and both are divided by `factor`.
+
+    match_steps, mismatch_steps: the results, S and X in the kernel; 0 <= X < S
+    factor: greatest common divisor of both scores before the division
     """
 
     match_steps: int
@@ -79,7 +86,7 @@ class UnaryForm:
 
 
 def unary_form(scoring: Scoring) -> UnaryForm | None:
-    """Return the unary form, or None if gaps are affine, the table has more than two scores, or a match is not better than a mismatch."""
+    """Return the unary form, or None if gaps are affine, the table has more than two scores, or a match scores no more than a mismatch."""
     if not scoring.has_linear_gaps or scoring.match is None or scoring.mismatch is None:
         return None
     match = scoring.match + 2 * scoring.gap_open
@@ -96,8 +103,10 @@ def fits_bytes(table: npt.NDArray[np.integer], factor: int) -> bool:
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Return whether the profiles for 16-bit scores can hold a table. Profiles are signed bytes; if a score is negative, twice the scores
-    must fit (cuda_src/alignment/score.cuh)."""
+    """Return whether the scores of a table fit the signed bytes in which kernels with 16-bit scores hold them.
+
+    If a score is negative, twice the scores must fit (cuda_src/alignment/score.cuh).
+    """
     return fits_bytes(table, 1 if table.min() >= 0 else 2)
 
 
@@ -105,10 +114,10 @@ def fits_profile(table: npt.NDArray[np.integer]) -> bool:
 class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
 
-    gap_open, gap_extend, lift, level: recurrence constants of the same names
+    gap_open, gap_extend, lift, level: the constants OPEN, EXTEND, LIFT and LEVEL of that file
     max_score: largest substitution score, at least 0
-    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter is used in dummy rows, the last
-        target letter pads targets
+    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter stands for
+        the surplus rows of a strip, the last target letter for padding after a target
     """
 
     is_local: bool
@@ -128,7 +137,9 @@ class RebasedForm:
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
-    """Return the constants of the rebased recurrence. free_query: gaps in the query before its first letter are free.
+    """Return the constants of the rebased recurrence (H, H', lift and level are those of cuda_src/alignment/recurrence.cuh).
+
+    free_query: whether gaps in the query before its first letter are free
 
     A substitution that costs more than two one-letter gaps is never used, so scores below -2 open are raised to -2 open. Global level: H'
     is never more than two openings (of open - extend each) below the level, and values computed from H' are lower by at most one more

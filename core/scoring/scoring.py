@@ -35,7 +35,7 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """Scoring options given by the user; None = not given. `gap` sets both gap costs (linear gaps)."""
+    """Scoring options given by the user; None if not given. `gap` sets both gap costs to one value (linear gaps)."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -52,7 +52,7 @@ class Scoring:
 
     name: human-readable description
     substitution: int64[letters][letters] by code, row = query letter
-    gap_open, gap_extend: positive costs of the first letter and of each additional letter in a gap
+    gap_open, gap_extend: costs of the first letter and of each additional letter in a gap, at least 0
     match, mismatch: set if the table has only these two values, for equal and for unequal letters
     edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for unequal letters, and both gap
         costs are 1, so the distance is the negated score
@@ -73,7 +73,7 @@ class Scoring:
         return self.gap_open == self.gap_extend
 
     def gap_cost(self, length: int) -> int:
-        """Return the cost of a gap. length: length of the gap, at least 1."""
+        """Return the cost of a gap of `length` letters, at least 1."""
         return self.gap_open + (length - 1) * self.gap_extend
 
     def score_bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
@@ -98,7 +98,7 @@ class Scoring:
         return bool((2 * table <= own[:, None] + own[None, :]).all() and (own >= -2 * self.gap_extend).all())
 
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
-        """Return int32 if all results for pairs up to these lengths fit, else int64."""
+        """Return int32 if it can hold all results for pairs up to these lengths, else int64."""
         low, high = self.score_bounds(query_length, target_length)
         return np.dtype(np.int32 if low >= -MAX_SCORE and high <= MAX_SCORE else np.int64)
 
@@ -134,12 +134,14 @@ def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
-    """Return the scoring for the options, using the alphabet's defaults.
+    """Return the scoring for the options, using the alphabet's defaults for options that are not given.
 
-    DNA: NUC.4.4 (EDNAFULL: 5/-4, with additional values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62,
-    11, 1
-    (local: 12 and 1).
-    With match or mismatch, equal letters score match and unequal letters mismatch.
+    sets: sequences whose letters the matrix must contain
+    local: whether to use the defaults for local alignments
+
+    The default for DNA is the matrix NUC.4.4 (EDNAFULL: 5 and -4, and other values for ambiguity letters) with gap open 10 and extend 1,
+    for local alignments 16 and 6. The default for proteins is BLOSUM62 with 11 and 1, for local alignments 12 and 1. If match or mismatch
+    is given, every pair of equal letters scores match and every pair of unequal letters mismatch.
 
     Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit 32 bits.
     """
