@@ -1,4 +1,4 @@
-"""Cost of computing pairs of given lengths, in DP cells or a different measure of work. Pure."""
+"""Cost of computing pairs of given lengths, in cells: DP cells of the pairs' matrices, or another unit of work. Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Cost(Protocol):
         """Approximate cells for each query q with all targets, or only with targets from first_targets[q] on: float64[queries]."""
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
-        """Exact cells for all queries with all targets, or for each query q with targets from first_targets[q] on (0 <= first_targets[q] <=
-        targets)."""
+        """Exact cells for all queries with all targets, or for each query q only with targets from first_targets[q] on. Elements of
+        `first_targets` are at most the number of targets."""
 
 
 class FullMatrixCost:
@@ -56,7 +56,7 @@ FULL_MATRIX_COST = FullMatrixCost()
 
 
 class UnitPairCost:
-    """Cost of 1 per pair, for work that examines pairs and rejects most of them immediately."""
+    """Cost of one cell per pair, for work that examines pairs and rejects most of them immediately."""
 
     ignores_lengths = True
 

@@ -23,7 +23,7 @@ class GroupPairs:
     within_groups: bool
 
     def selection_mask(self, queries: Integers, targets: Integers) -> Booleans:
-        """Return a mask of the pairs (queries, targets) that are selected; the two arrays of record numbers broadcast."""
+        """Return a mask of the selected pairs. queries, targets: record numbers, arrays that are broadcast"""
         mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within_groups
         return mask
 

@@ -1,6 +1,7 @@
 """Covers a tile's selected pairs with rectangles, for engines whose record numbers differ from those in the tile's set. Pure.
 
-Engines select the pairs of a set with itself from record numbers, so they cannot do so after renumbering.
+Within one set, an engine tells by comparing record numbers which pairs are selected (`Pairing`). Once records are renumbered, this no
+longer works, and the engine must be given rectangles of selected pairs.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ _MIN_SPLIT_CELLS = 30_000_000
 def selected_rectangles(
     tile: Tile, rows: Integers, columns: Integers, lengths: tuple[Integers, Integers], cost: Cost, lanes: int
 ) -> Iterator[tuple[int, int, Integers]]:
-    """Yield (start, stop, columns): rows[start : stop] with the targets at these columns of a tile.
+    """Yield rectangles (start, stop, columns): queries rows[start : stop] with the targets at these columns of a tile.
 
     rows: the tile's queries, ascending
     columns: indices into the tile's targets
-    lengths: lengths of all queries and of all targets
+    lengths: (lengths of all queries, lengths of all targets)
+    lanes: number of targets that an engine computes at once
 
-    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A triangle on the diagonal is split if
-    its unselected pairs would take too long, unless its targets fill the `lanes` of a vector anyway.
+    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A rectangle on the diagonal,
+    which also contains unselected pairs, is split if it would take too long, unless it has at least `lanes` targets on the diagonal.
     """
 
     def cells(start: int, stop: int, some: Integers) -> int:

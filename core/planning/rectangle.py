@@ -7,7 +7,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Rect:
-    """Queries [start, stop) against targets [first_target, target_stop)."""
+    """Rectangle of the pairs of queries [start, stop) with targets [first_target, target_stop)."""
 
     start: int
     stop: int
@@ -16,5 +16,5 @@ class Rect:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(queries, targets)."""
+        """(number of queries, number of targets)."""
         return self.stop - self.start, self.target_stop - self.first_target

@@ -20,7 +20,11 @@ def records_between(order: Integers, first: int, stop: int) -> Integers:
 
 
 def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group_size: int) -> Integers:
-    """Targets [first, stop) of a band, in the order returned by `order_by_length` if `group_size` is 0, else in groups of that many.
+    """Targets [first, stop) of a band, ordered by length or in groups.
+
+    order: result of `order_by_length` for all targets
+    diagonal_stop: first target after the band's diagonal
+    group_size: number of targets in a group; 0: the order is simply that of `order_by_length`
 
     Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. A group of adjacent targets can be
     skipped for all later queries, whereas a group of equally long targets, from anywhere on the diagonal, is needed by nearly all queries.

@@ -33,22 +33,21 @@ MIN_DIAGONAL_BANDS = 16
 the queries wastes 1/16. Engines with a low cost per band ask for more bands."""
 
 BANDS_IN_FLIGHT = 3
-"""Number of bands whose results are held at once: one being written, one being filled, one started by faster workers."""
+"""Number of bands whose results are held at once: one being written, one being filled, one already started by faster workers."""
 
 
 MAX_TILES_PER_WORKER = 4
 """Maximum number of tiles held by a worker: tiles in flight and tiles prepared to follow them."""
 
 _MAX_TILE_SHRINKAGE = 16
-"""Near the end of shared work, tiles shrink to no less than 1 / `_MAX_TILE_SHRINKAGE` of their size: kernels would be slow on smaller
-tiles."""
+"""Factor by which tiles shrink at most near the end of work that workers share: kernels would be slow on smaller tiles."""
 
 MIN_PANEL_TARGETS = 16
 """Minimum number of targets in a band; fewer would be too slow."""
 
 
 class Pairing(Enum):
-    """Selects pairs (query i, target j): all, j > i, or j >= i.
+    """Selects pairs of query i and target j: all pairs, those with j > i, or those with j >= i.
 
     All pairings except ALL require that the queries are the first targets: a set with itself, or with itself and additional records.
     """
@@ -75,23 +74,23 @@ class Pairing(Enum):
 
 @dataclass(frozen=True)
 class TileLimits:
-    """How the work should be split for an engine and a budget.
+    """How a task should be split into tiles for an engine and a budget.
 
-    result_bytes: memory for result bands, bytes
-    scratch_bytes: memory for the engine itself, bytes
-    pair_bytes: result size per pair, bytes
-    lanes: number of targets that share one pass of the engine
-    tile_cells: approximate size of a tile, DP cells
+    result_bytes: memory for the results of bands, in bytes
+    scratch_bytes: memory for the engine itself, in bytes
+    pair_bytes: size of the result of one pair, in bytes
+    lanes: number of targets that the engine computes at once
+    tile_cells: approximate cost of a tile, in DP cells for most tasks
     band_rows: maximum number of queries in a band
-    bytes_per_letter: extra bytes per letter of the pair, on top of `pair_bytes`
-    query_bytes: extra bytes per query
-    worker_count: number of workers; tiles shrink towards the end so that no worker waits long for another
+    bytes_per_letter: additional bytes of a pair's result for each letter of its two records
+    query_bytes: additional bytes of results for each query
+    worker_count: number of workers that share the tiles; with several, tiles shrink towards the end so that none waits long for another
     first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous
         band, up to `band_rows` (0: all bands have equal size)
     min_diagonal_bands: minimum number of bands for one set
-    diagonal_group_size: size of the groups of targets that the engine skips if no target is selected for a query; adjacent targets should
-        share a group unless selected for all queries (0: the engine skips none)
-    query_lanes: number of queries that may share one pass of the engine; larger tiles should have a multiple of this number of queries
+    diagonal_group_size: number of targets in a group that the engine skips for a query if it selects none of them; adjacent targets should
+        share a group unless selected for all queries (0: the engine skips no groups)
+    query_lanes: number of queries that the engine may compute at once; tiles with more queries should have a multiple of this number
     """
 
     result_bytes: int
@@ -109,7 +108,7 @@ class TileLimits:
     query_lanes: int = 1
 
     def next_tile_cells(self, remaining_cells: int) -> int:
-        """DP cells for a tile when `remaining_cells` cells remain, small enough that no worker takes more than its share of these in
+        """Cost of the next tile when `remaining_cells` cells remain, low enough that no worker takes more than its share of them in
         advance."""
         if self.worker_count == 1:
             return self.tile_cells
@@ -122,9 +121,9 @@ class TileLimits:
 class Band(Rect):
     """Rectangle of the plan that is computed in tiles.
 
-    index: position in the plan
+    index: index among the plan's bands
     tile_count: number of tiles
-    group_size: `group_size` argument of `ordered_targets` that gave the order of the targets; None: a different order
+    group_size: the `group_size` with which `ordered_targets` ordered the targets; None: the targets have a different order
     """
 
     index: int
@@ -138,9 +137,9 @@ class Tile:
 
     number: index among the plan's tiles; the same in every process that builds the same plan
     target_count: number of targets
-    make_targets: builds `targets`
-    cells: cost of the selected pairs, DP cells for most tasks
-    remaining_cells: cost of this tile and all later tiles if workers share the plan (`TileLimits.worker_count`), else 0
+    make_targets: returns the record numbers of the targets
+    cells: cost of the selected pairs, in DP cells for most tasks
+    remaining_cells: cost of this tile and all later tiles if several workers share the plan, else 0
     """
 
     number: int
@@ -157,12 +156,12 @@ class Tile:
     def from_targets(
         cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, remaining_cells: int = 0
     ) -> Tile:
-        """Create a tile from targets that are already known."""
+        """Create a tile from the record numbers of its targets. Other parameters: see `Tile`. queries: (query_start, query_stop)"""
         return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, remaining_cells)
 
     @cached_property
     def targets(self) -> Integers:
-        """Record numbers in the order of `ordered_targets`: int64[target_count]. Built on first access, because some work needs none."""
+        """Record numbers of the targets, int64[target_count]. They are computed on first access, because some work needs none."""
         return self.make_targets()
 
     @property
@@ -172,12 +171,12 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every selected pair, each in exactly one tile; `tiles()` yields the tiles one by one.
+    """Division of all selected pairs into tiles, each pair in exactly one; `tiles()` yields the tiles one by one.
 
-    band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`); a band has all targets of its queries
-    panel_targets: targets per single-query band if a query has too many targets for one band
-    cost: cost of pairs
-    start, stop: queries whose pairs are computed if the plan covers part of a job (None: up to the last)
+    band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`)
+    panel_targets: maximum number of targets per band; fewer than all only if each band has a single query
+    cost: computes the cost of pairs
+    start, stop: if the plan covers only part of a job, the range [start, stop) of its queries; None: up to the last query
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -191,17 +190,17 @@ class Plan:
     stop: int | None = None
 
     def for_queries(self, start: int, stop: int) -> Plan:
-        """Return the plan for only queries [start, stop)."""
+        """Return the part of the plan with only the queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 
     @property
     def query_count(self) -> int:
-        """Number of queries in the whole matrix."""
+        """Number of queries in the whole job."""
         return len(self.query_lengths)
 
     @property
     def end(self) -> int:
-        """One past the last query whose pairs are computed."""
+        """Index after that of the last query whose pairs are computed."""
         return self.query_count if self.stop is None else self.stop
 
     @property
@@ -215,12 +214,12 @@ class Plan:
 
     @cached_property
     def cells(self) -> int:
-        """Cost of the pairs to compute, DP cells for most tasks."""
+        """Cost of the pairs to compute, in DP cells for most tasks."""
         return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._first_targets(self.start, self.end))
 
     @property
     def row_cells(self) -> Reals:
-        """Approximate cost of each query's pairs, for all queries in the whole matrix: float64[queries]."""
+        """Approximate cost of each query's pairs, for all queries in the whole job: float64[queries]."""
         return self.cost.cells_by_query(self.query_lengths, self.target_lengths, self._first_targets(0, self.query_count))
 
     def _first_targets(self, start: int, stop: int) -> Lengths | None:
@@ -229,7 +228,7 @@ class Plan:
 
     @property
     def result_bytes(self) -> int:
-        """Upper bound on the memory for bands in flight, bytes."""
+        """Upper bound, in bytes, on the memory for the results of bands in flight."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.query_count, 1))
         return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel_targets, self.target_count))
 
@@ -247,7 +246,10 @@ class Plan:
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles of approximately `TileLimits.next_tile_cells` cells: (query start, query stop, from, to in `targets`)."""
+        """Yield rectangles of queries [start, stop) and some targets, each about as large as a tile should be.
+
+        Yields (query start, query stop, start in `targets`, stop in `targets`). remaining_cells: cells that remain to be computed
+        """
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
             tile_cells = self.limits.next_tile_cells(remaining_cells - int(before[at]))
@@ -266,11 +268,11 @@ class Plan:
             at = to
 
     def _lengths_of(self, targets: Integers) -> Lengths:
-        """Lengths of some targets. If the cost ignores lengths, a placeholder: the lengths of an equal number of arbitrary targets."""
+        """Lengths of some targets. If the cost ignores lengths, arbitrary lengths, because looking them up takes time."""
         return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
 
     def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
-        """Cumulative cells of queries [start, stop): with the targets before each target, then with all targets. float64[targets + 1]."""
+        """Cumulative cost of queries [start, stop): element k is for the first k of the targets. float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
@@ -288,7 +290,7 @@ class Plan:
         return cells + self.cost.cells(queries, self._lengths_of(targets[is_after]))
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
-        """Cost of the selected pairs with targets [first, stop). Only for costs that ignore lengths."""
+        """Cost of the selected pairs of queries [query_start, query_stop) and targets [first, stop). Only for costs that ignore lengths."""
         firsts = self._first_targets(query_start, query_stop)
         places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
         return self.cost.cells(self.query_lengths[query_start:query_stop], self.target_lengths[first:stop], places)
@@ -317,7 +319,7 @@ class Plan:
 
 
 def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, target_count: int) -> int:
-    """Upper bound on the result size of one query against `target_count` targets, bytes."""
+    """Upper bound, in bytes, on the size of the results of one query with `target_count` targets."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = target_count * longest
     if target_count == len(target_lengths):
@@ -335,7 +337,7 @@ def make_plan(
 ) -> Plan:
     """Plan all selected pairs within `limits`. Every length must be at least 1.
 
-    group_size: size of the groups of consecutive queries, from query 0 on, that must stay in one band
+    group_size: number of consecutive queries, from query 0 on, that form a group and must stay in one band
 
     Raises `TooLittleMemory` if not even the results of a few pairs fit into `limits.result_bytes`, and `ValueError` if the pairing does not
     match the sets.
