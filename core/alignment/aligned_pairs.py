@@ -12,9 +12,9 @@ class PairAlignments:
     """Results for listed pairs.
 
     scores: int32 or int64[pairs]
-    statistics: `STATISTICS`[pairs] if the task's detail includes statistics
-    runs: runs with shape [pairs] if the task's detail includes paths
-    is_reverse_complement: bool[pairs] with `Task.both_strands`, else None
+    statistics: `STATISTICS`[pairs] if the task's detail includes statistics, else None
+    runs: paths, shape [pairs], if the task's detail includes paths, else None
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[pairs]; else None
     """
 
     scores: Scores

@@ -1,4 +1,4 @@
-"""Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
+"""Rules for counting ambiguity letters in identities: as unequal to other letters, as equal to what they may stand for, or not. Pure.
 
 Only the scoring decides how ambiguity letters are scored and aligned. Matches, mismatches and values derived from them are recounted.
 """
@@ -32,7 +32,7 @@ class AmbiguityRule(Enum):
 
     @property
     def option(self) -> str:
-        """Name used in messages for the option or parameter that selects the rule."""
+        """Option or parameter that selects the rule, as messages spell it."""
         return parameter("ambiguous", self.value)
 
 
@@ -54,7 +54,7 @@ _COLUMN_DEFINITIONS = (1, 2, 4)
 
 @dataclass(frozen=True)
 class AmbiguityCounts:
-    """A rule, and the counts of ambiguity letters to which it applies.
+    """A rule for ambiguity letters, and the numbers of these letters in a task's records.
 
     query_counts, target_counts: number of ambiguity letters in each record, int64[records]
     max_letters: maximum number of ambiguity letters in any pair
@@ -66,7 +66,7 @@ class AmbiguityCounts:
     max_letters: int
 
     def column_kinds(self, alphabet: Alphabet) -> ColumnKinds:
-        """Return what each pair of letters counts as: uint8[32][32], indexed by code."""
+        """Return a table of what each pair of letters counts as (`recount.MATCH` etc.): uint8[32][32], indexed by code."""
         table = identical_letter_kinds(alphabet)
         stand_for = _possibility_masks(alphabet)
         size = len(alphabet)
@@ -78,16 +78,16 @@ class AmbiguityCounts:
         return table
 
     def for_both_strands(self) -> AmbiguityCounts:
-        """Return the rule for a task whose queries are both strands of each original query, consecutively."""
+        """Return the same rule, with counts for a task whose queries are both strands of each of these queries, one after the other."""
         return AmbiguityCounts(self.rule, np.repeat(self.query_counts, 2), self.target_counts, self.max_letters)
 
     def select(self, queries: Integers, targets: Integers) -> AmbiguityCounts:
-        """Return the rule for a subset of the records."""
+        """Return the same rule, with counts for only these records. queries, targets: record numbers"""
         return AmbiguityCounts(self.rule, self.query_counts[queries], self.target_counts[targets], self.max_letters)
 
     @property
     def mean_letters(self) -> int:
-        """Average number of ambiguity letters per pair."""
+        """Average number of ambiguity letters per pair, rounded down."""
         return int(self.query_counts.mean() + self.target_counts.mean())
 
 
@@ -109,7 +109,7 @@ def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
 
 
 def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> AmbiguityCounts | None:
-    """Count the ambiguity letters in the records. Return None if there are none, or if the rule does not change how they count."""
+    """Count the ambiguity letters in the records. Return None if there are none, or if engines already count them by the rule."""
     if rule is AmbiguityRule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_ambiguity_mask(alphabet))

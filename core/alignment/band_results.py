@@ -14,8 +14,10 @@ from gpualign.core.planning.tile_plan import Band
 class BandResults:
     """All results for a band: arrays are [band queries][targets from band.first_target on], in record order.
 
-    scores, statistics, runs, is_reverse_complement: as in `TileAlignments`; statistics and runs are None if the task's detail does not
-    include them
+    scores: int32 or int64; edit distances for unit costs
+    statistics: `STATISTICS`; None if the task's detail does not include statistics
+    runs: paths; None if the task's detail does not include paths
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; else None
     """
 
     band: Band

@@ -20,7 +20,8 @@ def order_hits(records: Integers, scores: Integers, file_positions: Integers, ti
 class BestTargetCollector:
     """Collects the best targets for some queries from parts of the database, which may arrive in any order.
 
-    scores, targets: [queries][top], best first; targets are record numbers; unused entries have a score of 0
+    scores, targets: scores and record numbers of the best targets, [queries][top] each, best first; unused entries have a score of 0
+    file_positions: position of each target in its file, which breaks ties
     """
 
     def __init__(self, query_count: int, top: int, dtype: np.dtype[np.signedinteger], file_positions: Integers) -> None:
@@ -31,7 +32,7 @@ class BestTargetCollector:
     def add(self, rows: slice | Integers, scores: Scores, targets: Integers) -> None:
         """Add targets for some queries.
 
-        rows: rows of the queries
+        rows: rows of these queries in `scores` and `targets` of the collector
         scores, targets: [rows][targets]; targets are record numbers
         """
         all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))

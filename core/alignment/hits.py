@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Hits:
-    """Pairs of records and their scores, int64[hits] each. Hits for the same query are consecutive, best first."""
+    """Queries and targets (record numbers) and scores of some hits, int64[hits] each. A query's hits are consecutive, best first."""
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)

@@ -49,7 +49,7 @@ def identity_ratio(statistics: Statistics, query_lengths: Integers, target_lengt
 
 
 def identity_distance(num: Integers, den: Integers) -> Reals:
-    """Return 1 - num / den as float64, 1 where den is 0. Divides only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97."""
+    """Return 1 - num / den as float64, 1 where den is 0. Rounds only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97."""
     out: Reals = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
     return out
 

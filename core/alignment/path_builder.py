@@ -13,11 +13,11 @@ from gpualign.core.alignment.tile_results import Runs
 from gpualign.core.common.scatter import AxisIndices, put
 
 _MIN_LARGE_PIECE_BYTES = 1 << 20
-"""Minimum size, in bytes, of pieces that are not copied."""
+"""Minimum size, in bytes, of pieces of paths that are not copied."""
 
 
 class PathBuilder:
-    """Assembles the runs for an array of pairs from parts, which may arrive in any order. shape: shape of the array."""
+    """Assembles the paths of an array of pairs from parts, which may arrive in any order. shape: shape of the array."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._starts = np.zeros(shape, dtype=np.int64)
@@ -26,13 +26,13 @@ class PathBuilder:
         self._held_bytes = 0
 
     def add(self, indices: Any, runs: Runs) -> None:  # any index of an array
-        """Add the runs for the pairs at `indices`, an index into the array."""
+        """Add the paths of the pairs that `indices`, any NumPy index, selects from the array. runs: paths in the selection's shape"""
         self._starts[indices] = runs.starts + self._held_bytes if self._held_bytes else runs.starts
         self._sizes[indices] = runs.sizes
         self._append_pieces(runs.pieces)
 
     def put(self, rows: AxisIndices, columns: AxisIndices, runs: Runs, threads: int) -> None:
-        """Add the runs for the pairs of these rows and columns of a matrix, using `threads` threads."""
+        """Add the paths of the pairs in these rows and columns of a two-dimensional array, using `threads` threads."""
         put(self._starts, rows, columns, runs.starts + self._held_bytes if self._held_bytes else runs.starts, threads)
         put(self._sizes, rows, columns, runs.sizes, threads)
         self._append_pieces(runs.pieces)
@@ -43,7 +43,7 @@ class PathBuilder:
             self._held_bytes += len(piece)
 
     def build(self) -> Runs:
-        """Return all runs. To limit the number of pieces, small pieces are concatenated; large pieces are not copied."""
+        """Return the paths of all pairs. To limit the number of pieces, small pieces are concatenated; large ones are not copied."""
         pieces: list[npt.NDArray[np.uint8]] = []
         for large, some in groupby(self._pieces, lambda piece: len(piece) >= _MIN_LARGE_PIECE_BYTES):
             group = list(some)

@@ -1,4 +1,4 @@
-"""Recounts path statistics under a different letter-equality rule from the one used for aligning."""
+"""Recounts the statistics of paths by another rule for which letters are equal than the engines apply."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _TABLE_SIZE = 32
-"""Number of codes in the extension's tables."""
+"""Number of codes in the tables of the compiled module."""
 
 MATCH, MISMATCH, NOT_COUNTED = 0, 1, 2
-"""Values that a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in
-gaps."""
+"""What a pair of letters can count as. A letter whose pair with itself is `NOT_COUNTED` is not counted in gaps either."""
 
 ColumnKinds = npt.NDArray[np.uint8]
 """Table of what each pair of letters counts as: uint8[32][32], indexed by code."""
@@ -41,7 +40,7 @@ def recount(
     """Recount the statistics of listed pairs, `STATISTICS`[pairs], according to `column_kinds`.
 
     records: query and target record of each pair, int64[pairs] each
-    statistics, runs: alignment results with shape [pairs]
+    statistics, runs: statistics and paths of the alignments, shape [pairs]
     """
     return _recount(queries, targets, records, statistics, runs, column_kinds, with_runs=False)[0]
 
@@ -54,9 +53,10 @@ def recount_original_letters(
     runs: Runs,
     alphabet: Alphabet,
 ) -> tuple[Statistics, Runs]:
-    """Recount statistics and runs using the letters of these sequences, if different sequences were aligned in their place.
+    """Recount statistics and paths with the letters of these sequences, after others (such as masked ones) were aligned in their place.
 
-    Parameters are the same as for `recount`.
+    records: query and target record of each pair, int64[pairs] each
+    statistics, runs: statistics and paths of the alignments, shape [pairs]
     """
     return _recount(queries, targets, records, statistics, runs, identical_letter_kinds(alphabet), with_runs=True)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Mode(Enum):
-    """Global: whole sequences (Needleman-Wunsch). Local: the best pair of substrings (Smith-Waterman)."""
+    """What is aligned: whole sequences (GLOBAL, Needleman-Wunsch) or their most similar parts (LOCAL, Smith-Waterman)."""
 
     GLOBAL = "global"
     LOCAL = "local"
@@ -39,9 +39,10 @@ class Detail(Enum):
 class EndGaps(Enum):
     """Selects the free end gaps of a global alignment. Free gaps are not part of the alignment.
 
-    FREE: gaps in both sequences, so that the sequences overlap
-    QUERY: gaps in the query, so that the whole query lies anywhere in the target
-    TARGET: gaps in the target, so that the whole target lies anywhere in the query
+    PENALISED: no end gaps are free
+    FREE: end gaps in both sequences are free, so that the sequences may overlap
+    QUERY: end gaps in the query are free, so that the whole query may lie anywhere in the target
+    TARGET: end gaps in the target are free, so that the whole target may lie anywhere in the query
     """
 
     PENALISED = "penalised"
@@ -62,13 +63,14 @@ class EndGaps(Enum):
 class Task:
     """Everything about a run that an engine needs, except the tiles. If a set is compared with itself, `targets is queries`.
 
-    top: search only: number of best-scoring targets to keep for each query in a tile
-    edit_bound: bound on the edit distance: only pairs within the bound are computed, with their edit distances (`TilePairs`). If the bound
-        has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring is edit distance, and end
-        gaps count
-    both_strands: report the better strand for each pair, computed by core/execution/both_strands.py. DNA only
-    ambiguity: rule for counting ambiguity letters in statistics, if different from the engines' rule. Blocks recount the paths, so the
-        detail must include paths. `edit_bound` then allows for the maximum number of ambiguity letters in any pair
+    detail: how much of each alignment is computed
+    top: only in a search: number of best targets to keep for each query in a tile
+    edit_bound: if set, only pairs with an edit distance within this bound are computed, with their distances (`TilePairs`). If the bound
+        has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring must be edit distance, without
+        free end gaps
+    both_strands: whether to report the better strand of each query for each pair (core/execution/both_strands.py); only for DNA
+    ambiguity: rule for counting ambiguity letters in statistics, if it differs from that of the engines. Writers then recount the
+        statistics from the paths, so `detail` must include paths, and `edit_bound` allows for the most ambiguity letters of any pair
     """
 
     queries: SequenceSet
@@ -99,7 +101,7 @@ class Task:
 
     @property
     def edit_bound_varies(self) -> bool:
-        """True if `edit_bound` depends on a pair's ambiguity letters, and their number is known."""
+        """True if `edit_bound` depends on how many ambiguity letters a pair has, and these letters have been counted."""
         return self.ambiguity is not None and self.edit_bound is not None and self.edit_bound.ambiguous > 0
 
     @property
@@ -114,13 +116,13 @@ class Task:
 
     @property
     def needs_more_than_final_cell(self) -> bool:
-        """True if more than the final DP cell is needed."""
+        """True if results depend on more than the final DP cell of a pair's matrix."""
         return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
 
     @property
     def pair_bytes(self) -> int:
-        """Memory for the result of one pair, excluding runs, bytes. 0 in a search, which stores nothing per pair, and with `edit_bound`,
-        for which no memory is planned because few pairs are expected."""
+        """Memory, in bytes, for the result of one pair without its path. 0 in a search, which stores nothing for each pair, and with
+        `edit_bound`, because so few pairs are expected that no memory is planned for them."""
         if self.top is not None or self.edit_bound is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
@@ -128,28 +130,28 @@ class Task:
 
     @property
     def query_bytes(self) -> int:
-        """Memory for the result of one query, excluding the results of its pairs, bytes."""
+        """Memory, in bytes, for the results of one query, excluding what `pair_bytes` counts."""
         return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
 
     @property
     def cost(self) -> Cost:
-        """Cost model for computing pairs."""
+        """Cost of computing pairs."""
         one: Cost = FULL_MATRIX_COST if self.edit_bound is None else UNIT_PAIR_COST
         return BothStrandsCost(one) if self.both_strands else one
 
     @property
     def path_bytes_per_letter(self) -> int:
-        """Maximum bytes of runs per letter of a pair."""
+        """Upper bound on the bytes of a path for each letter of its pair; 0 if no paths are computed."""
         return 1 if self.detail is Detail.PATH else 0
 
     @property
     def approximate_pair_count(self) -> float:
-        """Approximate number of query-target pairs. If a set is compared with itself, each pair counts once."""
+        """Approximate number of pairs. If a set is compared with itself, each two records count once."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
     def approximate_cell_count(self) -> float:
-        """Approximate number of DP cells in these pairs' full matrices."""
+        """Approximate number of DP cells in the full matrices of these pairs."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property

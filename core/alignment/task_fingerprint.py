@@ -1,4 +1,4 @@
-"""Task fingerprint (plan version and input digest), with which coordinator and workers verify that they compute the same task. Pure."""
+"""Fingerprint of a task, and version of its plan, by which a coordinator and its workers verify that they compute the same task. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 
 PLAN_VERSION = 4
-"""Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the calling process."""
+"""Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the coordinator."""
 
 
 def fingerprint(task: Task) -> str:

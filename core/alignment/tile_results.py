@@ -35,10 +35,10 @@ STATISTICS = np.dtype(
 )
 """Statistics for one alignment.
 
-matches, mismatches: pairs of equal letters, pairs of unequal letters
-gaps: letters in gaps
+matches, mismatches: number of aligned pairs of equal and of unequal letters
+gaps: number of letters in gaps
 gap_opens: number of gaps
-end_gaps: letters in gaps before the first or after the last pair of letters
+end_gaps: number of letters in gaps before the first or after the last pair of letters
 query_start, query_end, target_start, target_end: aligned intervals of the sequences, 0-based and half-open
 """
 
@@ -48,7 +48,7 @@ Statistics: TypeAlias = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Runs:
-    """Alignment paths. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
+    """Paths of an array of pairs. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
 
     pieces: uint8 arrays that form the data when concatenated; no path spans two pieces. Parts of a large result stay in separate pieces,
         because joining the parts would take as long as formatting them as text
@@ -63,20 +63,20 @@ class Runs:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """All pieces as one array, copied if there is more than one piece."""
+        """All pieces as one array: uint8[bytes]. They are copied if there is more than one piece."""
         return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
 
     def select(self, indices: Any) -> Runs:  # any index of an array
-        """Return the runs for the pairs `indices`, which may contain duplicates."""
+        """Return the paths of the pairs `indices`, which may contain duplicates."""
         return Runs(self.pieces, self.starts[indices], self.sizes[indices])
 
 
 @dataclass(frozen=True)
 class TileScores:
-    """Scores for a tile. In this and the following classes, values for pairs that were not requested are arbitrary.
+    """Scores for a tile. Values for pairs that the tile's pairing does not select are arbitrary.
 
     scores: int32 or int64[tile queries][tile targets]; edit distances for unit costs
-    is_reverse_complement: with `Task.both_strands`, pairs that align the reverse complement of the query; bool with the shape of `scores`
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[tile queries][tile targets]
     """
 
     tile: Tile
@@ -86,11 +86,12 @@ class TileScores:
 
 @dataclass(frozen=True)
 class TileAlignments:
-    """Scores and alignments for a tile: arrays are [tile queries][tile targets].
+    """Scores and alignments for a tile: arrays are [tile queries][tile targets]. Values for unselected pairs are arbitrary.
 
-    scores, is_reverse_complement: as in `TileScores`
+    scores: int32 or int64; edit distances for unit costs
     statistics: `STATISTICS`
-    runs: with `Detail.PATH`
+    runs: paths, with `Detail.PATH`; else None
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; else None
     """
 
     tile: Tile
@@ -102,7 +103,7 @@ class TileAlignments:
 
 @dataclass(frozen=True)
 class TileHits:
-    """Search hits (`Task.top`): the best targets in a tile for each query, ordered as in core/alignment/hits.py.
+    """Results of a search (`Task.top`) for a tile: the best targets for each query, best first; ties in file order.
 
     scores: [tile queries][at most `top`]
     targets: record numbers, int64[tile queries][at most `top`]
