@@ -117,7 +117,7 @@ class EvalueParameters:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Everything that the E-values of a search depend on, except the query.
+    """Everything that E-values depend on and that all hits of a search have in common.
 
     parameters: statistical parameters for the scoring
     letter_count, record_count: number of letters and records in the database
