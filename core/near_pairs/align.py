@@ -1,4 +1,4 @@
-"""Aligns the listed pairs that remain after an edit distance threshold, using an engine that aligns rectangles."""
+"""Aligns the pairs that remain after an edit distance threshold: lists of pairs, computed as tiles by an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
-    """Align pairs of the prepared task's records. pairs: sorted by query."""
+    """Align the listed pairs, which must be sorted by query. Their records are those of the prepared task."""
     gather = ResultGather(prepared.task, (1, len(pairs)))
     indices_by_tile: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_query_tiles(prepared, pairs, indices_by_tile)))):
@@ -32,7 +32,7 @@ def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
 
 
 def _query_tiles(prepared: PreparedTask, pairs: NearPairs, indices_by_tile: dict[int, Integers]) -> Iterator[Tile]:
-    """Yield tiles of a single query and its targets, sorted by target length.
+    """Yield tiles that cover the pairs, each of a single query with some of its targets, sorted by length.
 
     indices_by_tile: receives each tile's indices into `pairs`, keyed by tile number
     """

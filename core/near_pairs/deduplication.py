@@ -44,7 +44,7 @@ class DuplicateGroups:
 
     @cached_property
     def members(self) -> tuple[Integers, Integers]:
-        """(members, starts): members[starts[g] : starts[g + 1]] are the records of group g, ascending."""
+        """(members, starts), such that members[starts[g] : starts[g + 1]] are the records of group g, ascending."""
         starts = np.concatenate(([0], np.cumsum(np.bincount(self.group_of, minlength=len(self))))).astype(np.int64)
         return np.argsort(self.group_of, kind="stable").astype(np.int64), starts
 
@@ -72,18 +72,18 @@ def singleton_groups(records: Sized) -> DuplicateGroups:
 
 
 class DuplicateExpansion:
-    """Expands near pairs of groups into near pairs of records, band by band, each query with the targets that the pairing selects.
+    """Expands near pairs of groups into near pairs of records, band by band.
 
-    queries, targets: groups for each set
-    queries_are_targets: the queries are the first records of the targets, so the query groups are the first target groups. A query's
-        targets are then the later records. If False, all records are targets
-    with_self: with `queries_are_targets`, a query is also its own target
+    queries, targets: groups of the queries and of the targets
+    queries_are_targets: whether the queries are the first records of the targets, so that their groups are the first target groups. Each
+        query is then paired only with later records; otherwise with all targets
+    with_self: whether, with `queries_are_targets`, each query is also paired with itself
     max_pairs: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
         single record can form more pairs than fit in memory
 
-    Each pair of groups is passed in once, with its first query. If a later record belongs to either group, the pair is stored until the
-    last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records; near pairs of unique
-    records are not stored.
+    Each pair of groups is passed in once, in the band of its first query. If a later record belongs to either group, the pair is stored
+    until the last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records; near pairs of
+    unique records are not stored.
     """
 
     def __init__(
@@ -145,8 +145,8 @@ class DuplicateExpansion:
             first = last
 
     def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
-        """Return the pairs for the records from `start` on, in order. group_pairs[pair_starts[i] : pair_stops[i]] are the group pairs for
-        record i."""
+        """Return the pairs for the records from `start` on, in order. group_pairs[pair_starts[i] : pair_stops[i]] are the pairs of groups
+        for record start + i."""
         rows, at = _concatenate_ranges(pair_starts, pair_stops)
         members, starts = self._targets.members
         partners = group_pairs.targets[at]
@@ -157,7 +157,7 @@ class DuplicateExpansion:
         return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
 
     def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> NearPairs:
-        """Return all group pairs that records in a band may need, with the query's group first."""
+        """Return all pairs of groups that the records [start, stop) may need, with the query's group first."""
         lists = [self._retained, group_pairs]
         if self._queries_are_targets:
             # A group is a target of another only if it has a record after the first record of the other.
@@ -171,7 +171,7 @@ class DuplicateExpansion:
         return join_pairs(lists)
 
     def _retain(self, stop: int, group_pairs: NearPairs) -> None:
-        """Retain the group pairs that records from `stop` on may need."""
+        """Retain the pairs of groups that records from `stop` on may need."""
         if not self._queries_are_targets:
             self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= stop)
             return
@@ -183,7 +183,7 @@ class DuplicateExpansion:
 
 
 def _concatenate_ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
-    """Concatenate the ranges starts[i] .. stops[i]-1. Return (i, number): for each number, the index of its range and the number itself."""
+    """Concatenate the ranges starts[i] .. stops[i]-1. Returns two arrays: for each number, the index i of its range, and the number."""
     counts = stops - starts
     rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
     before = np.cumsum(counts) - counts

@@ -29,7 +29,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
 _MAX_NEIGHBOUR_LETTERS = 4096
-"""Maximum record length, in letters, for which deletion neighbours are listed."""
+"""Maximum record length, in letters, at which the strings left after deletions are listed."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class FilterCascade:
 
     compare_counts: compare letter counts
     q, sketch_bits: length of the q-grams and size of the sketches; 0 for no sketches
-    max_deletions: find pairs by joining deletion neighbourhoods with at most this many deleted letters; 0: examine all pairs
-    full_matrix: compute each pair's whole matrix instead of a band, using the kernels for all pairs
+    max_deletions: find pairs by joining on the strings left after deleting at most this many letters; 0: examine all pairs
+    full_matrix: compute each pair's whole matrix, with the kernels that serve tasks without a threshold, instead of only the diagonals
+        within the bound
     """
 
     compare_counts: bool = False
@@ -74,7 +75,7 @@ class SurvivorCounts:
     after_sketches: int
 
     def describe(self, steps: FilterCascade) -> str:
-        """Return a human-readable description of the fraction of pairs that remains after each of these steps."""
+        """Return a human-readable description of the fraction of pairs that remains after each step of a cascade."""
         fractions = [("lengths leave", self.after_lengths)]
         if steps.compare_counts:
             fractions.append(("letter counts", self.after_letter_counts))
@@ -106,23 +107,26 @@ class StepCosts:
 
 
 def diagonal_word_count(max_diagonals: int) -> int:
-    """Return the number of 64-diagonal words needed for a band. max_diagonals: as returned by `EditBound.max_diagonals`."""
+    """Return the number of words, of 64 diagonals each, needed for the diagonals within a bound.
+
+    max_diagonals: result of `EditBound.max_diagonals`, one less than the number of diagonals
+    """
     return max_diagonals // 64 + 1
 
 
 def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
-    """Return the effective alphabet size: 2 to the power of the letter entropy, which a few ambiguous nucleotides barely change."""
+    """Return the effective alphabet size: 2 to the power of the letters' entropy in bits. A few ambiguous letters barely change it."""
     counts = np.bincount(codes)
     frequencies = counts[counts > 0] / max(len(codes), 1)
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
 def sketch_candidates(mean_length: float, alphabet_size: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield the (q, bits) worth trying: q-grams rare enough to distinguish records, and enough bits that q-grams do not fill the sketches.
+    """Yield (q, bits per sketch) worth trying: q-grams rare enough to distinguish records, and bits enough for the q-grams of a record.
 
     mean_length: mean record length
     alphabet_size: effective alphabet size
-    max_different_grams: returns the number of q-grams that may differ; q is skipped if all may differ
+    max_different_grams: returns, for a q, how many q-grams of a record another may lack; a q for which this is all of them is skipped
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
@@ -140,7 +144,7 @@ def nanoseconds_per_pair(
 
     survivors: sample pairs that remain after each step
     lengths: typical query length and target length
-    max_diagonals: width of the band for these lengths, as returned by `EditBound.max_diagonals`
+    max_diagonals: result of `EditBound.max_diagonals` for these lengths
     """
     if steps.full_matrix:
         return costs.pair + costs.cell * lengths[0] * lengths[1]
@@ -160,10 +164,12 @@ def cheapest_cascade(
     max_diagonals: int,
     costs: StepCosts,
 ) -> tuple[FilterCascade, float, SurvivorCounts]:
-    """Return the cheapest option, its cost, and the sample pairs that survive it.
+    """Return (cheapest cascade, its mean time per pair in nanoseconds, sample pairs that survive its steps).
 
-    measure: applies an option to the sample
-    lengths, max_diagonals, costs: as for `nanoseconds_per_pair`
+    measure: applies a cascade to the sample
+    lengths: typical query length and target length
+    max_diagonals: result of `EditBound.max_diagonals` for these lengths
+    costs: costs of the engine's steps
     """
     measured = [(steps, measure(steps)) for steps in candidates]
     priced = [nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs) for steps, survivors in measured]
@@ -172,7 +178,7 @@ def cheapest_cascade(
 
 
 def max_joined_deletions(lengths: Integers, bound: EditBound) -> int:
-    """Return the number of letters to delete if records are short enough and edits few enough to join neighbourhoods, else 0."""
+    """Return the number of letters to delete (`FilterCascade.max_deletions`); 0 if records are too long or too many edits are allowed."""
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.max_edits(longest, longest)[0])
     suitable = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 MATCHES_BOUND, COLUMNS_BOUND, COVERED_BOUND = "matches", "columns", "covered"
-"""Kinds of bounds, as in core/scoring/edit_bounds.py."""
+"""Kinds of bounds: those of `matches_bound`, `columns_bound` and `covered_bound` in core/scoring/edit_bounds.py."""
 
 
 def identity_bounds(definition: int, free_ends: bool, has_coverage: bool) -> tuple[str, ...]:
     """Return the kinds of bounds that an identity threshold implies.
 
-    definition: identity definition
+    definition: identity definition number, see core/alignment/identity.py
     free_ends: whether end gaps cost nothing
     has_coverage: whether there is a coverage threshold too
     """

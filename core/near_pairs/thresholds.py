@@ -35,7 +35,7 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
 
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
-    """Return the edit distance bounds that an identity threshold implies."""
+    """Return the edit distance bounds that an identity threshold implies. coverage: coverage threshold, if any"""
     kinds = identity_bounds(definition, free_ends, bool(coverage))
     bounds = []
     if MATCHES_BOUND in kinds:
