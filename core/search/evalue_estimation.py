@@ -41,15 +41,19 @@ class LocalAligner(Protocol):
     """Computes local alignments between all pairs of two sets."""
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> Integers:
-        """Return all scores: int64[queries][targets]."""
+        """Return the score of every pair: int64[queries][targets]."""
 
     def statistics(self, queries: SequenceSet, targets: SequenceSet, pairs: Integers, scores: Integers) -> Statistics:
-        """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
-        these pairs, above 0."""
+        """Return the alignment statistics of given pairs, STATISTICS[pairs].
+
+        pairs: (query, target) of each pair, int64[pairs][2]
+        scores: score of each pair, above 0, int64[pairs]
+        """
 
 
 def letter_frequencies(sequences: SequenceSet, unambiguous_count: int) -> Reals:
-    """Return the frequencies of the first `unambiguous_count` codes, by code; all equal if none of these codes occurs."""
+    """Return the frequencies of the first `unambiguous_count` codes, by code: float64[codes]. They are equal if none of these
+    codes occurs."""
     counts = sequences.code_counts[:unambiguous_count].astype(np.float64)
     return counts / counts.sum() if counts.any() else np.full(unambiguous_count, 1 / unambiguous_count)
 
@@ -85,7 +89,7 @@ def simulate_parameters(scoring: Scoring, frequencies: Reals, aligner: LocalAlig
 
 
 def _score_step(scoring: Scoring) -> int:
-    """Return a common divisor of all scores."""
+    """Return a number that divides every score."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 
 
@@ -98,7 +102,7 @@ class _ScoreCounts:
     step: int
 
     def log_likelihood(self, lambda_: float, log_size: float) -> float:
-        """Return the log-likelihood of P(S < x) = exp(-size e^(-lambda x)) for scores that are multiples of `step`."""
+        """Return the log-likelihood of the distribution P(S < x) = exp(-size e^(-lambda x)) given these scores. log_size: ln(size)"""
         below = np.exp(log_size - lambda_ * self.scores)
         above = np.exp(log_size - lambda_ * (self.scores + self.step))
         # ln(exp(-above) - exp(-below))

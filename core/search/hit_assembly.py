@@ -23,7 +23,7 @@ _CHUNK_HITS = 1 << 17
 class BestHitAssembly:
     """Gathers the best `task.top` targets for each query in a band, and returns the targets that score at least `min_score`.
 
-    per_record: queries (strands) per record, all in the same band
+    per_record: number of queries (strands or frames) per input record; all of them are in the same band
     """
 
     def __init__(self, task: Task, min_score: int, queries_per_record: int, band: Band) -> None:
@@ -48,7 +48,7 @@ class BestHitAssembly:
 
 @dataclass(frozen=True)
 class _TileHits:
-    """Hits in a tile, in row order: band rows and targets, int32[hits], and scores."""
+    """Hits in a tile, ordered by row: each hit's row in the band, target and score, [hits] each."""
 
     rows: npt.NDArray[np.int32] = field(repr=False)
     targets: npt.NDArray[np.int32] = field(repr=False)
@@ -59,9 +59,9 @@ class _TileHits:
 class QueryHits:
     """Hits of consecutive queries, in query order.
 
-    hits: the hits
-    queries: int64[queries]
-    is_truncated: bool[queries], whether a query has more hits than can be held; the hits of such a query are left out
+    hits: the hits of all queries that are not truncated
+    queries: query numbers, int64[queries]
+    is_truncated: whether a query has, or may have, more hits than can be held; its hits are then left out, bool[queries]
     """
 
     hits: Hits
@@ -73,11 +73,11 @@ class PassingHitAssembly:
     """Gathers every target that scores at least the query's cutoff, for each query in a band.
 
     task: a search for the best `task.top` targets
-    numbers: int64[queries], query numbers in the whole search
-    cutoffs: int64[queries], each at least 1
+    query_numbers: numbers of the task's queries in the whole search, int64[queries]
+    cutoffs: score cutoff of each of these queries, at least 1, int64[queries]
 
-    A tile reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query is cut if
-    a tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
+    A tile certainly reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query
+    is truncated if a tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
     """
 
     def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:

@@ -1,4 +1,4 @@
-"""Puts hits in query order, although some queries are searched twice."""
+"""Puts hits in query order even when some queries are searched twice."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpualign.core.search.hit_assembly import QueryHits
 
 
 class HitReorderBuffer:
-    """Puts hits in query order, although the hits of some queries come late. Holds the hits that must wait for late hits.
+    """Puts hits in query order even when the hits of some queries arrive late, and holds those that must wait for late ones.
 
-    queries_per_record: queries (strands) per record
+    queries_per_record: number of queries (strands or frames) per input record
     """
 
     def __init__(self, queries_per_record: int) -> None:
@@ -25,19 +25,24 @@ class HitReorderBuffer:
 
     @property
     def missing_queries(self) -> Integers:
-        """Queries whose hits are still missing, in order."""
+        """Numbers of the queries whose hits are still missing, ascending."""
         return np.array(self._missing_queries, dtype=np.int64)
 
     def add_first_pass(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the next queries, searched for the first time; truncated queries become missing. Return all hits of the next
-        complete records, up to the first record with a missing query."""
+        """Add the hits of the next queries, searched for the first time. The hits of truncated queries are then missing.
+
+        Returns the hits, not returned before, of all records before the first record with a missing query.
+        """
         self._held.append(result.hits)
         self._missing_queries.extend(result.queries[result.is_truncated].tolist())
         self._searched_stop = int(result.queries[-1]) + 1
         return self._release(NO_HITS)
 
     def add_repeated(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the first missing queries, none of which may be truncated. Return hits as in `add_first_pass`."""
+        """Add the hits of the first missing queries, none of which may be truncated.
+
+        Returns the hits, not returned before, of all records before the first record with a missing query.
+        """
         if result.is_truncated.any() or any(self._missing_queries.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("queries that were searched again lack hits")
         return self._release(result.hits)

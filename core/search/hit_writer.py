@@ -1,4 +1,4 @@
-"""Traces and writes the hits of a search, a few queries at a time."""
+"""Computes the paths of the hits of a search and writes the hits, a few queries at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK_HITS = 8192
-"""Maximum number of hits traced and written at a time."""
+"""Maximum number of hits whose paths are computed and which are written at a time."""
 
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
@@ -36,8 +36,8 @@ class HitFilter:
     max_hits: number of best hits per query; None for all
     min_score: minimum score
     max_evalue: maximum E-value; None for any
-    without_self: whether to leave out the hits of queries on themselves
-    pair_filter: filter for traced hits
+    without_self: whether to leave out a query's hit to itself
+    pair_filter: further thresholds, such as on identity, which may need a hit's path
     """
 
     max_hits: int | None
@@ -48,13 +48,13 @@ class HitFilter:
 
     @property
     def target_limit(self) -> int | None:
-        """Number of targets that the search must find for each query: one more than are written, to show whether there are more. None: all
-        targets that pass, because the hit with the lower score may have the lower E-value."""
+        """Number of best targets that the search must find for each query: more than are written, to show whether further hits exist. None:
+        all targets that pass, because a hit with a lower score may have a lower E-value."""
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
 
 
 NOTABLE_EVALUE = 1e-3
-"""Maximum E-value of hits that a user would not want to miss."""
+"""Maximum E-value of a hit that a user would not want to miss."""
 
 
 @dataclass
@@ -71,13 +71,13 @@ class SuppressedHitCounts:
 
 
 class HitsWriter:
-    """Writes hits through a pairs sink.
+    """Writes the hits of a search to a sink of blocks.
 
-    sink: the sink, which may have hit columns
-    task: the search
+    task: the task of the search
     sides: strands or frames of the search's queries and targets
-    space: search space for E-values, or None
-    trace: returns hit paths; None if rows show no paths
+    filter: selects the hits to write
+    space: what E-values depend on; None if E-values are neither written nor filtered
+    trace: returns statistics and paths of hits; None if neither is needed
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class HitsWriter:
         self._sink.open()
 
     def write(self, batch: HitBatch) -> None:
-        """Write hits. batch: all hits that may pass for the next records, with all strands or frames, in query order."""
+        """Write hits. batch: all hits that may pass the filter for the next records, of all their strands or frames, in query order"""
         hits = self._best_frame_hits(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := title_byte_counts(self._task)) is not None:
@@ -124,8 +124,8 @@ class HitsWriter:
         self._sink.finish()
 
     def _best_frame_hits(self, hits: Hits) -> Hits:
-        """Return the best targets for each record. Only the best hit between any strands or frames of two records counts (the first if
-        tied)."""
+        """Return the hits to write for each record, best first. Of several hits between strands or frames of the same two records, only
+        the best counts (the first if tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
         records = of_queries.record_numbers(hits.queries)
         if self._filter.without_self:
@@ -144,7 +144,8 @@ class HitsWriter:
         return hits.select(places < self._filter.max_hits)
 
     def _count_suppressed(self, hits: Hits, records: Integers, unwritten_ranks: Integers) -> None:
-        """Count records with unwritten hits. unwritten_ranks: >= 0 for an unwritten hit, 0 for a record's first unwritten hit."""
+        """Count records with unwritten hits. unwritten_ranks: rank of each hit after its record's written hits, 0 for the first unwritten
+        one; below 0 for a written hit"""
         limit = self._filter.max_evalue
         chosen = unwritten_ranks == 0 if limit is None else unwritten_ranks >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))

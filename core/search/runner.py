@@ -1,9 +1,9 @@
 """Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
 A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, which is
-nearly always enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all
-targets. Queries are searched in batches because hits are written in query order: hits of later queries wait for a query that is searched
-again.
+nearly always enough, and then repeats the search, keeping all targets, for queries that may have more hits
+(core/search/hit_assembly.py tells which). Queries are searched in batches because hits are written in query order: hits of later queries
+wait for a query that is searched again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FIRST_PASS_TOP = 1000
 """Number of targets initially kept per query in a search for every hit above a threshold."""
 
 _WAITING_HITS_DIVISOR = 8
-"""Divisor of the memory: the quotient is the memory for hits that wait for an earlier query's hits."""
+"""Divisor of the memory of a search: the quotient is for hits that wait for an earlier query's hits."""
 
 _HIT_BYTES = 24
 
@@ -47,7 +47,7 @@ start."""
 
 
 class GrowingProgress(Progress, Protocol):
-    """Progress that is also notified of additional work."""
+    """Progress that is also notified of work in addition to the plan's."""
 
     def expect(self, work: int, /) -> None: ...
 
@@ -56,10 +56,10 @@ class GrowingProgress(Progress, Protocol):
 class SearchPlan:
     """Plan of a search.
 
-    prepared: the search prepared by an engine, with the initial number of targets kept
+    prepared: the search, as prepared by an engine, with the number of targets to keep for each query at first
     filter: selects the hits to write
     sides: strands or frames of queries and targets
-    plan: plan for the run, as if all queries were searched at once
+    plan: plan for searching all queries at once
     budget: memory for the engine
     group_size: number of queries searched before any is searched again
     """
@@ -82,7 +82,11 @@ class SearchPlan:
 
 
 def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
-    """Plan a search with these queries and targets for an engine with `memory` bytes in addition to the sequences."""
+    """Plan a search for an engine.
+
+    sides: strands or frames to compare, which replace the task's sequences
+    memory: memory for the search in bytes, in addition to the sequences
+    """
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.target_limit is not None:
@@ -109,9 +113,9 @@ def run_search(
     progress: GrowingProgress,
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
-    """Send the hits that may pass the filter to the sink, and return totals. Work includes repeated work.
+    """Send the hits that may pass the filter to the sink, and return the totals, which include the work of repeated searches.
 
-    space: search space for E-values; required if the filter has an E-value threshold
+    space: what E-values depend on; required if the filter has an E-value threshold
     """
     start, counted = time.perf_counter(), _CountingProgress(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
@@ -119,7 +123,12 @@ def run_search(
 
 
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
-    """Yield the hits that may pass the filter, in record order; a record's hits are never split. Closing the iterator stops all work."""
+    """Yield the hits that may pass the filter, in record order; a record's hits are never split.
+
+    space: what E-values depend on; required if the filter has an E-value threshold
+
+    Closing the iterator stops all work.
+    """
     plan, prepared = search.plan, search.prepared
     if search.filter.target_limit is not None:
         make_assembly = partial(BestHitAssembly, search.task, search.filter.min_score, search.sides.queries.sequences_per_record)
@@ -128,7 +137,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
 
 
 class _CountingProgress:
-    """Progress that also counts the work."""
+    """Progress that counts the work and passes it on to another progress."""
 
     def __init__(self, progress: GrowingProgress) -> None:
         self._progress = progress
@@ -153,7 +162,7 @@ def _score_cutoffs(search: SearchPlan, space: SearchSpace | None) -> Integers:
 
 @dataclass(frozen=True)
 class _MultiPassSearch:
-    """Search for every hit that reaches its query's score cutoff."""
+    """Search for every hit that reaches its query's score cutoff. cutoffs: cutoff of each query, int64[queries]"""
 
     search: SearchPlan
     cutoffs: Integers
@@ -161,7 +170,7 @@ class _MultiPassSearch:
     progress: GrowingProgress
 
     def hits(self) -> Iterator[HitBatch]:
-        """Search all queries in the plan."""
+        """Search all queries in the plan and yield their hits, in record order."""
         task, order = self.search.task, HitReorderBuffer(self.search.sides.queries.sequences_per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
         top, start = task.top or 0, first
@@ -179,7 +188,7 @@ class _MultiPassSearch:
             start = stop
 
     def _run_pass(self, query_numbers: Integers, top: int) -> Iterator[QueryHits]:
-        """Search some queries, keeping the `top` best targets for each."""
+        """Search some queries, keeping the `top` best targets for each, and yield their hits."""
         task, prepared = self.search.task, self.search.prepared
         if top != task.top or len(query_numbers) < len(task.queries):
             queries = task.queries.select(query_numbers) if len(query_numbers) < len(task.queries) else task.queries

@@ -39,16 +39,16 @@ _INITIAL_SCORE_GUESS = 64
 """Initial guess for a cutoff: close to the cutoff with the usual scorings and thresholds."""
 
 _MAX_CACHED_SCORES = 64
-"""Number of scores whose E-values for all targets are cached for the next query."""
+"""Number of scores for which results that do not depend on the query are cached."""
 
 
 class EvalueScoreCutoffs:
     """Score cutoffs for a search with an E-value threshold.
 
-    space: search space for E-values
+    space: what E-values depend on
     max_evalue: maximum E-value of a hit
     target_lengths: lengths of the database records, each at least 1
-    best: highest score between two letters
+    max_letter_score: highest score of a pair of letters
     """
 
     def __init__(self, space: SearchSpace, max_evalue: float, target_lengths: Integers, max_letter_score: int) -> None:
@@ -72,8 +72,8 @@ class EvalueScoreCutoffs:
         return high
 
     def _evalues_at(self, score: int) -> Callable[[int], Reals]:
-        """Return a function that maps a query length to the E-values of the highest scores, up to `score`, possible for each target
-        length."""
+        """Return a function that maps a query length to E-values, one per target length: for `score` or, if targets of this length
+        cannot reach it, for the highest score that they can."""
         return self._space.evalues_by_query_length(np.minimum(score, self._best * self._lengths), self._lengths)
 
     def _could_pass(self, query_length: int, score: int) -> bool:
@@ -81,8 +81,11 @@ class EvalueScoreCutoffs:
 
 
 def score_cutoffs(query_lengths: Integers, min_score: int, evalue_cutoffs: EvalueScoreCutoffs | None) -> Integers:
-    """Return the lowest score at which a hit of each query could pass, at least 1: int64[queries]. evalue_cutoffs: None without an E-value
-    threshold."""
+    """Return the lowest score at which a hit of each query could pass, at least 1: int64[queries].
+
+    min_score: score threshold
+    evalue_cutoffs: cutoffs that follow from the E-value threshold; None if there is none
+    """
     min_score = max(1, min_score)
     if evalue_cutoffs is None:
         return np.full(len(query_lengths), min_score, dtype=np.int64)
