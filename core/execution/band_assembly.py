@@ -31,7 +31,7 @@ class Assembly(Protocol[AssembledT]):
 def bands_in_order(
     plan: Plan, results: Iterator[TileResult], make_assembly: Callable[[Band], Assembly[BandT]], progress: Progress
 ) -> Iterator[BandT]:
-    """Yield each band as soon as all its tiles and all earlier bands are complete. make_assembly: creates an empty band.
+    """Yield each band as soon as all its tiles and all earlier bands are complete. make_assembly: creates an empty assembly for a band
 
     `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
@@ -52,7 +52,7 @@ def bands_in_order(
 
 
 class PairAssembly:
-    """Collects the results of all pairs in a band, using `threads` threads."""
+    """Collects the results of all pairs in a band. threads: number of threads that copy results"""
 
     def __init__(self, task: Task, threads: int, band: Band) -> None:
         self._band = band

@@ -1,9 +1,10 @@
-"""Engine wrapper that aligns both strands of each query globally and keeps the better one.
+"""Engine that has another, the inner engine, align both strands of each query globally, and keeps the better strand of each pair.
 
 The better strand of a pair is the one with the higher score or the smaller edit distance; ties go to the plus strand. On the minus strand,
 the query's reverse complement is aligned with the unchanged target.
 
-If s(a, b) = s(a', b'), where a' is the complement of a, as for DNA, the score does not depend on which of the two records is
+Let s(a, b) be the score of letters a and b, and a' the complement of a letter or the reverse complement of a record. If
+s(a, b) = s(a', b'), as for DNA, the score does not depend on which of the two records is
 reverse-complemented: an alignment of x' and y, read backwards with all letters complemented, is an alignment of x and y' with the same
 columns, gaps and ends. If also s(a, b) = s(b, a), it is an alignment of y' and x as well. Within one set the pairs (i, j) and (j, i) are
 therefore equivalent, and the pairs above the diagonal are enough.
@@ -34,7 +35,8 @@ from gpualign.core.scoring.scoring import Scoring
 
 
 class BothStrandsEngine:
-    """Implements `gpualign.core.execution.engine.Engine` for `Task.both_strands`, using an engine that aligns a single strand."""
+    """Engine for `Task.both_strands` that uses an inner engine, which aligns a single strand. Implements
+    `gpualign.core.execution.engine.Engine`."""
 
     def __init__(self, inner: Engine) -> None:
         self.inner = inner
@@ -44,7 +46,7 @@ class BothStrandsEngine:
         return replace(self.inner.capabilities, supports_both_strands=True)
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPreparedTask:
-        """Prepare the inner engine for both strands. Raises the same `RunError` as the inner engine."""
+        """Prepare a task for both strands with the inner engine. Raises the same `RunError` as the inner engine."""
         ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
         one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
         inner = self.inner.prepare(one, budget)
@@ -66,7 +68,11 @@ def with_both_strands(engine: Engine) -> BothStrandsEngine:
 
 @dataclass(frozen=True)
 class BothStrandsPreparedTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`."""
+    """Prepared task that aligns both strands of each query and keeps the better result of each pair. Implements
+    `gpualign.core.execution.engine.PreparedTask`.
+
+    inner: the inner engine's task, whose queries are both strands of each query, one after the other
+    """
 
     task: Task
     limits: TileLimits
@@ -84,7 +90,7 @@ class BothStrandsPreparedTask:
         return retile(self.task, self.inner, tiles, self._split)
 
     def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
-        """Return a tile in rectangles whose pairs are all selected, with both strands of each query; see `retile`."""
+        """Split a tile into tiles of the inner task, which contain both strands of each query. Parameters as for `split` of `retile`."""
         rectangles = (
             [_whole_rectangle(tile)] if self.task.edit_bound is not None else list(_selected_rectangles(self.task, self.limits, tile))
         )
@@ -114,8 +120,8 @@ class _TileRectangle:
     def inner_tile(self, tile: Tile, number: int, band_index: int, remaining_cells: int) -> Tile:
         """Return the tile of the inner task that covers this rectangle of `tile`, with both strands of each query.
 
-        number, remaining_cells: as in `Tile`, for the inner plan
-        band_index: position of the inner tile's band
+        number, remaining_cells: the fields of that tile
+        band_index: index of that tile's band
         """
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
@@ -131,9 +137,10 @@ def _whole_rectangle(tile: Tile) -> _TileRectangle:
 
 
 def _selected_rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_TileRectangle]:
-    """Rectangles that cover all selected pairs of a tile.
+    """Yield rectangles that together cover all selected pairs of a tile, and few others.
 
-    Engines select the pairs of a set with itself from record numbers, and strands have none.
+    Within one set, engines tell by comparing record numbers which pairs are selected. Here the inner engine's records are strands, which
+    have other numbers, so it cannot tell.
     """
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
         yield _whole_rectangle(tile)
@@ -151,7 +158,7 @@ def is_minus_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus
 
 
 def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileResult:
-    """Return the results on the better strand of each pair, from rows that alternate between plus and minus strands."""
+    """Return the results on the better strand of each pair. result: the inner engine's; its rows alternate between the strands"""
     if isinstance(result, TilePairs):
         return _select_better_pairs(tile, result)
     assert isinstance(result, TileScores | TileAlignments)
@@ -172,7 +179,7 @@ def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileRe
 def _select_better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
     """Convert near pairs of strands to near pairs of records: each pair once, on its better strand.
 
-    The distances are encoded for `decode_distances`.
+    The distances in the result also encode the strand; `decode_distances` separates the two.
     """
     strands, targets = result.pairs.queries, result.pairs.targets
     queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2
@@ -185,5 +192,5 @@ def _select_better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Decode the near-pair distances yielded by `BothStrandsEngine`. Returns (edit distances, minus-strand mask)."""
+    """Decode the distances of near pairs from a `BothStrandsEngine`. Returns (edit distances, mask of the pairs on the minus strand)."""
     return distances // 2, distances % 2 == 1

@@ -1,4 +1,4 @@
-"""Engine interface, between the work and the hardware.
+"""Interface of engines, each of which computes tasks on one kind of hardware.
 
 An engine turns tiles into results. All engines give the same numbers for the same task, even if alignments tie. Ties are resolved from the
 end of the alignment backwards: the diagonal is preferred, then a gap in the target, then a gap in the query; gaps are as short as possible.
@@ -20,9 +20,9 @@ from gpualign.core.planning.tile_plan import Tile, TileLimits
 class Capabilities:
     """Modes and features that an engine supports.
 
-    supports_paths: paths, statistics and free end gaps of global alignments
-    supports_near_pairs: global alignments of pairs within a bound
-    supports_both_strands: global alignments on the better of the two strands
+    supports_paths: whether the engine computes paths, statistics and global alignments with free end gaps
+    supports_near_pairs: whether it finds pairs within a bound on the edit distance
+    supports_both_strands: whether it aligns queries globally on the better of their two strands
     """
 
     modes: frozenset[Mode]
@@ -31,7 +31,7 @@ class Capabilities:
     supports_both_strands: bool = False
 
     def unsupported_reason(self, task: Task) -> str | None:
-        """Reason why an engine with these capabilities cannot perform the task, or None."""
+        """Return why an engine with these capabilities cannot perform the task, in words for messages; None if it can."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
         if task.needs_more_than_final_cell and task.mode is not Mode.GLOBAL:
@@ -87,7 +87,7 @@ class TimedPreparedTask(PreparedTask, Protocol):
 
     @property
     def estimated_seconds(self) -> float:
-        """Estimated seconds for the whole task."""
+        """Estimated time for the whole task, in seconds."""
 
 
 class TimedEngine(Protocol):

@@ -1,7 +1,7 @@
-"""Engine wrapper that computes only the pairs selected by record groups, with the queries sorted by group.
+"""Computes only the pairs that groups of records select, with an engine that computes rectangles of pairs.
 
-Queries of one group are adjacent in the inner task, so a tile's queries from one group form a range there, and a rectangle with their
-selected targets.
+The engine gets an inner task, in which the queries are sorted by group. There, the queries of a tile that belong to one group are adjacent,
+and form a rectangle with the targets selected for that group.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: Grou
 
 @dataclass(frozen=True)
 class GroupedPreparedTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`. Result tiles count only the DP cells of selected pairs.
+    """Prepared task that computes only the pairs that groups select. Implements `gpualign.core.execution.engine.PreparedTask`.
 
+    inner: the inner task, prepared by an engine
     query_indices: index of each query in the inner task
+
+    The tiles in its results count only the DP cells of selected pairs.
     """
 
     task: Task
@@ -46,7 +49,7 @@ class GroupedPreparedTask:
 
     @property
     def limits(self) -> TileLimits:
-        """Limits of the inner engine, which receives only rectangles whose pairs are all selected."""
+        """Limits of the inner task, without groups of targets to be skipped: the engine gets rectangles of selected pairs anyway."""
         return replace(self.inner.limits, diagonal_group_size=0)
 
     @property
@@ -61,7 +64,7 @@ class GroupedPreparedTask:
         return retile(self.task, self.inner, tiles, self._split)
 
     def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
-        """Return a tile in rectangles of selected pairs; see `retile`."""
+        """Split a tile into rectangles of selected pairs. Parameters as for `split` of `retile`."""
         task, lanes, numbers = self.task, self.limits.lanes, count(first_number)
         lengths = task.queries.lengths, task.targets.lengths
         query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]

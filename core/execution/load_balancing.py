@@ -1,8 +1,9 @@
 """Decides which workers may take more work, so that none keeps the rest waiting at the end. Pure: the caller passes the time.
 
-Workers of any speed pull pieces of one job. If a slow worker took a piece near the end, it might still be computing when the rest have
-finished everything else. A worker may therefore take a piece only if it will finish before the rest could do all remaining work, including
-this piece. The fastest worker may always take a piece, so no piece remains undone and no run ends later than with the fastest worker only.
+Workers of any speed pull pieces of one job, such as tiles; the size of a piece is measured in cells. If a slow worker took a piece near the
+end, it might still be computing when the rest have finished everything else. A worker may therefore take a piece only if it will finish
+before the rest could do all remaining work, including this piece. The fastest worker may always take a piece, so no piece remains undone
+and no run ends later than with the fastest worker only.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ESTIMATE_SAFETY_FACTOR = 2
-"""Factor by which a worker may exceed its estimated time until its first delivery: the processor may be busy with other work."""
+"""Factor applied to a worker's estimated time until it has delivered a piece: its processor may be busy with other work."""
 
 
 class _Worker:
-    """Measured state of a worker. held_cells: cells taken but not yet delivered."""
+    """Load and measured speed of a worker. held_cells: number of cells taken but not yet delivered"""
 
     def __init__(self, estimate: float) -> None:
         self._estimate = estimate
@@ -30,9 +31,9 @@ class _Worker:
         return 1 if self._delivered else ESTIMATE_SAFETY_FACTOR
 
     def rate(self, now: float) -> float:
-        """Cells per second: estimated until the first delivery, then measured.
+        """Return the worker's speed in cells per second: an estimate until the first delivery, then as measured.
 
-        At most the rate that would result if the worker delivered all cells it holds now.
+        The result is at most the speed that would be measured if the worker delivered everything it holds at time `now`.
         """
         waited = now - self._since if self.held_cells else 0.0
         seconds = self._worked + waited
@@ -42,7 +43,7 @@ class _Worker:
         return min(self._estimate, max_rate) if self.held_cells else self._estimate
 
     def busy_seconds(self, now: float) -> float:
-        """Seconds until the worker finishes the cells it holds."""
+        """Return the seconds from `now` until the worker finishes the cells that it holds."""
         return max(0.0, self.held_cells / self.rate(now) - (now - self._since)) if self.held_cells else 0.0
 
     def take(self, cells: int, now: float) -> None:
@@ -71,10 +72,10 @@ class LoadBalancer:
         self._workers = [_Worker(rate) for rate in rates]
 
     def may_take(self, worker: int, cells: int, remaining_cells: int, now: float) -> bool:
-        """Return whether a worker may take the next piece.
+        """Return whether a worker may take the next piece at time `now`.
 
-        cells: cells in the piece
-        remaining_cells: cells not yet taken, including this piece, that other workers may take before this piece is delivered
+        cells: number of cells in the piece
+        remaining_cells: number of cells not yet taken, including this piece, that other workers may take before it is delivered
         """
         others = [(w.busy_seconds(now), w.rate(now)) for k, w in enumerate(self._workers) if k != worker and not w.is_lost]
         own = self._workers[worker]
@@ -84,11 +85,11 @@ class LoadBalancer:
         return own.busy_seconds(now) + own.safety_factor * cells / rate <= _finish_seconds(others, cells, max(cells, remaining_cells))
 
     def take(self, worker: int, cells: int, now: float) -> None:
-        """Record that a worker takes a piece."""
+        """Record that a worker has taken a piece of `cells` cells at time `now`."""
         self._workers[worker].take(cells, now)
 
     def deliver(self, worker: int, cells: int, now: float) -> None:
-        """Record that a worker has finished a piece."""
+        """Record that a worker has finished a piece of `cells` cells at time `now`."""
         self._workers[worker].deliver(cells, now)
 
     def drop_worker(self, worker: int) -> None:
@@ -100,7 +101,7 @@ class LoadBalancer:
 def _finish_seconds(worker_loads: Sequence[tuple[float, float]], cells: int, remaining_cells: int) -> float:
     """Return the seconds until the workers finish their current work plus `remaining_cells`, of which the next `cells` form a single piece.
 
-    worker_loads: (seconds busy, cells per second) for each worker
+    worker_loads: for each worker (seconds until its current work is finished, cells per second)
     """
     with_piece = min(busy + cells / rate for busy, rate in worker_loads)
     ready, speed, done, at = sorted(worker_loads), 0.0, 0.0, 0.0
@@ -113,7 +114,7 @@ def _finish_seconds(worker_loads: Sequence[tuple[float, float]], cells: int, rem
 
 
 class BandWindow:
-    """Limits how far work may run ahead of the oldest unfinished band, because results of later bands have to wait in memory.
+    """Limits how far work may run ahead of the oldest unfinished band, because results of later bands have to wait for it in memory.
 
     max_open_bands: maximum number of bands in progress, at least 1
 
@@ -125,11 +126,11 @@ class BandWindow:
         self._open: dict[int, int] = {}  # undelivered pieces of the bands in progress
 
     def startable_band_count(self, band: int) -> int:
-        """Number of bands that may be started, counting from this one."""
+        """Return how many bands, from number `band` on, may be started before another is finished; 0 or less if none may."""
         return min(self._open, default=band) + self._max_open_bands - band
 
     def take(self, band: int, piece_count: int) -> None:
-        """Record that a piece of a band has been taken. After a worker fails, its pieces may be taken again."""
+        """Record that one of a band's `piece_count` pieces has been taken. After a worker fails, its pieces may be taken again."""
         self._open.setdefault(band, piece_count)
 
     def deliver(self, band: int) -> None:

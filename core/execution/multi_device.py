@@ -23,23 +23,23 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLAN_MEMORY_DIVISOR = 4
-"""The plan uses 1 / `_PLAN_MEMORY_DIVISOR` of the result memory, so that bands are small. An equal amount is for assembling tiles, and the
-remainder for bands that wait for a slower engine."""
+"""Divisor of the memory for results: the quotient is for the plan's bands, so that these are small. As much is for assembling tiles, and
+the remainder for bands that wait for a slower engine."""
 
 _PLANNER_SCRATCH_DIVISOR = 4
-"""The planning engine gets 1 / `_PLANNER_SCRATCH_DIVISOR` of the scratch memory. It is a GPU, which needs little host memory; a CPU needs
-some per thread."""
+"""Divisor of the engines' scratch memory: the quotient is for the engine that plans. This is a GPU, which needs little host memory; a CPU
+needs some for each thread."""
 
 _MAX_WAITING_RESULTS, _MAX_WAITING_HIT_RESULTS = 2, 64  # results of each engine that wait for the consumer; hits are small
 
 
 @dataclass(frozen=True)
 class MultiDevicePreparedTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`.
+    """Task prepared by several engines, which share its tiles. Implements `gpualign.core.execution.engine.PreparedTask`.
 
-    prepared_tasks: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
-    max_waiting_bytes: memory for bands in progress
-    on_engine_failure: called with the number of a failed engine and its error while other engines remain
+    prepared_tasks: the task as prepared by each engine; the first engine computes the plan's tiles unchanged
+    max_waiting_bytes: memory for the results of bands in progress, in bytes
+    on_engine_failure: called with the number and the error of an engine that fails while others continue
     """
 
     task: Task
@@ -77,7 +77,7 @@ class MultiDevicePreparedTask:
             yield from results
 
     def _max_open_bands(self, tile: Tile) -> int:
-        """Maximum number of bands like this tile's in progress: at least the number that workers hold if each tile is a whole band."""
+        """Return how many bands as large as this tile's may be in progress: at least as many as there can be tiles held by workers."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
         return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.max_waiting_bytes // max(1, rows * bytes_per_row))
@@ -93,15 +93,15 @@ def _make_worker_function(run: Callable[[Iterator[Tile]], Iterator[TileResult]])
 
 
 class MultiDeviceEngine:
-    """Implements `gpualign.core.execution.engine.Engine` with engines that pull tiles from one plan, each at its own speed
-    (core/execution/load_balancing.py).
+    """Engine that consists of several engines, which pull tiles from one plan, each at its own speed (core/execution/load_balancing.py).
+    Implements `gpualign.core.execution.engine.Engine`.
 
     engines: the first engine that can perform a task plans it; the rest split the planned tiles to their own size
-    note: receives notes on engines that fail
-    detail: receives notes on engines that are not worth using
+    on_note: receives notes on engines that fail or have too little memory
+    on_detail: receives notes on engines that are not worth using
 
     As long as other engines remain, an engine is left out if it would take longer for one tile than the first engine for everything, has
-    too little memory, or fails. Near pairs (`Task.edit_bound`) are computed by a single engine, because joins need whole bands.
+    too little memory, or fails. Near pairs (`Task.edit_bound`) are found by a single engine, because finding them needs whole bands.
     """
 
     def __init__(self, engines: Sequence[TimedEngine], on_note: Callable[[str], None], on_detail: Callable[[str], None]) -> None:

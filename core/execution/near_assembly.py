@@ -16,7 +16,7 @@ class NearPairBand:
     """Near pairs of a band.
 
     pairs: all near pairs in the band's tiles, in any order
-    survivor_counts: number of pairs that survive each step, as in `TilePairs`
+    survivor_counts: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name
     """
 
     band: Band

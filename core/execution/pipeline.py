@@ -1,4 +1,4 @@
-"""Feeds ordered result bands into a sink, and totals up the run."""
+"""Passes the results of bands to a sink in order, and holds the totals of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class CheckpointListener(Protocol):
     """Receives notifications of an output's progress, so that a later run can resume it."""
 
     def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        """Register a function that returns the summary counts for everything written so far; it may be called at any mark.
+        """Register a function that returns the summary counts for everything written so far; it may be called at any
+        checkpoint.
 
         Returns the counts of the earlier runs that this run resumes, or {}.
         """
@@ -37,9 +38,9 @@ class CheckpointListener(Protocol):
         """Called when everything before the first band has been written."""
 
     def rows_written(self, rows: int) -> None:
-        """Called when exactly the pairs of the queries before query `rows` have been written.
+        """Called when all pairs of the queries before query number `rows` have been written, and no other pairs.
 
-        rows: 0 if there is no such query. The same number may be passed repeatedly.
+        If what has been written does not end between two queries, `rows` is 0. The same number may be passed repeatedly.
         """
 
 
@@ -59,7 +60,7 @@ NO_CHECKPOINTS: CheckpointListener = _NullCheckpointListener()
 
 
 class Progress(Protocol):
-    """Receives notifications of finished work, in DP cells or call comparisons."""
+    """Is notified of finished work: DP cells, or comparisons of two samples' calls at a site."""
 
     def advance(self, work: int, /) -> Any: ...
 
@@ -68,7 +69,7 @@ class Progress(Protocol):
 class Totals:
     """Totals of a run, for its summary.
 
-    work: DP cells or call comparisons
+    work: number of DP cells, or of comparisons of two samples' calls at a site
     """
 
     pairs: int
@@ -105,7 +106,7 @@ class Totals:
 
 
 class Closable(Protocol):
-    """Generator declared as an iterator."""
+    """Iterator that can be closed: what a generator is if it is declared as an iterator."""
 
     def close(self) -> None: ...
 
@@ -123,8 +124,9 @@ def run_pipeline(
 ) -> None:
     """Write every band to the sink.
 
-    completed_rows: returns, for a written band, the query before which all pairs, and no others, have been written; 0 if there is none.
-    checkpoints: receives the numbers that `completed_rows` returns.
+    completed_rows: returns, for a band just written, the number of the query before which all pairs, and no other pairs, have been written;
+        0 if what has been written does not end between two queries
+    checkpoints: is notified of what `completed_rows` returns
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """

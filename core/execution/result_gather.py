@@ -22,7 +22,7 @@ from gpualign.core.planning.tile_plan import Tile
 class ResultGather:
     """Gathers scores and, if the task asks for them, alignments. Pairs for which no result is added have zeros.
 
-    shape: numbers of rows and columns
+    shape: (number of rows, number of columns)
     threads: number of threads that copy results
     """
 

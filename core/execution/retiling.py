@@ -26,7 +26,7 @@ class TilePiece:
     """Some pairs of a tile, as a tile of the inner engine.
 
     tile: the inner engine's tile
-    rows, columns: the rows and columns of the outer tile that it covers
+    rows, columns: the queries and targets of the split tile that it covers, as indices in that tile
     """
 
     tile: Tile
@@ -36,11 +36,11 @@ class TilePiece:
 
 @dataclass(frozen=True)
 class SplitTile:
-    """A tile in pieces.
+    """A tile, split into pieces.
 
-    tile: the tile, as its result names it
-    pieces: the pieces, which cover all selected pairs; none if no pair is selected
-    convert: turns an inner result into a result for the outer task; None: it is one
+    tile: the tile, which the result will name
+    pieces: pieces that together cover all selected pairs; none if no pair is selected
+    convert: converts a result of the inner engine to one of the task; None: no conversion is needed
     """
 
     tile: Tile
@@ -49,7 +49,7 @@ class SplitTile:
 
 
 class _OpenTile:
-    """A tile, and its results so far. missing: number of pieces without a result."""
+    """A split tile and its results so far. missing: number of pieces that have no result yet"""
 
     def __init__(self, task: Task, split: SplitTile) -> None:
         self._split = split
@@ -68,8 +68,9 @@ class _OpenTile:
 def retile(task: Task, inner: PreparedTask, tiles: Iterator[Tile], split: Callable[[Tile, int, int], SplitTile]) -> Iterator[TileResult]:
     """Compute the tiles of a task with an inner engine. Yields their results in any order; closing the iterator stops all work.
 
-    split: (tile, first_number, band_index) -> the tile in pieces, numbered from `first_number`
-    band_index: number of the inner band that the pieces form
+    inner: the task as prepared by the inner engine
+    split: splits a tile, given (the tile, number of the first piece, index of the band that the pieces form); the pieces' tiles must have
+        consecutive numbers
 
     The next tile is pulled after all pieces of the previous tile have been taken.
     """
@@ -101,9 +102,12 @@ def retile(task: Task, inner: PreparedTask, tiles: Iterator[Tile], split: Callab
 
 
 def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first_number: int = 0, band_index: int = 0) -> list[TilePiece]:
-    """Split a tile into pieces of approximately the size that `limits` asks for. first_number, band_index: see `retile`
+    """Split a tile into pieces of approximately the size that `limits` asks for.
 
-    If workers share the pieces, they shrink near the end of the tile or of the work that follows it (`Tile.remaining_cells`).
+    first_number: number of the first piece's tile
+    band_index: index of the band that the pieces form
+
+    If workers share the pieces, pieces become smaller near the end of the tile or of the work that follows it (`Tile.remaining_cells`).
     """
     queries, targets = task.queries.lengths, task.targets.lengths
     plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)

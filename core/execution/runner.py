@@ -1,4 +1,4 @@
-"""Runs alignments: plan -> engine -> bands in order -> sink."""
+"""Runs alignments: has an engine compute the tiles of a plan, and passes whole bands to a sink in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 class NullSink:
-    """Sink and progress that discard everything, for timing."""
+    """Sink and progress listener that discard everything, for timing."""
 
     def begin(self, plan: object) -> None:
         pass
@@ -36,7 +36,7 @@ class NullSink:
 
 
 def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
-    """Plan a prepared task. group_size: see `make_plan`."""
+    """Plan a prepared task. group_size: number of consecutive queries that form a group and must stay in one band"""
     task = prepared.task
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, group_size)
 
@@ -57,7 +57,11 @@ def run_plan(
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
     threads: int = 1,
 ) -> Totals:
-    """Compute every tile of the plan and write whole bands to the sink, in order. threads: see `compute_pair_bands`."""
+    """Compute every tile of the plan and write whole bands to the sink, in order.
+
+    checkpoints: is notified of the queries that are completely written
+    threads: number of threads for copying results into a band
+    """
 
     def rows(results: BandResults) -> int:
         band = results.band

@@ -24,7 +24,7 @@ class TileGather(Protocol):
 
 
 def make_tile_gather(task: Task, tile: Tile) -> TileGather:
-    """Return a gather for the kind of results that the task asks for."""
+    """Return an object that gathers the kind of results that the task asks for."""
     if task.edit_bound is not None:
         return PairGather(tile)
     return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)

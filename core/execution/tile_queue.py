@@ -17,7 +17,7 @@ from gpualign.core.planning.tile_plan import Tile
 class LoadBalancing:
     """How workers of unequal speed share tiles.
 
-    rates: estimated cells per second for each worker
+    rates: estimated speed of each worker, in cells per second
     max_open_bands: maximum number of bands in progress at a time
     """
 
@@ -32,7 +32,7 @@ class _TileAssigner:
         self._balancer, self._window = LoadBalancer(load_balancing.rates), BandWindow(load_balancing.max_open_bands)
 
     def may_take(self, worker: int, tile: Tile, remaining_cells: int, now: float) -> bool:
-        """Return whether a worker may take a tile. remaining_cells: cells not yet taken."""
+        """Return whether a worker may take a tile. remaining_cells: number of cells not yet taken, including this tile."""
         room = self._window.startable_band_count(tile.band.index)
         remaining_cells = min(
             remaining_cells, tile.cells * tile.band.tile_count * room
@@ -54,8 +54,8 @@ class _TileAssigner:
 class TileQueue:
     """Queue of tiles not yet taken, for `worker_count` workers.
 
-    load_balancing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
-    (core/execution/load_balancing.py). None: every worker that asks gets a tile.
+    load_balancing: for workers of unequal speed: a worker that would keep the rest waiting gets no more tiles
+        (core/execution/load_balancing.py); None: every worker that asks gets a tile
 
     Times are in seconds, from any monotonic clock.
     """
@@ -95,7 +95,7 @@ class TileQueue:
         return self._workers_left > 0
 
     def has_more(self, worker: int, now: float) -> bool | None:
-        """Return whether there are tiles for a worker that got none; None if there are none now but other workers may return some."""
+        """Return whether there are tiles for a worker that got none; None if that depends on the tiles that others hold."""
         if self._assigner is not None and self._may_take(self._assigner, worker, now):
             return True
         if self._assigner is None and self._returned:

@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.05  # how often a waiting worker checks whether it has to stop
 
 
 class HasTile(Protocol):
-    """Result that knows its tile."""
+    """Result that tells which tile it belongs to."""
 
     @property
     def tile(self) -> Tile: ...
@@ -28,14 +28,14 @@ Result = TypeVar("Result", bound=HasTile)
 
 @dataclass(frozen=True)
 class _WorkerFailure:
-    """Failure of a worker while the rest continue."""
+    """Failure of a worker while the rest continue. worker: number of the worker"""
 
     worker: int
     error: RunError
 
 
 class _BoundedBuffer:
-    """Limits the results waiting for the consumer to `max_waiting` times the cells of the largest tile so far.
+    """Limits the results that wait for the consumer: their tiles have at most `max_waiting` times the cells of the largest tile so far.
 
     Cells are counted rather than results, because the memory per result grows with the tile's cells. The many small tiles near the end of
     a run therefore do not make workers wait while a whole band is written.
@@ -48,7 +48,10 @@ class _BoundedBuffer:
         self._changed = threading.Condition()
 
     def reserve(self, cells: int, max_seconds: float) -> bool:
-        """Reserve room for a result. Returns False if no room becomes free within `max_seconds`. A single result always fits."""
+        """Reserve room for the result of a tile of `cells` cells. A single result always fits.
+
+        Returns False if no room becomes free within `max_seconds`.
+        """
         with self._changed:
             self._largest = max(self._largest, cells)
             has_room = self._changed.wait_for(
@@ -58,7 +61,7 @@ class _BoundedBuffer:
             return has_room
 
     def release(self, cells: int) -> None:
-        """Free the room reserved for a result that the consumer has received."""
+        """Free the room reserved for the result of a tile of `cells` cells, which the consumer has received."""
         with self._changed:
             self._held -= cells
             self._changed.notify_all()
@@ -138,14 +141,14 @@ class WorkerHandle(Generic[Result]):
         self._work.record_delivery(self._worker, self.undelivered_tiles.pop(result.tile.number))
 
     def deliver_partial(self, result: Result) -> None:
-        """Pass part of a result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
+        """Pass part of a tile's result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
         while not self.stopped():
             if self._work.buffer.reserve(result.tile.cells, _POLL_SECONDS):
                 self._work.events.put(result)
                 return
 
     def report(self, event: BaseException | _WorkerFailure | None) -> None:
-        """Report an error or, if None, the end of this worker."""
+        """Report an error or, if `event` is None, the end of this worker."""
         self._work.events.put(event)
 
     def stopped(self) -> bool:
@@ -176,12 +179,12 @@ def run_workers(
 ) -> Iterator[Result]:
     """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
-    max_waiting_results: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
-    stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined.
-    on_worker_failure: called with the number of a worker whose hardware fails and its error (`RunError`) while other workers
-    remain. These take over its tiles, and may be called again for them.
-    load_balancing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
-    (core/execution/load_balancing.py), and may be called again later. None: every worker that asks gets a tile.
+    max_waiting_results: maximum number of results that wait for the consumer; more if their tiles are smaller than the largest one
+    stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined
+    on_worker_failure: called with the number and the error of a worker whose hardware fails while other workers remain; these take over its
+        tiles, for which their functions may be called again
+    load_balancing: for workers of unequal speed: a worker that would keep the rest waiting gets no more tiles
+        (core/execution/load_balancing.py), but its function may be called again later; None: every worker that asks gets a tile
 
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """

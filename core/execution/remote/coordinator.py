@@ -1,4 +1,4 @@
-"""Coordinator side: calls the workers of an executor, with a bounded number of calls in flight."""
+"""Coordinator side: sends remote calls to the workers of an executor, with a bounded number of calls in flight."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gpualign.core.execution.remote.protocol import Answer, Call, Failure, Missi
 Item = TypeVar("Item")
 
 CALLS_PER_WORKER = 3
-"""Calls in flight per worker: the call being computed, the next call, and a call whose answer is in transit."""
+"""Number of calls in flight per worker: the call being computed, the next call, and a call whose answer is in transit."""
 
 MAX_LEAD_FACTOR = 2
-"""Factor that limits how far the next call may be ahead of the oldest call in flight, as a multiple of the number of calls in flight. Later
-answers have to wait for the oldest."""
+"""How far the next call may be ahead of the oldest call without an answer, as a multiple of the number of calls in flight. (Later answers
+have to wait for the oldest one.)"""
 
 _ASSUMED_WORKER_COUNT = 16
 """Number of workers assumed if an executor does not report it."""
@@ -32,7 +32,7 @@ _POLL_SECONDS = 5.0  # how often workers are counted
 
 
 class CachedArgument:
-    """Argument that workers cache. Pickled when the first worker lacks it."""
+    """Shared argument, which workers cache. It is pickled when the first worker lacks it."""
 
     def __init__(self, content: object) -> None:
         self.name = uuid.uuid4().hex
@@ -41,7 +41,7 @@ class CachedArgument:
         self._shared: Any = None
 
     def call_value(self, share: Callable[[bytes], Any] | None) -> Any:
-        """Value passed in place of the argument in a call: its bytes, or what `share` returned for them."""
+        """Return what a call contains in place of the argument: its pickled bytes or, if `share` is given, what that returns for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
             if share is None:
@@ -57,7 +57,7 @@ class CachedArgument:
 
 @dataclass(frozen=True)
 class SharedArguments:
-    """Arguments shared by all calls of a run and cached by workers under a unique name."""
+    """Arguments that all calls of a run have in common. name: unique name, under which workers cache what they make of the arguments"""
 
     name: str
     arguments: tuple[CachedArgument, ...]
@@ -70,8 +70,8 @@ class SharedArguments:
 class _SentCall(Generic[Item]):
     """Call that has no answer yet.
 
-    position: position in the stream
-    argument_names: names of the arguments to send with the call
+    position: index of the item in the stream of items
+    argument_names: names of the shared arguments to send with the call
     """
 
     def __init__(self, position: int, item: Item, request: Any, argument_names: set[str]) -> None:
@@ -92,8 +92,8 @@ class WorkerPoolClient:
 
     serve: function that workers run, with the signature of `WorkerNode.answer`; a worker must be able to import it by name
     count_workers: counts the workers; returns None if the number is unknown
-    share: stores bytes where workers can find them, and returns the value that replaces them in a call's arguments; None: bytes are sent
-        with the call
+    share: stores bytes where workers can find them, and returns the value that a call contains in their place; None: calls contain the
+        bytes
     check_executor: raises `RunError` if the executor has lost its workers for good
     on_note: receives notes for the user
     """
@@ -106,29 +106,31 @@ class WorkerPoolClient:
     on_note: Callable[[str], None] = lambda text: None
 
     def worker_count(self) -> int:
-        """Number of workers, at least 1."""
+        """Return the number of workers, at least 1; an assumed number if it is unknown."""
         workers = self.count_workers()
         return _ASSUMED_WORKER_COUNT if workers is None else max(1, workers)
 
     def max_held_answers(self) -> int:
-        """Maximum number of answers that a caller holds while they wait for the oldest call in flight."""
+        """Return the maximum number of answers that a caller holds while waiting for the answer to the oldest call."""
         return MAX_LEAD_FACTOR * CALLS_PER_WORKER * self.worker_count()
 
     def describe_workers(self, hardware: str) -> str:
-        """Return a human-readable number of workers with this hardware each."""
+        """Return a human-readable description of the workers: how many there are, each with this hardware."""
         workers = self.count_workers()
         return ("workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each") + f" {hardware}"
 
     def ask(self, shared: SharedArguments, request: Any) -> Any:
-        """Return one worker's answer to a request. Raises the same errors as `stream`."""
+        """Send one call with a request and return the answer. Raises the same errors as `stream`. shared: shared arguments of the call"""
         return next(self.stream(shared, [request], lambda item: item, send_arguments_first=True))[1]
 
     def stream(
         self, shared: SharedArguments, items: Iterable[Item], make_request: Callable[[Item], Any], send_arguments_first: bool = False
     ) -> Iterator[tuple[Item, Any]]:
-        """Yield (item, a worker's answer to its request) in the order of the answers.
+        """Send a call for each item. Yields (item, answer) in the order in which answers arrive.
 
-        send_arguments_first: send the shared arguments with the calls right away, instead of when a worker lacks them
+        shared: shared arguments of the calls
+        make_request: returns the request for an item
+        send_arguments_first: send the shared arguments with every call, instead of only when a worker lacks them
 
         Items are consumed as workers become free, and never far ahead of unanswered items. When the iterator is closed, finishes or fails,
         calls not yet started by a worker are cancelled; calls already started are not waited for.
@@ -184,7 +186,7 @@ class WorkerPoolClient:
             raise RunError(f"the cluster accepts no more work: {_describe_error(error)}") from error
 
     def _read_answer(self, future: Future[Answer], shared: SharedArguments, sent: _SentCall[Item]) -> Success | None:
-        """Return the answer to a call, or None if the call has to be sent again. Raises `RunError`."""
+        """Return the answer to a call, or None if the call has to be sent again. Raises `RunError` if that would be useless."""
         try:
             answer = future.result()
         except CancelledError as error:  # by the executor: it has lost what the call needs together with a worker, or everything

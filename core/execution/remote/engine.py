@@ -30,7 +30,7 @@ _FIELDS_NOT_SENT = ("ambiguity",)
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """First of a task's shared arguments; the task's sequence sets are the remaining ones.
+    """Description of a task, sent to workers as the first shared argument; the task's sequence sets are the others.
 
     settings: settings from which a worker picks its engine
     other_fields: the task's fields, except its sequence sets, by name
@@ -42,7 +42,7 @@ class TaskSpec:
     digest: str
 
     def assemble_task(self, sets: list[SequenceSet]) -> Task:
-        """Assemble the task. Raises `RunError` if the result differs from the task that was sent."""
+        """Assemble the task from this and its sequence sets. Raises `RunError` if the result differs from the task that was sent."""
         task = Task(sets[0], sets[-1], **self.other_fields)
         if fingerprint(task) != self.digest:
             raise RunError("the sequences that arrived are not what was sent")
@@ -51,7 +51,11 @@ class TaskSpec:
 
 @dataclass(frozen=True)
 class RemotePreparedTask:
-    """Implements `gpualign.core.execution.engine.PreparedTask`."""
+    """Prepared task whose tiles remote workers compute. Implements `gpualign.core.execution.engine.PreparedTask`.
+
+    pool: client of the workers
+    shared_arguments: the task, as the shared arguments of all calls
+    """
 
     task: Task
     limits: TileLimits
@@ -67,9 +71,11 @@ class RemotePreparedTask:
 
 
 class RemoteEngine:
-    """Implements `gpualign.core.execution.engine.Engine`: remote workers compute the tiles, each with an engine of its choice.
+    """Engine that has remote workers compute the tiles, each with an engine that it picks itself. Implements
+    `gpualign.core.execution.engine.Engine`.
 
-    settings: pickled settings from which, together with the task, a worker picks its engine
+    pool: client of the workers
+    settings: settings by which a worker picks its engine for a task; must be picklable
     """
 
     # A worker whose own hardware cannot do a task has a CPU that can.

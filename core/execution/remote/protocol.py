@@ -1,7 +1,8 @@
 """Messages between the coordinator and the workers, sent through any executor that pickles calls and answers.
 
-All calls of a run share a few arguments, each pickled once, and a call names them. A worker that lacks some of them answers
-`MissingArguments`, and the call is sent again together with the missing arguments.
+A remote call contains a request, such as a tile to compute. All calls of a run also have a few large arguments in common, the shared
+arguments: each is pickled once, calls name them, and workers cache them. A worker that lacks some of them answers `MissingArguments`, and
+the call is sent again together with the missing arguments.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Call:
-    """Request to any worker.
+    """Remote call, which any worker can answer.
 
     software_version: version of the coordinator, as returned by `software_version()`
     number: unique number, because Dask computes equal calls only once
     shared_name: name of the set of shared arguments
     argument_names: name of each shared argument
-    sent_names: names of the shared arguments sent with the call, pickled
+    sent_names: names of the shared arguments that are sent, pickled, with the call
+    request: what the worker is to answer
     """
 
     software_version: str
@@ -36,21 +38,21 @@ class Call:
 
 @dataclass(frozen=True)
 class Success:
-    """Result of a request."""
+    """Answer with the result of a request."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class MissingArguments:
-    """Names of the shared arguments that the worker lacks."""
+    """Answer with the names of the shared arguments that the worker lacks."""
 
     argument_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a worker to serve a request.
+    """Answer of a worker that failed to serve a request.
 
     message: human-readable reason
     retryable: whether a retry may succeed
@@ -65,10 +67,10 @@ Answer: TypeAlias = Success | MissingArguments | Failure
 
 
 def software_version() -> str:
-    """Software version, which must be the same on the coordinator and all workers of a run."""
+    """Return the version of the software, which must be the same for the coordinator and all workers of a run."""
     return f"gpualign {__version__} (plans of version {PLAN_VERSION})"
 
 
 def worker_name() -> str:
-    """Human-readable name of this process."""
+    """Return a human-readable name of this process."""
     return f"{socket.gethostname()}, process {os.getpid()}"

@@ -24,7 +24,7 @@ _INTEGER_DTYPES = (np.int8, np.int16, np.int32)
 class PackedTile:
     """Tile in the form sent to workers.
 
-    queries: [start, stop)
+    queries: (start, stop) of the queries [start, stop)
     targets: int32[targets]; if the tile has all targets of its band in plan order, the arguments for `ordered_targets` instead
     """
 
@@ -35,7 +35,7 @@ class PackedTile:
 
 
 def pack_tile(tile: Tile) -> PackedTile:
-    """Pack a tile for `TileUnpacker.unpack` with the same task."""
+    """Return a tile of a task in the form sent to workers, which unpack it with a `TileUnpacker` for the same task."""
     band = tile.band
     queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
     if band.group_size is None or tile.target_count < band.target_stop - band.first_target:
@@ -50,7 +50,7 @@ class TileUnpacker:
         self._targets_by_length = order_by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
-        """Return the tile, numbered 0 and in its own band."""
+        """Return the tile, with number 0 and as the only tile of a band."""
         pairing = Pairing(packed.pairing)
         if isinstance(packed.targets, tuple):
             first, stop, *_ = packed.targets
@@ -73,7 +73,7 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def pack_result(result: TileResult) -> PackedResult:
-    """Pack a result for `unpack_result` with the same task."""
+    """Return a result in the form sent to the coordinator, which unpacks it with `unpack_result` for the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
         return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.survivor_counts)
@@ -88,7 +88,7 @@ def pack_result(result: TileResult) -> PackedResult:
 
 
 def unpack_result(task: Task, tile: Tile, packed: PackedResult) -> TileResult:
-    """Unpack the result for a tile. task: a task of the same kind."""
+    """Unpack the result of a tile. task: the task that the tile is part of"""
     if task.edit_bound is not None:
         queries, targets, distances, survivors = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), survivors)

@@ -20,7 +20,7 @@ from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
-    """Answers a tile request with the tile's result, and the request None with `WorkerCapabilities`. rate: as in `WorkerCapabilities`."""
+    """Serves requests: a tile with its result, and None with `WorkerCapabilities`. rate: approximate cells per second of the task"""
 
     def __init__(self, prepared: PreparedTask, rate: float) -> None:
         self._capabilities = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
@@ -34,10 +34,10 @@ class TaskServer:
 
 
 class _EngineRun:
-    """Engine run that continues from one caller's tile to the next caller's.
+    """Run of an engine that goes on from one caller's tile to the next caller's.
 
-    This saves the engine from draining, ending its threads and copying sequences to a GPU for each tile. The run ends when no tile is
-    waiting, because an engine may ask for the next tile before it yields a result.
+    Otherwise the engine would, for each tile, run idle, end its threads and copy sequences to a GPU. The run ends when no tile is waiting,
+    because an engine may ask for the next tile before it yields a result.
     """
 
     def __init__(self, prepared: PreparedTask) -> None:

@@ -10,10 +10,10 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import TileLimits
 
 TILE_SECONDS = 2.0
-"""Compute time per tile, seconds: on the order of a hundred times the transfer time."""
+"""Time to compute a tile, in seconds: on the order of a hundred times the transfer time."""
 
 _MAX_TILE_RESULT_BYTES = 128 << 20
-"""Upper bound for a tile's results, bytes; they come back in one piece. Paths take a fifth of their upper bound."""
+"""Upper bound, in bytes, on the results of a tile, which are sent in one piece. Paths usually take a fifth of their upper bound."""
 
 _MIN_BANDS_PER_WORKER = 4
 """Minimum number of bands per worker, so that every worker stays busy."""
@@ -23,7 +23,8 @@ _MIN_BANDS_PER_WORKER = 4
 class WorkerCapabilities:
     """Kernel, hardware, tile limits and speed with which a worker has prepared a task.
 
-    limits, kernel, hardware: as in `PreparedTask`
+    limits: limits for splitting the task into tiles
+    kernel, hardware: human-readable names
     rate: approximate cells per second (pairs per second if the cost counts pairs)
     """
 
@@ -36,10 +37,10 @@ class WorkerCapabilities:
 def remote_tile_limits(
     task: Task, capabilities: WorkerCapabilities, worker_count: int, max_held_results: int, budget: Budget
 ) -> TileLimits:
-    """Return limits for `worker_count` workers of this kind.
+    """Return limits for splitting a task into tiles for `worker_count` workers.
 
-    max_held_results: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside
-    the bands being filled.
+    capabilities: what one of the workers reported
+    max_held_results: maximum number of tile results held by the coordinator; these get a third of the budget's memory for results
     """
     tile_bytes = max(1, min(_MAX_TILE_RESULT_BYTES, budget.result_bytes // (3 * max_held_results)))
     cells_per_tile = max(1, int(TILE_SECONDS * capabilities.rate))

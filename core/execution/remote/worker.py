@@ -1,4 +1,4 @@
-"""Worker side: answers calls and caches shared arguments between calls."""
+"""Worker side: answers remote calls, and caches the shared arguments between calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpualign.core.common.errors import GpualignError
 from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version, worker_name
 
 _MAX_CACHED_ARGUMENT_SETS = 2
-"""Maximum number of shared-argument sets that a worker caches: a search alternates between two."""
+"""Maximum number of runs whose shared arguments a worker caches: a search alternates between two."""
 
 RequestHandler = Callable[[Any], Any]
-"""Function that answers requests, built from shared arguments."""
+"""Function that returns the result of a request. It is made from the shared arguments."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class _CachedHandler:
 class WorkerNode:
     """Answers calls, from any thread.
 
-    open: builds, from the shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
+    make_handler: makes, from the shared arguments, a function that serves requests from any thread; both may raise `GpualignError`
     """
 
     def __init__(self, make_handler: Callable[[list[Any]], RequestHandler]) -> None:
@@ -58,7 +58,7 @@ class WorkerNode:
             return Failure(worker_name(), "out of memory", retryable=True)
 
     def _store_arguments(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Evict old shared arguments and store those that were sent. Returns the names of those still missing."""
+        """Evict shared arguments of older runs and store those that were sent. Returns the names of those still missing."""
         for name in list(self._cached)[: 1 - _MAX_CACHED_ARGUMENT_SETS]:
             del self._cached[name]
         used = {*call.argument_names, *(name for cached in self._cached.values() for name in cached.argument_names)}
@@ -70,7 +70,7 @@ class WorkerNode:
 
 
 def one_at_a_time(serve: RequestHandler) -> RequestHandler:
-    """Wrap a request handler so that it answers one request at a time."""
+    """Return a request handler that passes requests to `serve` one at a time."""
     lock = threading.Lock()
 
     def serve_alone(request: Any) -> Any:
