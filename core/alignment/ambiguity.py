@@ -1,4 +1,4 @@
-"""Rules for counting ambiguity letters in identities: as unequal to other letters, as equal to what they may stand for, or not. Pure.
+"""Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
 
 Only the scoring decides how ambiguity letters are scored and aligned. Matches, mismatches and values derived from them are recounted.
 """
@@ -32,7 +32,7 @@ class AmbiguityRule(Enum):
 
     @property
     def option(self) -> str:
-        """Option or parameter that selects the rule, as messages spell it."""
+        """Option or parameter that selects the rule, for use in messages."""
         return parameter("ambiguous", self.value)
 
 

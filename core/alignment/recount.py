@@ -1,4 +1,4 @@
-"""Recounts the statistics of paths by another rule for which letters are equal than the engines apply."""
+"""Recounts the statistics of paths under a rule for the equality of letters that differs from the rule of the engines."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ The better strand of a pair is the one with the higher score or the smaller edit
 the query's reverse complement is aligned with the unchanged target.
 
 Let s(a, b) be the score of letters a and b, and a' the complement of a letter or the reverse complement of a record. If
-s(a, b) = s(a', b'), as for DNA, the score does not depend on which of the two records is
-reverse-complemented: an alignment of x' and y, read backwards with all letters complemented, is an alignment of x and y' with the same
-columns, gaps and ends. If also s(a, b) = s(b, a), it is an alignment of y' and x as well. Within one set the pairs (i, j) and (j, i) are
-therefore equivalent, and the pairs above the diagonal are enough.
+s(a, b) = s(a', b'), as for DNA, the score does not depend on which of the two records is reverse-complemented: an alignment of x' and y,
+read backwards with all letters complemented, is an alignment of x and y' with the same columns, gaps and ends. If also s(a, b) = s(b, a),
+it is an alignment of y' and x as well. Within one set the pairs (i, j) and (j, i) are therefore equivalent, and the pairs above the
+diagonal are enough.
 
 The two strands of a query are adjacent in the inner engine's task, so a rectangle of queries becomes a rectangle with twice as many rows.
 """

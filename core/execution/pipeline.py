@@ -28,8 +28,7 @@ class CheckpointListener(Protocol):
     """Receives notifications of an output's progress, so that a later run can resume it."""
 
     def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        """Register a function that returns the summary counts for everything written so far; it may be called at any
-        checkpoint.
+        """Register a function that returns the summary counts for everything written so far; it may be called at any checkpoint.
 
         Returns the counts of the earlier runs that this run resumes, or {}.
         """
@@ -60,7 +59,7 @@ NO_CHECKPOINTS: CheckpointListener = _NullCheckpointListener()
 
 
 class Progress(Protocol):
-    """Is notified of finished work: DP cells, or comparisons of two samples' calls at a site."""
+    """Receives notifications of finished work: DP cells, or comparisons of two samples' calls at a site."""
 
     def advance(self, work: int, /) -> Any: ...
 

@@ -35,7 +35,10 @@ class DelimitedText:
     lines: Iterator[bytes] = field(repr=False)
 
     def splittable_lines(self) -> Iterator[bytes]:
-        """Yield the lines in a form that can be split at the delimiter: quoted delimiters stay hidden until `quoting.cell_text`."""
+        """Yield the lines in a form that can be split at the delimiter: quoted delimiters are replaced by stand-ins.
+
+        `quoting.cell_text` restores the delimiters in a cell.
+        """
         lines = hide_quoted(self.lines, self.delimiter, self.source, self.first_line)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 

@@ -20,8 +20,8 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
     Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a semicolon
     if all commas are decimal commas, or if only semicolons split both lines into matching numbers of cells with no quotes inside.
-    Otherwise it is a comma, because ids may end in `;size=3;`. Blanks delimit only if the header contains no other delimiter, and if either
-    the row contains none either, or it has no tab and as many words as fit the header.
+    Otherwise it is a comma, because ids may end in `;size=3;`. Blanks delimit only if the header contains no other delimiter, and the row
+    contains none either, or at least no tab and as many words as fit the header.
     """
     if b"\t" in header:
         return "\t"

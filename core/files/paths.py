@@ -42,8 +42,8 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
 def descriptor_of(path: str | PathLike[str]) -> int | None:
     """Return the descriptor of this process that a path, or the target of its links, names, such as /dev/fd/3 or /proc/self/fd/3.
 
-    Returns None for the path of a file. Callers must know: in a different process the same path means something else, and a temporary file
-    must not be renamed to such a path.
+    Returns None for the path of a file. The difference matters because in another process the same descriptor means something else, and
+    because a temporary file must not be renamed to the path of a descriptor.
     """
     descriptor_folders = ("/dev/fd", os.path.realpath("/proc/self/fd"))
     name = os.fspath(path)

@@ -2,8 +2,8 @@
 
 Let H(i,j) be the best score of an alignment of the first i letters of the query with the first j letters of the target, s the score of a
 pair of letters, e the cost of extending a gap by a letter, and o the additional cost of opening one. Rebasing H'(i,j) = H(i,j) + e (i+j)
-makes gap extension free; steps between neighbouring cells of H' then have a bound that depends only
-on the scoring (Suzuki & Kasahara 2018). The largest step determines the width of a vector element, regardless of the lengths.
+makes gap extension free; steps between neighbouring cells of H' then have a bound that depends only on the scoring (Suzuki & Kasahara
+2018). The largest step determines the width of a vector element, regardless of the lengths.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Method: random sequences with the letter frequencies of the database are searched against each other. The best scores between unrelated
 sequences have the distribution P(S < x) = exp(-A e^(-lambda x)) with A = K (L - l)^2 for two sequences of L letters (Altschul & Gish 1996);
 lambda and A are the maximum-likelihood estimates, for scores that are integer multiples of the scoring's step. alpha and beta come from the
-regression line of alignment length on score (Altschul et al. 2001), l is the mean alignment length. Sequences of two lengths are compared:
+regression line of alignment length on score (Altschul et al. 2001); l is the mean alignment length. Sequences of two lengths are compared:
 if scores grow in proportion to the length rather than to its logarithm, E-values are meaningless, and none are given.
 
 The simulation uses a fixed seed, so the same input gives the same E-values.

@@ -47,7 +47,7 @@ start."""
 
 
 class GrowingProgress(Progress, Protocol):
-    """Progress that is also notified of work in addition to the plan's."""
+    """Progress that is also notified, through `expect`, of work in addition to the plan's."""
 
     def expect(self, work: int, /) -> None: ...
 

@@ -68,7 +68,10 @@ class _EngineRun:
                     answer.set_exception(error)
 
     def _take_pending_calls(self) -> list[Future[TileResult]]:
-        """Remove all calls whose tiles have not been taken: a run that fails before taking a tile would fail again and again."""
+        """Remove the calls whose tiles have not been taken, and return their futures.
+
+        If these calls stayed, a run that fails before it takes a tile would be repeated again and again.
+        """
         with self._lock:
             answers = [answer for _, answer in self._asked]
             self._asked.clear()
