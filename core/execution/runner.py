@@ -75,9 +75,9 @@ def run_plan(
 def measure_cell_rate(
     task: Task, engine: Engine, budget: Budget, max_length: int = 2000, letters: tuple[int, int] = (40_000, 1_000_000)
 ) -> float:
-    """Measure DP cells per second on a small sample of the task: its first records, truncated to `max_length` letters.
+    """Measure the engine's speed, in DP cells per second, on a sample of the task: its first records, truncated to `max_length` letters.
 
-    letters: number of letters of queries and of targets in the sample
+    letters: approximate number of letters of the sample's queries and of its targets
     """
 
     def sample(sequences: SequenceSet, total: int) -> SequenceSet:
