@@ -22,7 +22,7 @@ from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seco
 
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_CALLS_AHEAD_FACTOR
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
@@ -190,7 +190,7 @@ class Prediction:
         task = self.task
         node = prepared_for(task, gpus, self.memory)
         facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cell_count / node.estimated_seconds)
-        limits = remote_tile_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.from_total(self.memory))
+        limits = remote_tile_limits(task, facts, nodes, MAX_CALLS_AHEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.from_total(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:
             inside, upload = [Gpu(self.scoring.rate, self.fit.tile)] * gpus, task.queries.nbytes / UPLOAD

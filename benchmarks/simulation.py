@@ -17,7 +17,7 @@ from itertools import count
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_CALLS_AHEAD_FACTOR
 from gpualign.core.execution.retiling import split_by_limits
 from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Plan, Tile, TileLimits
@@ -320,7 +320,7 @@ class _Fleet:
 
     def _send(self, now: float) -> float:
         room = CALLS_PER_WORKER * len(self._nodes)
-        while len(self._places) < room and self._following < min(self._places, default=self._following) + MAX_LEAD_FACTOR * room:
+        while len(self._places) < room and self._following < min(self._places, default=self._following) + MAX_CALLS_AHEAD_FACTOR * room:
             if (tile := next(self._tiles, None)) is None:
                 break
             node = min(range(len(self._nodes)), key=self._sent.__getitem__)

@@ -49,11 +49,11 @@ def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals
 def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Describe how many near pairs were left out because too few sites were compared, which samples are affected, and how to keep the
     pairs; None if none were left out."""
-    if prepared.too_few_sites_test is None or totals.left_out_per_sample is None or not (count := int(totals.left_out_per_sample.sum())):
+    if prepared.min_sites_filter is None or totals.left_out_per_sample is None or not (count := int(totals.left_out_per_sample.sum())):
         return None
     named = list_poorest_samples(
         prepared.samples.ids, prepared.calls_per_sample, np.flatnonzero(totals.left_out_per_sample), prepared.input_sites
     )
     pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
     why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"
-    return f"{pairs} fewer than {prepared.too_few_sites_test.min_sites:,} compared sites and {are} left out, {why}"
+    return f"{pairs} fewer than {prepared.min_sites_filter.min_sites:,} compared sites and {are} left out, {why}"

@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
-from gpualign.core.clustering.edges import Edges, GrowingEdges
+from gpualign.core.clustering.edges import EdgeListBuilder, Edges
 from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
@@ -284,7 +284,7 @@ class AlignmentDistances:
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
     def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
-        edges = GrowingEdges(len(self.duplicates), near_pair_memory(self.task.queries, memory))
+        edges = EdgeListBuilder(len(self.duplicates), near_pair_memory(self.task.queries, memory))
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))

@@ -84,7 +84,7 @@ class DistOptions:
     sample_filters: SampleFilters = field(default_factory=SampleFilters)
 
     @property
-    def must_count_compared(self) -> bool:
+    def must_count_compared_sites(self) -> bool:
         """True if pairs can differ in their number of compared sites, so that compared sites are counted."""
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
@@ -93,7 +93,7 @@ class DistOptions:
         metric = metric_named(self.metric)
         believed = (
             _default_compared_fraction()
-            if self.min_compared is None and self.max_distance is not None and self.must_count_compared
+            if self.min_compared is None and self.max_distance is not None and self.must_count_compared_sites
             else None
         )
         min_compared = 1 if self.min_compared is None else self.min_compared

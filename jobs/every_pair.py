@@ -28,7 +28,7 @@ from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.jobs.pair_sample import SampledPairs
 
 _MAX_TARGETS_TO_COUNT_TILES = 10_000_000
@@ -54,7 +54,7 @@ class EveryPairJob:
     budget: Budget
     threads: int
     text_threads: int
-    groups: GroupPairs | None = None
+    groups: GroupPairSelector | None = None
     unit: ClassVar[str] = "cells"
 
     @property
@@ -113,7 +113,7 @@ class EveryPairJob:
         )
 
     @property
-    def _skipping_groups(self) -> GroupPairs | None:
+    def _skipping_groups(self) -> GroupPairSelector | None:
         """The groups, if pairs that they do not select are skipped; None if there are no groups, or if such pairs are computed and then
         dropped."""
         if self.groups is None:
@@ -122,7 +122,7 @@ class EveryPairJob:
 
         return self.groups if isinstance(self.prepared, GroupedPreparedTask) else None
 
-    def _selected_sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _selected_sums(self, groups: GroupPairSelector, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return for each query the sum of the weights of the targets that are selected for it: int64[queries].
 
         weights: int64[targets]
@@ -130,7 +130,7 @@ class EveryPairJob:
         pairing = self.plan.pairing
         return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.query_count)))
 
-    def _selected_cell_counts(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
+    def _selected_cell_counts(self, groups: GroupPairSelector) -> npt.NDArray[np.int64]:
         strands = 2 if self.task.both_strands else 1
         return strands * self.plan.query_lengths * self._selected_sums(groups, self.plan.target_lengths)
 
@@ -157,7 +157,7 @@ def prepare_every_pair(
     resources: Resources,
     reporter: Reporter,
     description_prefix: str = "",
-    groups: GroupPairs | None = None,
+    groups: GroupPairSelector | None = None,
 ) -> EveryPairJob:
     """Plan the pairs of a task.
 
@@ -179,7 +179,7 @@ def prepare_every_pair(
     return EveryPairJob(prepared, plan, engine, budget, threads, text_thread_count(budget, threads), groups)
 
 
-def _should_skip_unselected(task: Task, groups: GroupPairs) -> bool:
+def _should_skip_unselected(task: Task, groups: GroupPairSelector) -> bool:
     """True if the groups select so few pairs that unselected pairs should be skipped."""
     queries, targets = task.queries.lengths, task.targets.lengths
     selected = float(queries @ groups.weight_sums(targets, None))

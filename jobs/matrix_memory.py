@@ -27,7 +27,7 @@ DRAWING_USE = MatrixUse("to draw", "draw fewer records, as one of each cluster (
 
 CLUSTERING_USE = MatrixUse("to cluster", f"give a list of near pairs with {parameter('edges')}", 0)
 
-TREE_USES = {
+TREE_MATRIX_USES = {
     method: MatrixUse("to make a tree of", "take fewer records, as one of each cluster (gpualign cluster)", bytes_of_pair)
     for method, bytes_of_pair in (("nj", 31), ("upgma", 10), ("mst", 15))
 }

@@ -26,7 +26,7 @@ from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.cost import UNIT_PAIR_COST
-from gpualign.core.planning.group_pairs import GroupPairs
+from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
@@ -106,7 +106,7 @@ class NearJob:
     budget: Budget
     text_threads: int
     make_ungrouped: Callable[[], NearJob] = field(repr=False)
-    groups: GroupPairs | None = None
+    groups: GroupPairSelector | None = None
     unit: ClassVar[str] = "pairs"
 
     @property

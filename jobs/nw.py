@@ -19,14 +19,14 @@ from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.resources import AUTO, Resources
-from gpualign.jobs.devices.selection import pick_near_engine, pick_nw_engine, pick_pair_engine
+from gpualign.jobs.devices.selection import pick_near_pair_engine, pick_nw_engine, pick_pair_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
 from gpualign.jobs.options import OutputOptions, PairThresholds
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
@@ -209,19 +209,19 @@ def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: 
 
     few_ambiguous = bound.ambiguous <= _MAX_AMBIGUOUS_PER_PAIR
     if not task.both_strands:
-        return NearPairEngines(chosen, pick_near_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
+        return NearPairEngines(chosen, pick_near_pair_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner
     return NearPairEngines(
         chosen,
-        with_both_strands(pick_near_engine(resources, one_strand, few_ambiguous)),
+        with_both_strands(pick_near_pair_engine(resources, one_strand, few_ambiguous)),
         with_both_strands(pick_pair_engine(resources, one_strand)),
     )
 
 
 def _plan_every_pair(
-    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, reporter: Reporter, groups: GroupPairs | None = None
+    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, reporter: Reporter, groups: GroupPairSelector | None = None
 ) -> EveryPairJob:
     return prepare_every_pair(task, pairing, engine, options.resources, reporter, _description_prefix(task), groups)
 

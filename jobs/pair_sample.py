@@ -28,7 +28,7 @@ from gpualign.core.results.near_results import NearResults
 if TYPE_CHECKING:
     from gpualign.core.execution.engine import PreparedTask
     from gpualign.core.near_pairs.deduplication import DuplicateGroups
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.core.planning.memory_budget import Budget
     from gpualign.jobs.devices.selection import NearPairEngines
 
@@ -85,7 +85,7 @@ class SampledPairs:
         )
 
 
-class SampleableNearJob(Protocol):
+class SamplableNearPairJob(Protocol):
     """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
 
     @property
@@ -110,7 +110,7 @@ class SampleableNearJob(Protocol):
     def budget(self) -> Budget: ...
 
     @property
-    def groups(self) -> GroupPairs | None: ...
+    def groups(self) -> GroupPairSelector | None: ...
 
     @property
     def work(self) -> int: ...
@@ -124,7 +124,7 @@ class SampleableNearJob(Protocol):
     def align_pairs(self, pairs: NearPairs, /) -> NearResults: ...
 
 
-def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
+def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None, engine: Engine, budget: Budget) -> SampledPairs:
     """Sample a job that computes every pair. engine: aligns listed pairs; groups: selects pairs according to their records' groups, None:
     all pairs."""
     pairs = _take_alignable_pairs(task, _draw_pairs(task, pairing, groups))
@@ -132,7 +132,7 @@ def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, en
     return SampledPairs(results, len(results.pairs), len(results.pairs))
 
 
-def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
+def sample_near_pairs(job: SamplableNearPairJob) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
     task, share = job.prepared.task, job.pair_count / max(1, job.all_pair_count)
@@ -175,7 +175,7 @@ def sample_near_pairs(job: SampleableNearJob) -> SampledPairs:
     return replace(sampled, seconds=seconds + placed * sampled.expected_pair_count(job.pair_count, len(subset)))
 
 
-def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> float:
+def _time_ratio(job: SamplableNearPairJob, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
     This is the ratio of the times that the engine estimates for both, because for more records it may take other steps, which cost less
@@ -190,7 +190,7 @@ def _time_ratio(job: SampleableNearJob, sample: PreparedTask, pairs: int) -> flo
     return job.prepared.task.approximate_pair_count / pairs
 
 
-def _map_to_records(job: SampleableNearJob, distinct_pairs: NearPairs) -> NearPairs:
+def _map_to_records(job: SamplableNearPairJob, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude. The
     pairs are in order."""
     queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
@@ -202,7 +202,7 @@ def _map_to_records(job: SampleableNearJob, distinct_pairs: NearPairs) -> NearPa
     return pairs.sorted() if len(pairs) else pairs
 
 
-def _count_equal_pairs(job: SampleableNearJob) -> int:
+def _count_equal_pairs(job: SamplableNearPairJob) -> int:
     """Return the number of pairs of equal records that are reported without a search."""
     if job.groups is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0
@@ -225,7 +225,7 @@ def _draw_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, In
     return np.array(sorted(rows), dtype=np.int64), np.array(sorted(columns), dtype=np.int64)
 
 
-def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> NearPairs:
+def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None) -> NearPairs:
     """Return some of the selected pairs, in order."""
     random, drawn = Random(0), list[NearPairs]()
     for query in sorted(random.sample(range(len(task.queries)), min(_SAMPLE_QUERY_COUNT, len(task.queries)))):

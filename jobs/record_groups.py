@@ -12,7 +12,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
 
 _NO_GROUP_WORDS = ("", "NA", "nan")
 
@@ -91,7 +91,7 @@ def check_groups(has_groups: bool, between: bool, within: bool) -> None:
 
 def group_pairs(
     groupings: Sequence[Grouping], ids: Sequence[str], sets: tuple[Sequence[str], Sequence[str]], within: bool, source: str
-) -> GroupPairs:
+) -> GroupPairSelector:
     """Return a selection of pairs according to the groups of their records: pairs within the same group (`within`), or between different
     groups.
 
@@ -101,7 +101,7 @@ def group_pairs(
 
     Raises `InputError` if there are several groupings, or if a record has no group.
     """
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
 
     if len(groupings) > 1:
         columns = ", ".join(repr(one.title) for one in groupings)
@@ -110,4 +110,4 @@ def group_pairs(
     if missing := [name for name in ids if number[name] < 0]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} records have no group, {missing[0]!r} the first; give each one")
     own, theirs = (np.array([number[name] for name in names], dtype=np.int64) for names in sets)
-    return GroupPairs(own, theirs, within)
+    return GroupPairSelector(own, theirs, within)

@@ -120,7 +120,7 @@ def read_inputs(
         chosen, encoded = encode_all(raw, options.alphabet, masked)
     except MixedAlphabets:
         if local and len(ends) > 1:
-            _check_sides(raw[: ends[0]], raw[ends[0] :])
+            _check_same_molecule_type(raw[: ends[0]], raw[ends[0] :])
         raise
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
@@ -131,7 +131,7 @@ def read_inputs(
     )
 
 
-def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
+def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
     """Raise `InputError` if one side of a search has only nucleotides and the opposite side only proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
@@ -200,7 +200,7 @@ def add_targets(inputs: Inputs) -> Inputs:
     )
 
 
-def read_with_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
+def read_queries_for_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
     """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError` for
     invalid files, and for queries that do not fit the index."""
     from gpualign.core.sequences.database_index import open_index

@@ -15,7 +15,7 @@ from gpualign.jobs.record_groups import check_groups, group_pairs, make_grouping
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
     from gpualign.jobs.sequence_loading import Inputs
@@ -27,7 +27,7 @@ _DEFAULT_TITLE = "group"
 """Title for a column without a title. Numbers in such a column are group names."""
 
 
-def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
+def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairSelector | None]:
     """Return a function that selects pairs by group, to be called once the sequences have been read.
 
     Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
@@ -41,7 +41,7 @@ def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool)
         return lambda inputs: None
     columns = _columns_of_groups(groups)
 
-    def chosen(inputs: Inputs) -> GroupPairs:
+    def chosen(inputs: Inputs) -> GroupPairSelector:
         sets = inputs.queries.ids, inputs.targets.ids
         ids = list(dict.fromkeys([*sets[0], *sets[1]]))
         own = [make_grouping(*column) for column in _cells_of_records(columns, ids, "the sequences")]
@@ -88,7 +88,7 @@ def _columns_of_groups(groups: Any) -> _TitledColumns:
         title = _DEFAULT_TITLE if groups.name is None else str(groups.name)
         columns = [(title, _cells(zip(groups.index, groups, strict=True)))]
     elif dimensions == 2:
-        columns = _columns_of_frame(groups)
+        columns = _dataframe_columns(groups)
     elif not isinstance(groups, Mapping):
         raise InputError(
             f"{parameter('groups')}: expected a dict of ids and their groups, or a pandas.DataFrame with the ids as its index;"
@@ -103,12 +103,12 @@ def _columns_of_groups(groups: Any) -> _TitledColumns:
     return columns
 
 
-def _columns_of_frame(frame: Any) -> _TitledColumns:
+def _dataframe_columns(dataframe: Any) -> _TitledColumns:
     """Return the columns of a DataFrame. With pandas' default index and several columns, the first column contains the ids."""
-    titles = [str(title) for title in frame.columns]
-    columns = [frame.iloc[:, k].tolist() for k in range(len(titles))]
-    ids = frame.index.tolist()
-    if is_default_index(frame.index) and len(titles) > 1:
+    titles = [str(title) for title in dataframe.columns]
+    columns = [dataframe.iloc[:, k].tolist() for k in range(len(titles))]
+    ids = dataframe.index.tolist()
+    if is_default_index(dataframe.index) and len(titles) > 1:
         ids, titles, columns = columns[0], titles[1:], columns[1:]
     return [(title, _cells(zip(ids, column, strict=True))) for title, column in zip(titles, columns, strict=True)]
 

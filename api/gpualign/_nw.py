@@ -43,7 +43,7 @@ from gpualign.jobs.pairs_as_arrays import passing_pairs
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.jobs.sequence_loading import Inputs
 
 
@@ -300,7 +300,11 @@ def pair_thresholds(
 
 
 def _prepare_filtered_job(
-    seqs: SequencesInput, targets: SequencesInput | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
+    seqs: SequencesInput,
+    targets: SequencesInput | None,
+    options: NwOptions,
+    groups: Callable[[Inputs], GroupPairSelector | None],
+    detail: Detail,
 ) -> tuple[PairJob, Filter]:
     """Return the job for the pairs that may pass the thresholds, and the filter that they must pass.
 

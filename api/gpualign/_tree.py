@@ -9,7 +9,7 @@ from gpualign._execution_options import LOG, checked_choice
 from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import format_newick
-from gpualign.jobs.matrix_memory import TREE_USES, check_memory
+from gpualign.jobs.matrix_memory import TREE_MATRIX_USES, check_memory
 from gpualign.jobs.tree import TREE_METHODS, check_libraries, check_root, make_tree
 
 
@@ -60,6 +60,6 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
     precomputed = matrix_pairs(matrix, "tree")
     check_libraries()
-    check_memory(TREE_USES[method], "matrix", *matrix.values.shape)
+    check_memory(TREE_MATRIX_USES[method], "matrix", *matrix.values.shape)
     result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
     return Tree("".join(format_newick(result)).rstrip("\n"), list(matrix.ids), method)

@@ -6,10 +6,10 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import DeviceType, PathType
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("paper", type=ChoiceType(["payne", "li", "munekawa", "all"]))
 @Heading.INPUT.option(
     "--size",

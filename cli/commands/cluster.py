@@ -10,13 +10,13 @@ import click
 from gpualign.cli.options.clustering import cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
-from gpualign.cli.options.headings import HeadedCommand
+from gpualign.cli.options.headings import CommandWithHeadings
 from gpualign.cli.options.input import drop_empty_option, input_options, strict_option
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("seqs", type=PathType(), required=False)
 @scoring_options
 @cluster_options
@@ -56,14 +56,14 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
-        thresholds = from_params(PairThresholds, params).with_cluster_coverage(edit, params["identity_def"])
+        thresholds = build_options(PairThresholds, params).with_cluster_coverage(edit, params["identity_def"])
         bounded = thresholds.bounds_edits(edit, params["identity_def"], free_ends=False)
         # Beside the imports that follow.
         prestart_for_pairs(params["device"], read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
@@ -97,7 +97,7 @@ def cluster(
     if known is not None and (unused := [name for name in of_alignments if given[name] is not None]):
         raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(*read.all_paths, edges, distances, ids)
-    options = from_params(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
+    options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)

@@ -16,10 +16,10 @@ from gpualign.cli.options.distance import (
     table_options,
 )
 from gpualign.cli.options.execution import executor_option, long_run_options, run_options
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("samples", type=PathType())
 @click.argument("others", type=PathType(), required=False)
 @Heading.DISTANCE.option(
@@ -132,7 +132,7 @@ def dist(
     from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.samples import excluded_id_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
@@ -151,7 +151,7 @@ def dist(
         raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
     lists = [one.list_path for one in sets if one.list_path is not None]
     check_stdin(*named, *lists, mask)
-    options = from_params(
+    options = build_options(
         DistOptions,
         params,
         missing=MissingRule(missing),

@@ -11,11 +11,11 @@ import click
 
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import log_option
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import input_options, mask_lower_option, strict_option
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("db", type=PathType())
 @input_options
 @mask_lower_option
@@ -37,7 +37,7 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.inputs.input_streams import open_input
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
@@ -61,7 +61,7 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
             with translate_output_errors(path):
                 yield files.open(path)
 
-        options = from_params(ReadOptions, params)
+        options = build_options(ReadOptions, params)
         with open_input(db) as opened:
             built, chosen = build_index(opened, options, result, path.parent, partial(files.new_scratch, path), messages)
     messages.note(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.options.headings import HeadedCommand
+from gpualign.cli.options.headings import CommandWithHeadings
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 def info() -> None:
     """Show engines, instruction sets, devices and versions.
 

@@ -8,13 +8,13 @@ import click
 
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import log_option
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("parts", type=PathType(), nargs=-1, required=True)
 @Heading.OUTPUT.option(
     "-o", "--output", type=PathType(), required=True, metavar="FILE", help="Output of the whole job; - is standard output."

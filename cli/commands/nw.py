@@ -9,14 +9,14 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import executor_option, global_kernel_options, long_run_options, run_options
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, strand_option, strict_option
 from gpualign.cli.options.output import output_options
 from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import group_options
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("seqs", type=PathType())
 @click.argument("seqs2", type=PathType(), required=False)
 @strand_option
@@ -86,14 +86,14 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     edit, free_ends = params["edit"], params["end_gaps"] != "penalised"
-    bounded = from_params(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
+    bounded = build_options(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
     # Beside the imports that follow.
     prestart_for_pairs(
         "cpu" if cluster else params["device"], queries, others, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded
@@ -118,7 +118,7 @@ def nw(
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(description_fields(params["fields"]))
-    options = from_params(NwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=described)
+    options = build_options(NwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=described)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)

@@ -9,14 +9,14 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 if TYPE_CHECKING:
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("matrix", type=PathType())
 @Heading.INPUT.option(
     "--value",
@@ -93,7 +93,7 @@ def plot(
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_column_names
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
@@ -104,7 +104,7 @@ def plot(
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 
     messages = ConsoleReporter.from_options("plot", quiet)
-    style = from_params(Style, params)
+    style = build_options(Style, params)
     for name, text in (("label", label), ("title", style.title)):
         check_text(name, text)
     picture = check_plot(output)
@@ -121,8 +121,8 @@ def plot(
     check_style(style)
     check_matrix_size(matrix, DRAWING_USE)
     stored = read_matrix(matrix)
-    if stored.assumption is not None:
-        messages.warn(f"{matrix}: {stored.assumption}")
+    if stored.assumption_note is not None:
+        messages.warn(f"{matrix}: {stored.assumption_note}")
     kind = value or guess_kind(stored.values, stored.value_name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"

@@ -9,7 +9,7 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import executor_option, local_kernel_option, long_run_options, run_options
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option, strict_option
 from gpualign.cli.options.output import hit_options
 from gpualign.cli.options.param_types import IntegerType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("query", type=PathType())
 @click.argument("db", type=PathType(), required=False)
 @Heading.INPUT.option(
@@ -86,7 +86,7 @@ def sw(
     from dataclasses import replace
 
     from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
-    from gpualign.cli.options.params import from_params
+    from gpualign.cli.options.params import build_options
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
@@ -96,13 +96,13 @@ def sw(
     from gpualign.jobs import sw as search
     from gpualign.jobs.output.hits import hit_spec, write_hits
     from gpualign.jobs.output.run_summary import input_counts_of
-    from gpualign.jobs.sequence_loading import read_inputs, read_with_index
+    from gpualign.jobs.sequence_loading import read_inputs, read_queries_for_index
 
     messages = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files)
     described = description_fields(params["fields"])
-    options = from_params(
+    options = build_options(
         search.SwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=bool(described)
     )
     options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
@@ -124,7 +124,7 @@ def sw(
 
         inputs = read_translated(opened, options.translate, options.read_options, db if by_index else None, messages)
     elif db is not None and by_index:
-        inputs = read_with_index(next(opened), db, options.read_options, messages)
+        inputs = read_queries_for_index(next(opened), db, options.read_options, messages)
     else:
         inputs = read_inputs(opened, options.read_options, messages, local=True)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)

@@ -7,10 +7,10 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import NameType, PathType
 from gpualign.cli.options.execution import log_option
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=HeadedCommand)
+@click.command(cls=CommandWithHeadings)
 @click.argument("matrix", type=PathType(), required=False)
 @Heading.INPUT.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
 @Heading.METHOD.option(
@@ -61,7 +61,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import format_newick
     from gpualign.core.trees.table import edge_rows
-    from gpualign.jobs.matrix_memory import TREE_USES
+    from gpualign.jobs.matrix_memory import TREE_MATRIX_USES
     from gpualign.jobs.output.atomic_files import OutputFiles, output_path, translate_output_errors
     from gpualign.jobs.tree import MIDPOINT_ROOT, check_libraries, check_root, make_tree
 
@@ -78,7 +78,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     check_libraries()
     messages.begin([matrix, edges], [path])
     if matrix is not None:
-        check_matrix_size(matrix, TREE_USES[method])
+        check_matrix_size(matrix, TREE_MATRIX_USES[method])
     with OutputFiles(messages.note) as files, translate_output_errors(path), files.open_text(path) as out:
         distances, are_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
         if not distances.ids:

@@ -47,7 +47,7 @@ class StoredMatrix:
     row_ids, column_ids: ids; "1", "2", ... if the file has no ids
     one_set: whether rows and columns are the same records
     value_name: kind of values according to the file (for .npz the array name), None if unknown
-    assumption: assumption made when reading the file, None if the file was unambiguous
+    assumption_note: assumption made when reading the file, None if the file was unambiguous
     """
 
     values: Matrix
@@ -55,7 +55,7 @@ class StoredMatrix:
     column_ids: list[str]
     one_set: bool
     value_name: str | None
-    assumption: str | None
+    assumption_note: str | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _UncheckedMatrix:
     row_ids: list[str] | None
     column_ids: list[str] | None
     value_name: str | None = None
-    assumption: str | None = None
+    assumption_note: str | None = None
 
 
 def read_matrix(path: str) -> StoredMatrix:
@@ -105,7 +105,7 @@ def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
     return StoredMatrix(
-        values, rows, columns, one_set, contents.value_name, contents.assumption or (numbered if contents.row_ids is None else None)
+        values, rows, columns, one_set, contents.value_name, contents.assumption_note or (numbered if contents.row_ids is None else None)
     )
 
 
@@ -193,7 +193,7 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
         if len(ids) != len(contents.values):
             raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
         return _UncheckedMatrix(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
-    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption)
+    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption_note)
 
 
 def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:

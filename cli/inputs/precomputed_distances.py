@@ -35,8 +35,8 @@ def read_precomputed(
         return listed.pairs, listed.are_identities
     assert distances is not None
     stored = read_matrix(distances)
-    if stored.assumption is not None:
-        warn(f"{distances}: {stored.assumption}")
+    if stored.assumption_note is not None:
+        warn(f"{distances}: {stored.assumption_note}")
     check_ids(stored.row_ids, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")

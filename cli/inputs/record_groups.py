@@ -20,7 +20,7 @@ from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
 from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
 
 _MAX_COLUMNS_IN_MESSAGE = 20
 """Maximum number of table columns named in a message."""
@@ -128,7 +128,9 @@ def _column_index(name: str, titles: Sequence[str], source: str) -> int:
     raise InputError(f"{source}: no column is called {quoted(name)}; besides the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 
-def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
+def read_group_pairs(
+    path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]
+) -> GroupPairSelector:
     """Return the pairs selected according to the group of each record, from a table in the format of `read_groups`. Raises the same
     errors as `read_groups`, and an `InputError` for records without a group."""
     ids = list(dict.fromkeys([*queries, *targets]))

@@ -33,10 +33,10 @@ class Heading(Enum):
 
     def option(self, *names: str, **settings: Any) -> Callable[[F], F]:
         """Return the decorator `click.option`, for an option below this heading."""
-        return click.option(*names, cls=HeadedOption, heading=self, **settings)
+        return click.option(*names, cls=OptionWithHeading, heading=self, **settings)
 
 
-class HeadedOption(click.Option):
+class OptionWithHeading(click.Option):
     """An option that has a heading."""
 
     def __init__(self, *names: Any, heading: Heading, **settings: Any) -> None:
@@ -44,7 +44,7 @@ class HeadedOption(click.Option):
         self.heading = heading
 
 
-class HeadedCommand(click.Command):
+class CommandWithHeadings(click.Command):
     """A command whose help shows the options below their headings; options of the same heading are in the order of the command's
     decorators."""
 
@@ -54,7 +54,7 @@ class HeadedCommand(click.Command):
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
                 # Click makes --help by itself.
-                sections[param.heading if isinstance(param, HeadedOption) else Heading.MESSAGES].append(record)
+                sections[param.heading if isinstance(param, OptionWithHeading) else Heading.MESSAGES].append(record)
         return {heading: records for heading, records in sections.items() if records}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def from_params(options: type[T], params: Mapping[str, Any], **others: Any) -> T:
+def build_options(options_type: type[T], params: Mapping[str, Any], **others: Any) -> T:
     """Return options whose fields have the values of the parameters of the same names. A field that is a dataclass by default is filled in
     the same way; any other field without a parameter keeps its default.
 
     others: values of fields that no parameter has
     """
     values: dict[str, Any] = {}
-    for field in fields(options):  # type: ignore[arg-type]
+    for field in fields(options_type):  # type: ignore[arg-type]
         if field.name in others:
             values[field.name] = others[field.name]
         elif is_dataclass(field.default_factory):
-            values[field.name] = from_params(field.default_factory, params, **others)
+            values[field.name] = build_options(field.default_factory, params, **others)
         elif field.name in params:
             values[field.name] = params[field.name]
-    return options(**values)
+    return options_type(**values)

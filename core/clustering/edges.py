@@ -81,7 +81,7 @@ class Edges:
         return distances
 
 
-class GrowingEdges:
+class EdgeListBuilder:
     """List of near pairs that grows as pairs are found, in order of their first records.
 
     record_count: number of records

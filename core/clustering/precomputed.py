@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.clustering.edges import Edges, GrowingEdges
+from gpualign.core.clustering.edges import EdgeListBuilder, Edges
 from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -78,7 +78,7 @@ class ListedPairs:
 
     def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
-        edges = GrowingEdges(len(self.ids), memory)
+        edges = EdgeListBuilder(len(self.ids), memory)
         for i, j, values in self.pairs.chunks():
             mask = threshold.near_mask(values)
             if mask.any():
@@ -135,7 +135,7 @@ class MatrixOfPairs:
 
     def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
-        edges = GrowingEdges(len(self.ids), memory)
+        edges = EdgeListBuilder(len(self.ids), memory)
         for k in range(len(self.ids)):
             places = np.flatnonzero(threshold.near_mask(self._original_row(k)))
             if len(places):

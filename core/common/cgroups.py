@@ -19,7 +19,7 @@ T = TypeVar("T")
 TextReader = Callable[[str], str | None]
 """Returns the content of the file at a path, or None if it cannot be read."""
 
-_UNIFIED_CONTROLLER = ""
+_UNIFIED_HIERARCHY = ""
 """Key for the hierarchy of cgroup v2 in mappings whose other keys are the controllers of v1."""
 
 
@@ -57,11 +57,11 @@ def find_limits(read: TextReader) -> GroupLimits:
     groups = _parse_groups(read("/proc/self/cgroup") or "")
     mounts = _parse_mounts(read("/proc/self/mountinfo") or "")
     quotas = [
-        *_parse_each_group(groups, mounts, _UNIFIED_CONTROLLER, read, _cpu_quota),
+        *_parse_each_group(groups, mounts, _UNIFIED_HIERARCHY, read, _cpu_quota),
         *_parse_each_group(groups, mounts, "cpu", read, _cpu_quota_v1),
     ]
     memory = [
-        *_parse_each_group(groups, mounts, _UNIFIED_CONTROLLER, read, _memory_limit),
+        *_parse_each_group(groups, mounts, _UNIFIED_HIERARCHY, read, _memory_limit),
         *_parse_each_group(groups, mounts, "memory", read, _memory_limit_v1),
     ]
     return GroupLimits(
@@ -75,7 +75,7 @@ def _parse_groups(text: str) -> dict[str, str]:
     for line in text.splitlines():
         number, _, remaining = line.partition(":")
         controllers, _, path = remaining.partition(":")
-        for controller in controllers.split(",") if number != "0" else [_UNIFIED_CONTROLLER]:
+        for controller in controllers.split(",") if number != "0" else [_UNIFIED_HIERARCHY]:
             groups[controller] = path
     return groups
 
@@ -91,7 +91,7 @@ def _parse_mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
         kind, *more = types.split(" ")
         if kind not in ("cgroup", "cgroup2"):
             continue
-        controllers = frozenset([_UNIFIED_CONTROLLER] if kind == "cgroup2" else more[-1].split(","))
+        controllers = frozenset([_UNIFIED_HIERARCHY] if kind == "cgroup2" else more[-1].split(","))
         root, point = (_unescape(field) for field in fields.split(" ")[3:5])
         mounts.append((controllers, root, point))
     return mounts
@@ -148,7 +148,7 @@ def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | 
     The limit is the lower of "max" and "high": above "high", the kernel throttles processes and reclaims nearly all their memory.
     """
     limits = [limit for name in ("max", "high") if (limit := _parse_number(read(f"{folder}/memory.{name}"))) is not None]
-    return _limit_and_free_bytes(
+    return _compute_limit_and_free_bytes(
         min(limits, default=None), _parse_number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), ""
     )
 
@@ -159,17 +159,17 @@ def _memory_limit_v1(read: TextReader, folder: PurePosixPath) -> tuple[int, int]
     Without a limit, v1 reports a number larger than any machine's memory.
     """
     limit, used = (_parse_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
-    return _limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
+    return _compute_limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 
 
-def _limit_and_free_bytes(limit: int | None, used: int | None, statistics: str | None, prefix: str) -> tuple[int, int] | None:
+def _compute_limit_and_free_bytes(limit: int | None, used_bytes: int | None, stat_text: str | None, prefix: str) -> tuple[int, int] | None:
     if limit is None:
         return None
     names = f"{prefix}inactive_file", f"{prefix}active_file"
     files = sum(
-        _parse_number(count) or 0 for name, _, count in (line.partition(" ") for line in (statistics or "").splitlines()) if name in names
+        _parse_number(count) or 0 for name, _, count in (line.partition(" ") for line in (stat_text or "").splitlines()) if name in names
     )
-    return limit, max(0, limit - max(0, (used or 0) - files))
+    return limit, max(0, limit - max(0, (used_bytes or 0) - files))
 
 
 def _parse_number(text: str | None) -> int | None:

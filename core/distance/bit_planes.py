@@ -96,7 +96,7 @@ def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCoun
         and len(used_codes - {MISSING}) > len(_BIALLELIC_CODES)
         and _split_saves_time(len(codes), used_codes, counter)
     ):
-        reference, more = _find_two_call_sites(codes, workers)
+        reference, more = _find_reference_calls(codes, workers)
         few = used_codes & {MISSING} | _BIALLELIC_CODES
     else:
         return [whole]
@@ -129,8 +129,8 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
-def _find_two_call_sites(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return (one of the calls at each site, a mask of the sites with more than two different calls)."""
+def _find_reference_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Return (the reference, one of the calls at each site; a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
     workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.split_rows(sites))

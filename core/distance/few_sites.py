@@ -4,7 +4,7 @@ Two samples with calls at p and q of n sites share at least p + q - n sites. So 
 every pair shares at least (n + c) / 2 + (n + c) / 2 - n = c sites, and nothing needs to be counted: if c is half of the sites, calls at
 three quarters of the sites are enough. A sample with fewer than c calls shares c sites with no other sample. In the remaining pairs, both
 samples have c calls or more and p + q - n < c, so the smaller of p and q is below (n + c) / 2. It is therefore enough to count the sites
-that samples with between c and (n + c) / 2 calls share with every other sample. c is `TooFewSitesTest.min_sites`.
+that samples with between c and (n + c) / 2 calls share with every other sample. c is `MinSitesFilter.min_sites`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ distances."""
 
 
 @dataclass(frozen=True)
-class TooFewSitesTest:
+class MinSitesFilter:
     """Decides which pairs share fewer than `min_sites` sites.
 
     calls_per_sample: number of sites at which each sample has a call, int64[samples]
@@ -43,7 +43,7 @@ class TooFewSitesTest:
     counted_samples: CountArray = field(repr=False)
     shared_sites: CountMatrix = field(repr=False)
 
-    def too_few_sites_mask(
+    def below_minimum_mask(
         self, queries: CountArray, targets: CountArray, compared_sites: CountArray | None = None
     ) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs with too few shared sites: bool[pairs].
@@ -66,12 +66,12 @@ class TooFewSitesTest:
         return np.where(self.calls_per_sample[queries] <= self.calls_per_sample[targets], queries, targets)
 
 
-def too_few_sites_test_from_calls(calls_per_sample: CountArray, min_sites: int) -> TooFewSitesTest:
-    """Return a `TooFewSitesTest` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
-    return TooFewSitesTest(calls_per_sample, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(calls_per_sample)), dtype=np.int32))
+def min_sites_filter_from_calls(calls_per_sample: CountArray, min_sites: int) -> MinSitesFilter:
+    """Return a `MinSitesFilter` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
+    return MinSitesFilter(calls_per_sample, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(calls_per_sample)), dtype=np.int32))
 
 
-def make_too_few_sites_test(
+def make_min_sites_filter(
     calls_per_sample: CountArray,
     sites: int,
     min_sites: int,
@@ -79,8 +79,8 @@ def make_too_few_sites_test(
     omitted_sites: int,
     counter: PreparedCounter,
     memory: int,
-) -> TooFewSitesTest | None:
-    """Count shared sites where necessary, and return a `TooFewSitesTest` for any pair of samples.
+) -> MinSitesFilter | None:
+    """Count shared sites where necessary, and return a `MinSitesFilter` for any pair of samples.
 
     Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
@@ -105,7 +105,7 @@ def make_too_few_sites_test(
         weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED
     )
     common += np.int32(everywhere)
-    return TooFewSitesTest(calls_per_sample, min_sites, rows, common)
+    return MinSitesFilter(calls_per_sample, min_sites, rows, common)
 
 
 def _panel_of_calls(panel: Panel) -> Iterator[Panel]:

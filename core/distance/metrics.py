@@ -96,7 +96,7 @@ def _fraction(counts: Counts) -> Values:
     return _ratio(counts.differences, counts.compared_sites)
 
 
-def _ibs(counts: Counts) -> Values:
+def _ibs_distance(counts: Counts) -> Values:
     """Return the fraction of the compared alleles that differ (1 - identity by state)."""
     return _ratio(counts.allele_differences, 2 * counts.compared_sites.astype(np.int64))
 
@@ -276,7 +276,7 @@ METRICS = {
     for metric in (
         Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL_CALL_KINDS, needs_compared_sites=False, is_integer=True),
         Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL_CALL_KINDS, needs_compared_sites=True, is_integer=False, max_value=1),
-        Metric("ibs", _ibs, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared_sites=True, is_integer=False, max_value=1),
+        Metric("ibs", _ibs_distance, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared_sites=True, is_integer=False, max_value=1),
         Metric("allele", _allele, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared_sites=False, is_integer=True),
         Metric("jc69", _jc69, Measure.DIFFERENCES, _NUCLEOTIDE_KINDS, True, False, _jc69_limit, undefined_reason=_SATURATED_REASON),
         Metric(

@@ -43,7 +43,7 @@ the next band only after it has yielded all results for the previous one."""
 
 
 @dataclass(frozen=True)
-class _PieceResults:
+class _TileResults:
     """Results from one engine for one piece.
 
     tile: the piece
@@ -205,7 +205,7 @@ def _make_worker(
     max_pairs: int | None,
     output: _OrderedOutput,
     progress: _DeduplicatedProgress,
-) -> WorkerFunction[_PieceResults]:
+) -> WorkerFunction[_TileResults]:
     """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine.
 
     number: index of the engine
@@ -214,7 +214,7 @@ def _make_worker(
     max_pairs: maximum number of chosen pairs that the engine may hold; None: no limit
     """
 
-    def work(port: WorkerHandle[_PieceResults]) -> None:
+    def work(port: WorkerHandle[_TileResults]) -> None:
         items: list[Any] = []
         tile: Tile | None = None
 
@@ -223,7 +223,7 @@ def _make_worker(
             while (tile := port.next_tile()) is not None:
                 progress.begin(tile.number)
                 yield from _split_to_fit(pieces[tile.number], counter.band_bytes // pair_bytes)
-                port.deliver(_PieceResults(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
+                port.deliver(_TileResults(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
                 items = []
 
         def on_progress(work: int) -> None:
@@ -239,7 +239,7 @@ def _make_worker(
                     assert tile is not None
                     items.append(item)
                     if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait_for_turn(tile.number, port.stopped):
-                        port.deliver_partial(_PieceResults(tile, number, items, False))
+                        port.deliver_partial(_TileResults(tile, number, items, False))
                         items = []
         except _RunEnded:
             pass
@@ -268,7 +268,7 @@ class _OrderedOutput:
     """
 
     def __init__(self) -> None:
-        self.merge = ReorderBuffer[_PieceResults]()
+        self.merge = ReorderBuffer[_TileResults]()
         self.failed = False
         self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
         self._handed_on = _ZERO_COUNTS  # results of this piece that were handed on
@@ -284,7 +284,7 @@ class _OrderedOutput:
             time.sleep(_POLL_SECONDS)
         return self.merge.following == number
 
-    def add(self, piece_results: _PieceResults) -> Iterator[Any]:
+    def add(self, piece_results: _TileResults) -> Iterator[Any]:
         """Store results, and yield the results that may be passed on."""
         if not piece_results.is_last:
             yield from self._new_results(piece_results)
@@ -293,7 +293,7 @@ class _OrderedOutput:
             yield from self._new_results(following)
             self._engine, self._handed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
 
-    def _new_results(self, piece_results: _PieceResults) -> Iterator[Any]:
+    def _new_results(self, piece_results: _TileResults) -> Iterator[Any]:
         """Yield the results, leaving out those that a failed engine had already passed on."""
         if piece_results.engine_number != self._engine:
             self._engine, self._repeated = piece_results.engine_number, self._handed_on

@@ -21,7 +21,7 @@ from gpualign.core.distance.call_coverage import CallCoverage, min_site_count
 from gpualign.core.distance.calls import CallKind, Samples, count_pairs
 from gpualign.core.distance.count_recipe import CountRequest, NeededSites, count_bytes, counts_of_agreeing_site, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.few_sites import TooFewSitesTest, make_too_few_sites_test, too_few_sites_test_from_calls
+from gpualign.core.distance.few_sites import MinSitesFilter, make_min_sites_filter, min_sites_filter_from_calls
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule, Values
 from gpualign.core.distance.pair_selection import PairSelectionRule
@@ -98,7 +98,7 @@ class PreparedDistances:
     calls_per_sample: number of input sites with a call, int64[samples]
     coverage: decides which pairs may share too few sites
     dtype: type of the distances; an integer type only if the samples' calls guarantee that every pair has a distance
-    too_few_sites_test: decides which near pairs are left out for too few compared sites; None: no pair can be left out
+    min_sites_filter: decides which near pairs are left out for too few compared sites; None: no pair can be left out
     """
 
     task: DistanceTask
@@ -113,7 +113,7 @@ class PreparedDistances:
     calls_per_sample: CountArray
     coverage: CallCoverage
     dtype: NumberType
-    too_few_sites_test: TooFewSitesTest | None = None
+    min_sites_filter: MinSitesFilter | None = None
 
     @property
     def panel_sites(self) -> int:
@@ -228,9 +228,9 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     few, decided = None, coverage.is_decisive  # decided: by the numbers of calls, or by a count of a few samples
     min_shared = task.min_shared_fraction
     if min_shared is not None and not (doubts := _make_coverage(samples, task, called, counted, min_shared)).is_sufficient:
-        few = too_few_sites_test_from_calls(called, doubts.min_sites)
+        few = min_sites_filter_from_calls(called, doubts.min_sites)
         if decided and not doubts.is_decisive and not asked.counts_compared_sites:
-            counted_few = make_too_few_sites_test(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel)
+            counted_few = make_min_sites_filter(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, request=asked)

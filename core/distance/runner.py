@@ -173,12 +173,12 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_o
     counts = _add_constants(prepared, selected.counts, selected.queries, selected.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
     near = task.within_threshold(values)
-    if prepared.too_few_sites_test is not None and left_out_per_sample is not None:
+    if prepared.min_sites_filter is not None and left_out_per_sample is not None:
         compared = counts.compared_sites if prepared.counter.request.counts_compared_sites else None
-        doubted = np.flatnonzero(near & prepared.too_few_sites_test.too_few_sites_mask(selected.queries, selected.targets, compared))
+        doubted = np.flatnonzero(near & prepared.min_sites_filter.below_minimum_mask(selected.queries, selected.targets, compared))
         np.add.at(
             left_out_per_sample,
-            prepared.too_few_sites_test.samples_with_fewer_calls(selected.queries[doubted], selected.targets[doubted]),
+            prepared.min_sites_filter.samples_with_fewer_calls(selected.queries[doubted], selected.targets[doubted]),
             1,
         )
         near[doubted] = False

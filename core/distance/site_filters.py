@@ -95,7 +95,9 @@ def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         counts = source.count_per_site(filters.maf is not None, panel_bytes, workers)
         passing = np.ones(source.sites, dtype=bool)
         for name, share in shares:
-            passes = counts.call_counts >= _min_count(share, source.samples.row_count) if name == "core" else _frequent_sites(counts, share)
+            passes = (
+                counts.call_counts >= _min_count(share, source.samples.row_count) if name == "core" else _sites_with_min_maf(counts, share)
+            )
             out[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
         source = source.select_sites(passing)
@@ -107,10 +109,10 @@ def _min_count(share: Fraction, whole: int) -> int:
     return max(math.ceil(share * whole), 1 if share else 0)
 
 
-def _frequent_sites(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
+def _sites_with_min_maf(counts: SiteCounts, min_frequency: Fraction) -> npt.NDArray[np.bool_]:
     """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
     assert counts.minor_allele_counts is not None
     wholes, places = np.unique(counts.allele_counts, return_inverse=True)
-    smallest = np.array([_min_count(share, whole) for whole in wholes.tolist()], dtype=np.int64)
+    smallest = np.array([_min_count(min_frequency, whole) for whole in wholes.tolist()], dtype=np.int64)
     frequent: npt.NDArray[np.bool_] = counts.minor_allele_counts >= smallest[places]
     return frequent

@@ -18,13 +18,13 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.retiling import SplitTile, TilePiece, retile
-from gpualign.core.planning.group_pairs import GroupPairs
+from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
 
 
-def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPreparedTask:
+def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairSelector) -> GroupedPreparedTask:
     """Prepare a task for the pairs that `groups` selects. Raises the same errors as `Engine.prepare`."""
     order = np.argsort(groups.queries, kind="stable")
     query_indices = np.empty_like(order)
@@ -44,7 +44,7 @@ class GroupedPreparedTask:
 
     task: Task
     inner: PreparedTask = field(repr=False)
-    groups: GroupPairs
+    groups: GroupPairSelector
     query_indices: Integers = field(repr=False)
 
     @property

@@ -15,7 +15,7 @@ from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
-_DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
+_SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
 """Line before the header that tells Excel the delimiter."""
 
 
@@ -100,7 +100,7 @@ def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):
         bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets write a byte order mark
-        if match := _DELIMITER_LINE.fullmatch(bare.rstrip(b"\r\n")):
+        if match := _SEP_DIRECTIVE_PATTERN.fullmatch(bare.rstrip(b"\r\n")):
             named = match[1].decode()
         elif bare.strip():
             header = bare

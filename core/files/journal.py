@@ -76,7 +76,7 @@ class RunIdentity:
             raise InputError(f"{name}: {difference}; {advice}")
 
 
-def parse_identity(fields: Mapping[str, Any]) -> RunIdentity:
+def parse_run_identity(fields: Mapping[str, Any]) -> RunIdentity:
     """Build an identity from fields read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
     identity = RunIdentity(**fields)
     texts = identity.version, identity.command, identity.input
@@ -266,7 +266,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity |
             )
         plain, checks = _verify_checks(lines)
         del head["check"]
-        identity = parse_identity(head)
+        identity = parse_run_identity(head)
         if plain[1:] and (complete := _parse_completion(plain[-1])):
             return identity, complete
         ends = [*accumulate(len(line) + 1 for line in lines)]

@@ -44,14 +44,14 @@ class TextMatrix:
     values: float64[rows][columns], nan where missing
     row_ids, column_ids: ids, None if the file has none
     name: name of the values, None if the file does not specify one
-    assumption: human-readable assumption about the text, None if the file is unambiguous
+    assumption_note: human-readable assumption about the text, None if the file is unambiguous
     """
 
     values: Reals
     row_ids: list[str] | None
     column_ids: list[str] | None
     name: str | None = None
-    assumption: str | None = None
+    assumption_note: str | None = None
 
 
 def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:

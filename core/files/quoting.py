@@ -13,7 +13,7 @@ _DELIMITER_STAND_INS = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
 """Stand-ins for quoted delimiters until their cell becomes text: control characters, which lines with quotes must not contain."""
 
 _QUOTE = ord('"')
-_MAX_QUOTES_FOR_SPLIT = 16
+_MAX_QUOTES_FOR_FAST_SPLIT = 16
 """Maximum number of quotes at which splitting a line is faster than scanning it with NumPy."""
 
 _SCAN_BYTES = 1 << 20
@@ -47,7 +47,7 @@ def _hide_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str,
 
 def _may_hide(line: bytes, delimiter_byte: bytes) -> bool:
     """Return whether any delimiter follows an odd number of quotes and may thus be inside quotes; doubled quotes make no difference."""
-    if line.count(b'"') <= _MAX_QUOTES_FOR_SPLIT:
+    if line.count(b'"') <= _MAX_QUOTES_FOR_FAST_SPLIT:
         return any(delimiter_byte in piece for piece in line.split(b'"')[1::2])
     odd = 0
     for start in range(0, len(line), _SCAN_BYTES):

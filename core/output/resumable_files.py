@@ -39,7 +39,7 @@ class GrowingFile:
         return size, size, size
 
 
-class GrowingText:
+class ResumableText:
     """Text of rows after a header. A run that resumes a file writes the header again, and perhaps some rows; what the file already contains
     is left out.
 
@@ -73,7 +73,7 @@ class GrowingText:
         self._in_header = False
 
 
-class TextFile(GrowingText):
+class TextFile(ResumableText):
     """Plain text. resume_position: where this run resumes the file; None for a new file"""
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
@@ -91,7 +91,7 @@ class TextFile(GrowingText):
         self._background.close()
 
 
-class GzipTextFile(GrowingText):
+class GzipTextFile(ResumableText):
     """Text compressed with gzip.
 
     resume_position: where this run resumes the file; None for a new file

@@ -11,7 +11,7 @@ from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class GroupPairs:
+class GroupPairSelector:
     """Selects record pairs by group.
 
     queries, targets: group of each record, int64[records]

@@ -42,7 +42,7 @@ MAX_TILES_PER_WORKER = 4
 _MAX_TILE_SHRINKAGE = 16
 """Factor by which tiles shrink at most near the end of work that workers share: kernels would be slow on smaller tiles."""
 
-MIN_PANEL_TARGETS = 16
+MIN_BAND_TARGETS = 16
 """Minimum number of targets in a band; fewer would be too slow."""
 
 
@@ -350,8 +350,8 @@ def make_plan(
     if rows < group_size:
         pair_bytes = row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
-        if panel < min(targets, MIN_PANEL_TARGETS) or group_size > 1:
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL_TARGETS * pair_bytes, group_size * bytes_per_row)
+        if panel < min(targets, MIN_BAND_TARGETS) or group_size > 1:
+            needed = BANDS_IN_FLIGHT * min(MIN_BAND_TARGETS * pair_bytes, group_size * bytes_per_row)
             raise TooLittleMemory(
                 f"the memory budget is too small: buffered results need {needed:,} bytes of it, {limits.result_bytes:,} are left",
                 needed,

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results.blocks import Block
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Filter:
     min_coverage: float | None = None
     nearest_count: int | None = None
     one_set: bool = False
-    groups: GroupPairs | None = None
+    groups: GroupPairSelector | None = None
 
     @property
     def needs_statistics(self) -> bool:

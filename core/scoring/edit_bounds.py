@@ -26,7 +26,7 @@ _ROUNDING_TOLERANCE = 1e-6
 _MAX_CONSTANT = 2**40
 """Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
 
-_MIN_IDENTITY_INSIDE = 0.5
+_MIN_IDENTITY_FOR_GRAM_BOUND = 0.5
 """Lowest identity threshold from which a bound on q-grams follows: below it, a pair may have as many edits as the shorter sequence has
 letters."""
 
@@ -163,7 +163,7 @@ def covered_bound(threshold: float, coverage: float) -> EditBound:
     X + H = P + H - M <= M / threshold - M <= min(m, n) (1 - threshold) / threshold.
     """
     weight = (1.0 + threshold) * coverage
-    inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_INSIDE else (0.0, 0.0)
+    inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_FOR_GRAM_BOUND else (0.0, 0.0)
     return EditBound(1.0 - weight, weight, _ROUNDING_TOLERANCE, *inside)
 
 

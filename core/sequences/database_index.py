@@ -87,7 +87,7 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     with open(path, "rb") as stream:
         header = stream.read(_PAGE_BYTES)
     try:
-        alphabet, layout, counts = _parse_description(_read_description(path, header))
+        alphabet, layout, counts = _parse_index_header(_read_index_header(path, header))
         size = os.path.getsize(path)
         if size != layout.size:
             problem = "truncated" if size < layout.size else "too long"
@@ -110,7 +110,7 @@ class _DamagedIndex(Exception):
     """Raised with a human-readable description of the fault in a damaged index."""
 
 
-def _read_description(path: str, header: bytes) -> object:
+def _read_index_header(path: str, header: bytes) -> object:
     import json
 
     if not header.startswith(INDEX_MAGIC):
@@ -133,7 +133,7 @@ def _read_description(path: str, header: bytes) -> object:
     return description
 
 
-def _parse_description(description: object) -> tuple[Alphabet, _Layout, list[int]]:
+def _parse_index_header(description: object) -> tuple[Alphabet, _Layout, list[int]]:
     """Return the alphabet, the layout and the number of occurrences of each code. The sizes are not compared with the file."""
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)

@@ -31,11 +31,11 @@ _LOCAL_TILE_CELLS = 4_000_000_000
 _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDIT, _CELLS_PER_SECOND_LOCAL = 12e9, 40e9, 110e9, 10e9
 _CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
-_NEAR_WORK_NS_PER_SECOND = 5.5e8
+_NEAR_PAIR_WORK_PER_SECOND = 5.5e8
 """Work of searching near pairs, in nanoseconds by its step costs, that a thread does per second with AVX2: step costs are times for a
 thread that has a core to itself."""
 
-_JOIN_WORK_NS_PER_SECOND = 2.5e8
+_JOIN_WORK_PER_SECOND = 2.5e8
 """Work of a join, in nanoseconds by its estimate, that a thread does per second, whatever the size of vectors."""
 
 _BAND_SECONDS = 10
@@ -277,7 +277,7 @@ class CpuEngine:
             return CascadePairFinder(task, letters, name, recipe, self.threads, results)
 
         a_second = (
-            _JOIN_WORK_NS_PER_SECOND * 32 / self.instruction_set.vector_bytes if recipe.cascade.max_deletions else _NEAR_WORK_NS_PER_SECOND
+            _JOIN_WORK_PER_SECOND * 32 / self.instruction_set.vector_bytes if recipe.cascade.max_deletions else _NEAR_PAIR_WORK_PER_SECOND
         )
         return self._make_prepared_task(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
 

@@ -102,29 +102,29 @@ class HitTracer:
         """Return the statistics of the hits, `STATISTICS`[hits], and their paths, CIGAR runs with shape [hits]. Raises `TooLittleMemory` if
         a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        places = sorted(split_hits(hits.queries, self._threads), key=lambda call: -self._max_pass_cells(hits.select(call)))
+        places = sorted(split_hits(hits.queries, self._threads), key=lambda batch: -self._max_pass_cells(hits.select(batch)))
         self._cells += float(self._pair_cells(hits).sum())
-        for place, (counts, paths) in zip(places, self._trace_calls(map(hits.select, places)), strict=True):
+        for place, (counts, paths) in zip(places, self._trace_batches(map(hits.select, places)), strict=True):
             statistics[place] = counts
             runs.add(place, paths)
         return statistics, runs.build()
 
-    def _trace_calls(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Trace the hits of each kernel call. Little work is done without threads, because loading the thread library alone takes several
+    def _trace_batches(self, batches: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
+        """Trace the hits of each kernel batch. Little work is done without threads, because loading the thread library alone takes several
         ms."""
         if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
-        return map(self._trace, calls) if self._pool is None else self._pool.map(self._trace, calls)
+        return map(self._trace, batches) if self._pool is None else self._pool.map(self._trace, batches)
 
     def _pair_cells(self, hits: Hits) -> Integers:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
         return cells
 
     def _max_pass_cells(self, hits: Hits) -> int:
-        """Return the number of cells of the largest pair among the hits of a kernel call, which determines how long the call takes. The
-        longest calls are started first, so that threads finish at about the same time."""
+        """Return the number of cells of the largest pair among the hits of a kernel batch, which determines how long the batch takes. The
+        longest batches are started first, so that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:

@@ -207,9 +207,9 @@ class DeviceTask:
         of_batch = partial(arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
         with log_kernel_time(self.pipeline, stream, int((rows * columns).sum()), self._log):
             stream.launch(INIT_KERNEL, len(pairs), _INIT_BLOCK_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
-            self._launch_method(stream, of_batch, rows, columns)
+            self._launch_kernel(stream, of_batch, rows, columns)
 
-    def _launch_method(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+    def _launch_kernel(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel, as often as the method requires.
 
         make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal
@@ -265,7 +265,7 @@ class _TileComputation:
         places = np.argwhere(_selected_mask(self._tile))
         pipeline = self._work.pipeline
         for batch in self._position_batches(places):
-            records = self._pair_records(batch)
+            records = self._record_pairs_and_offsets(batch)
             pipeline.start(partial(self._work.start, *records), partial(self._collect, batch, *records))
         pipeline.drain()
         if self._statistics is None:
@@ -273,16 +273,16 @@ class _TileComputation:
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
-    def _pair_records(self, positions: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """Return (pairs, matrix_starts), the arguments of `DeviceTask.fill`, for the pairs at these (row, column) positions in the tile."""
-        pairs = np.stack([positions[:, 0] + self._tile.query_start, self._tile.targets[positions[:, 1]]], axis=1).astype(np.int64)
+    def _record_pairs_and_offsets(self, cells: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
+        """Return (pairs, matrix_starts), the arguments of `DeviceTask.fill`, for the pairs at these (row, column) cells of the tile."""
+        pairs = np.stack([cells[:, 0] + self._tile.query_start, self._tile.targets[cells[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return pairs, starts
 
     def _position_batches(self, positions: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        _, starts = self._pair_records(positions)
+        _, starts = self._record_pairs_and_offsets(positions)
         first = 0
         while first < len(positions):
             last = int(np.searchsorted(starts, starts[first] + self._capacity, side="right")) - 1

@@ -29,7 +29,7 @@ def start_cuda(devices: Iterable[int]) -> threading.Thread:
     return thread
 
 
-def has_started() -> bool:
+def context_started() -> bool:
     """Return whether any context exists or is being created."""
     return bool(_started_devices)
 

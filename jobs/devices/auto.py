@@ -54,7 +54,7 @@ def cuda_seconds(task: Task, started: bool) -> float:
 
 def _is_cuda_started() -> bool:
     start = sys.modules.get("gpualign.gpu.runtime.prestart")  # not loaded for this alone
-    return start is not None and start.has_started()
+    return start is not None and start.context_started()
 
 
 class AutoDeviceEngine:

@@ -30,7 +30,7 @@ _HEAD_BYTES = 1 << 16
 _GZIP_WINDOW_BITS = 31
 """Value of `wbits` that selects the gzip format in zlib."""
 
-_CALL_BYTES_PER_SECOND = 1e8
+_GENOTYPE_FILE_BYTES_PER_SECOND = 1e8
 """Approximate number of bytes of files of calls that one core processes per second."""
 
 _EXPANSION_FACTORS = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
@@ -64,7 +64,7 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
 def distance_seconds(inputs: Iterable[str]) -> float:
     """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
     is a weak predictor."""
-    return sum(map(_text_bytes, inputs)) / (_CALL_BYTES_PER_SECOND * usable_cpu_count())
+    return sum(map(_text_bytes, inputs)) / (_GENOTYPE_FILE_BYTES_PER_SECOND * usable_cpu_count())
 
 
 def _letter_count(path: str) -> float:

@@ -63,14 +63,14 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
     return LiEngine(device, pick_method(device.name) if kernel == "li-auto" else kernel, TransferMode(transfer or "double"))
 
 
-def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
+def pick_near_pair_engine(resources: Resources, engine: Engine, has_single_bound: bool) -> Engine:
     """Return the engine for finding near pairs: `engine`, or the CPU engine if `engine` cannot find them.
 
-    one_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity letters
+    has_single_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity letters
     """
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    if engine.capabilities.supports_near_pairs and (one_bound or isinstance(engine, CpuEngine)):
+    if engine.capabilities.supports_near_pairs and (has_single_bound or isinstance(engine, CpuEngine)):
         return engine
     return cpu_engine(resources)
 

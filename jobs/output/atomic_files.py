@@ -312,7 +312,7 @@ class OutputFiles(ScratchFiles):
         return store.file
 
     @contextmanager
-    def open_rows(self, path: Path | None) -> Iterator[ByteWriter]:
+    def open_row_writer(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a text writer for output that grows row by row: a file (gzip if the suffix says so) or standard output (None)."""
         if self._checkpoints is None or path is None:
             with self.open_text(path) as stream:

@@ -25,7 +25,7 @@ from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_erro
 from gpualign.jobs.output.distance_spec import DistanceSpec, pairs_sink
 from gpualign.jobs.output.format_selection import apply_suffix_separator, check_condensed, container_of, pick_output
 from gpualign.jobs.output.matrices import open_matrices, open_sparse_spools
-from gpualign.jobs.output.query_range import QueryRange
+from gpualign.jobs.output.query_range import JobPart
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MatrixSpec
 
@@ -151,7 +151,7 @@ def write_distances(
     """
     metric, picture = job.prepared.task.metric, spec.plot_file
     written = job.with_ids_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job
-    query_range = QueryRange.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
+    query_range = JobPart.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size
 

@@ -9,7 +9,7 @@ from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.options import check_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
-from gpualign.jobs.output.query_range import QueryRange
+from gpualign.jobs.output.query_range import JobPart
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import HitSpec
@@ -41,7 +41,7 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Run a search and write the hits; a dry run prints the plan instead."""
-    query_range = QueryRange.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
+    query_range = JobPart.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_hits_size
 

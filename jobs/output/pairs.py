@@ -26,7 +26,7 @@ from gpualign.jobs.output.format_selection import (
     report_unusual_names,
     select_row_format,
 )
-from gpualign.jobs.output.query_range import QueryRange
+from gpualign.jobs.output.query_range import JobPart
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
@@ -124,7 +124,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
         from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
         check_memory(DRAWING_USE, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
-    query_range = QueryRange.for_job(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
+    query_range = JobPart.for_job(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_pairs_size
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class QueryRange:
+class JobPart:
     """The part of a job that a run does, and its output.
 
     query_count: number of queries in the whole job
@@ -41,7 +41,7 @@ class QueryRange:
     results: ResultKind
 
     @classmethod
-    def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> QueryRange:
+    def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> JobPart:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(query_count, (0, query_count), None, output, format, results)
@@ -102,7 +102,7 @@ class OutputSession:
     part: part file of a shard; None: the output itself is written
     """
 
-    query_range: QueryRange
+    query_range: JobPart
     files: OutputFiles
     completed_queries: int
     checkpoints: CheckpointListener
@@ -126,4 +126,4 @@ class OutputSession:
 
     def open_text(self) -> AbstractContextManager[ByteWriter]:
         """Return a context manager that yields a writer for text that grows query by query."""
-        return self.files.open_rows(self.query_range.path) if self.part is None else self.part.open_rows()
+        return self.files.open_row_writer(self.query_range.path) if self.part is None else self.part.open_row_writer()

@@ -15,7 +15,7 @@ from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.files.journal import RunIdentity
-    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.jobs.options import OutputOptions
 
 _IRRELEVANT_PARAMETERS = {
@@ -111,7 +111,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_diges
     return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES_PER_SECOND, invocation.arguments)
 
 
-def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
+def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairSelector | None = None) -> ResumePolicy:
     """Return the resume policy of an alignment command. groups: pairs selected according to groups; None: all pairs."""
 
     from gpualign.jobs.devices.memory import sequence_bytes

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.journal import RunIdentity, parse_identity
+from gpualign.core.files.journal import RunIdentity, parse_run_identity
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
@@ -108,9 +108,9 @@ class PartFile:
     _members: dict[str, BinaryIO] = field(default_factory=dict)
 
     @contextmanager
-    def open_rows(self) -> Iterator[TextFile]:
+    def open_row_writer(self) -> Iterator[TextFile]:
         """Yield a row writer, and append the archive on exit."""
-        with self.files.open_rows(self.path) as text:
+        with self.files.open_row_writer(self.path) as text:
             assert isinstance(text, TextFile)
             yield text
         self._append("rows", text.file, content=ROWS_CONTENT, header=text.header_bytes)
@@ -189,7 +189,7 @@ class PartFileReader:
                     f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT_VERSION}: write it again, or merge with"
                     " the gpualign that wrote it"
                 )
-            identity = parse_identity(fields.pop("identity"))
+            identity = parse_run_identity(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
             self.description = PartDescription(identity, **values)
             _check_description(self.description)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
     from gpualign.jobs.sw import SearchJob
 
-_LIKELY_SAMPLED_PAIRS = 3
+_RULE_OF_THREE_PAIR_COUNT = 3
 """If this many passing pairs are expected in a sample, the sample very likely (95 %) contains one."""
 
 _MEMBER_OVERHEAD_BYTES, _ARCHIVE_OVERHEAD_BYTES = 30 + 20 + 46, 22
@@ -223,7 +223,7 @@ def describe_rows_size(size: FileSizeEstimate, rows: float, path: Path | None, m
 
 
 def _describe_size_bound(size: FileSizeEstimate, examined_count: int, pair_count: int, max_rows: int, path: Path | None) -> str:
-    rows = min(max_rows, _LIKELY_SAMPLED_PAIRS * pair_count / max(1, examined_count))
+    rows = min(max_rows, _RULE_OF_THREE_PAIR_COUNT * pair_count / max(1, examined_count))
     return (
         f"probably less than {_format_estimate(size.for_rows(rows), path).removeprefix('about ')}: {size.row_bytes:,.0f} bytes a row, and"
         f" of a sample of {examined_count:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.for_rows(max_rows))}, at most"

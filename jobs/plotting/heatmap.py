@@ -47,7 +47,7 @@ _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "dist
 _MAX_ORDERED_LEAVES = 400
 """Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
 
-_MAX_PROFILE_WORK = 2 * 10**9
+_MAX_COMPARED_PROFILE_VALUES = 2 * 10**9
 """Maximum number of values to compare when rows are ordered by their profiles, so that this takes only seconds."""
 
 _MIN_EXPONENT = -307
@@ -221,7 +221,7 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     return "score"
 
 
-def scale_of(heat: HeatMap, low: float | None, high: float | None) -> ColourScale:
+def colour_scale(heat: HeatMap, low: float | None, high: float | None) -> ColourScale:
     """Return a scale from the value for equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low,
     high: limits to use instead; None: not given.
 
@@ -244,7 +244,7 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> ColourScal
     return ColourScale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
 
 
-def to_distances(heat: HeatMap) -> Reals:
+def heatmap_to_distances(heat: HeatMap) -> Reals:
     """Return distances for clustering the records of one set: symmetric, 0 on the diagonal and never negative.
 
     Similarities s become (s_ii + s_jj) / 2 - s_ij; the highest score replaces an unknown s_ii. Undefined values count as the largest
@@ -284,7 +284,9 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.row_ids) <= _MAX_ORDERED_LEAVES)
+    joins: Reals = linkage(
+        squareform(heatmap_to_distances(heat), checks=False), method, optimal_ordering=len(heat.row_ids) <= _MAX_ORDERED_LEAVES
+    )
     return joins
 
 
@@ -325,7 +327,7 @@ def sorted_order(order: DrawnOrder, rows: Sequence[int], columns: Sequence[int] 
 
 def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:
     """Return a row order that places similar rows next to each other, or the original order if comparing the rows would take too long."""
-    if len(values) < 2 or len(values) ** 2 * values.shape[1] > _MAX_PROFILE_WORK or np.isnan(values).all():
+    if len(values) < 2 or len(values) ** 2 * values.shape[1] > _MAX_COMPARED_PROFILE_VALUES or np.isnan(values).all():
         return np.arange(len(values))
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import pdist

@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
-from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, input_order, order_by_tree, scale_of, sorted_order, tree_order
+from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, colour_scale, input_order, order_by_tree, sorted_order, tree_order
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -128,7 +128,7 @@ def write_plot(
     Raises `InputError` if the colours cannot be scaled, and the same errors as `RowOrder.order`.
     """
     style, row_order = style or Style(), row_order or RowOrder()
-    scale = scale_of(heat, style.vmin, style.vmax)
+    scale = colour_scale(heat, style.vmin, style.vmax)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
     reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {plot_file.path}")

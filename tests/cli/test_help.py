@@ -7,7 +7,7 @@ import pytest
 from command import gpualign_here
 
 from gpualign.cli.main import COMMAND_NAMES, cli
-from gpualign.cli.options.headings import HeadedCommand, HeadedOption, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading, OptionWithHeading
 
 # Different options that share a name: groups of records or colours, letters or sites, centroids or rows, what is written or read.
 HOMONYMS = {"--groups", "--mask", "--order", "--value"}
@@ -30,8 +30,8 @@ def options(command):
 
 @pytest.mark.parametrize("command", COMMAND_NAMES)
 def test_every_option_has_a_heading(command):
-    assert isinstance(cli.commands[command], HeadedCommand)
-    assert [one.name for one in options(command) if not isinstance(one, HeadedOption)] == []
+    assert isinstance(cli.commands[command], CommandWithHeadings)
+    assert [one.name for one in options(command) if not isinstance(one, OptionWithHeading)] == []
 
 
 @pytest.mark.parametrize("command", COMMAND_NAMES)

@@ -12,7 +12,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.execution.group_pairs import prepare_group_pairs
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning import pair_rectangles as rectangles
-from gpualign.core.planning.group_pairs import GroupPairs
+from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -142,7 +142,7 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
     rng = np.random.default_rng(6)
     sequences = sequence_set([rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(5, 50, COUNT)])
     own = rng.integers(0, 4, COUNT)
-    groups = GroupPairs(own, own, within)
+    groups = GroupPairSelector(own, own, within)
     if exact:
         monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
         monkeypatch.setattr(
@@ -176,7 +176,7 @@ def test_sums_are_those_of_plain_loops(rng):
                 sum(int(weights[j]) for j in range(0 if first is None else first[i], 20) if (own[i] == theirs[j]) == within)
                 for i in range(12)
             ]
-            assert GroupPairs(own, theirs, within).weight_sums(weights, first).tolist() == plain
+            assert GroupPairSelector(own, theirs, within).weight_sums(weights, first).tolist() == plain
 
 
 @pytest.mark.parametrize(

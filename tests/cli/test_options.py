@@ -58,14 +58,14 @@ def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.fa").write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n")
     (tmp_path / "x.tsv").write_text("id\ta\tb\na\t0\t1\nb\t1\t0\n")
-    filled, fill = [], filling.from_params
+    filled, fill = [], filling.build_options
 
     def recording(options, params, **given):
         if options is OPTIONS[name]:
             filled.append((set(params), set(given)))
         return fill(options, params, **given)
 
-    monkeypatch.setattr(filling, "from_params", recording)
+    monkeypatch.setattr(filling, "build_options", recording)
     gpualign_here(name, *WORDS[name])
     [(passed, given)] = filled
     named, others = arguments_of(cli.commands[name])
@@ -84,7 +84,7 @@ def test_each_field_has_an_option():
 
 
 def test_values_reach_fields_of_any_depth():
-    options = filling.from_params(ClusterOptions, {"min_identity": 0.5, "method": "greedy", "unknown": "n", "other": 1}, matrix="M")
+    options = filling.build_options(ClusterOptions, {"min_identity": 0.5, "method": "greedy", "unknown": "n", "other": 1}, matrix="M")
     assert options.method == "greedy"
     assert options.alignment_options.thresholds == PairThresholds(min_identity=0.5)
     assert (options.alignment_options.read_options.unknown, options.alignment_options.scoring.matrix) == ("n", "M")

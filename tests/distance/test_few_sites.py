@@ -116,7 +116,7 @@ def test_nothing_is_counted_where_samples_have_three_quarters_of_their_calls(sam
         row[rng.permutation(sites)[: rng.integers(0, sites // 4 + 1)]] = MISSING
     with alignment(codes) if as_alignment else ExitStack() as source:
         ready = prepared(source if as_alignment else dense_source(codes))
-    assert ready.too_few_sites_test is None
+    assert ready.min_sites_filter is None
     assert not ready.counter.request.counts_compared_sites
     assert not any(term.count_name == "compared" for panel in ready.panels for term in panel.recipe.terms)
 
@@ -127,9 +127,9 @@ def test_only_pairs_of_few_samples_are_counted(rng):
     for row, share in ((3, 0.4), (17, 0.4), (20, 0.525)):
         codes[row, rng.permutation(200)[: int(200 * share)]] = MISSING
     ready, called = prepared(dense_source(codes)), codes != MISSING
-    assert ready.too_few_sites_test.counted_samples.tolist() == [3, 17]
+    assert ready.min_sites_filter.counted_samples.tolist() == [3, 17]
     assert not ready.counter.request.counts_compared_sites
-    np.testing.assert_array_equal(ready.too_few_sites_test.shared_sites, [(called & called[row]).sum(axis=1) for row in (3, 17)])
+    np.testing.assert_array_equal(ready.min_sites_filter.shared_sites, [(called & called[row]).sum(axis=1) for row in (3, 17)])
 
 
 # ---- what is written and said

@@ -28,7 +28,13 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.remote import RemoteCountRequest, RemoteDistanceEngine
 from gpualign.core.execution.remote import worker as node_module
-from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import (
+    CALLS_PER_WORKER,
+    MAX_CALLS_AHEAD_FACTOR,
+    CachedArgument,
+    SharedArguments,
+    WorkerPoolClient,
+)
 from gpualign.core.execution.remote.engine import RemoteEngine
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
 from gpualign.core.execution.remote.worker import WorkerNode
@@ -180,7 +186,7 @@ def test_no_answer_waits_long_for_an_earlier_one():
         answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(CachedArgument(2)), range(100), lambda k: k)
         order = [item for item, _ in answers]
     assert sorted(order) == list(range(100))
-    assert max(order[: order.index(0)]) < MAX_LEAD_FACTOR * CALLS_PER_WORKER * 8
+    assert max(order[: order.index(0)]) < MAX_CALLS_AHEAD_FACTOR * CALLS_PER_WORKER * 8
 
 
 def test_a_worker_with_other_software_is_refused(sets, monkeypatch):

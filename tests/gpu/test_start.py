@@ -74,9 +74,9 @@ def test_contexts_start_once(driver):
 
 def test_it_is_known_whether_a_context_is_on_its_way(driver):
     start.start_cuda([]).join()  # the driver alone
-    assert not start.has_started()
+    assert not start.context_started()
     start.start_cuda([1]).join()
-    assert start.has_started()
+    assert start.context_started()
 
 
 def test_what_is_missing_is_silent(driver, monkeypatch):

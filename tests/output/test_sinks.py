@@ -22,7 +22,7 @@ from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.output.table import TableSink
-from gpualign.core.planning.tile_plan import MIN_PANEL_TARGETS, Pairing, TileLimits, make_plan
+from gpualign.core.planning.tile_plan import MIN_BAND_TARGETS, Pairing, TileLimits, make_plan
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.columns import FIELDS, parse_fields
 from gpualign.core.results.filter import Filter
@@ -50,7 +50,7 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
     a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, queries)])
     b = a if pairing is not Pairing.ALL else sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, targets)])
     task = Task(a, b, two_valued(4, 5, -4, 10, 1))
-    memory = int(rng.integers(12 * min(targets, MIN_PANEL_TARGETS), 200 * targets + 1))  # bands of parts of a row, too
+    memory = int(rng.integers(12 * min(targets, MIN_BAND_TARGETS), 200 * targets + 1))  # bands of parts of a row, too
     plan = make_plan(a.lengths, b.lengths, pairing, TileLimits(memory, 0, 4, lanes, cells))
 
     stream = io.BytesIO()

@@ -45,7 +45,7 @@ def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
         options, heard = DistOptions(max_distance=1.0, min_compared=least, kernel="naive"), Heard()
         with ScratchFiles() as files:
             job = prepare(options, read_arrays([CallArray(some)], CallOptions(), heard.warn), engine, files.new_scratch, heard)
-            assert job.prepared.too_few_sites_test is None
+            assert job.prepared.min_sites_filter is None
         said = "does not count compared sites: near pairs with few of them are not left out"
         assert any(note.endswith(said) for note in heard.notes) == told
 

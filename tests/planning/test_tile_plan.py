@@ -12,8 +12,8 @@ from gpualign.core.planning.tile_plan import (
     BANDS_IN_FLIGHT,
     MAX_BAND_ROWS,
     MAX_TILES_PER_WORKER,
+    MIN_BAND_TARGETS,
     MIN_DIAGONAL_BANDS,
-    MIN_PANEL_TARGETS,
     Pairing,
     TileLimits,
     make_plan,
@@ -35,7 +35,7 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, 
     st.sampled_from(Pairing),
     st.integers(1, 40),
     st.integers(1, 10**9),
-    st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL_TARGETS, 10**5),
+    st.integers(BANDS_IN_FLIGHT * 4 * MIN_BAND_TARGETS, 10**5),
     st.integers(1, 5),
     st.integers(0, 9),
     st.integers(0, 9),
@@ -169,7 +169,7 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
     assert (part.band_rows, part.panel_targets, part.band_count) == (1, 999, 2000)
     with pytest.raises(RunError, match="raise memory"):
-        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_PANEL_TARGETS - 1)
+        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_BAND_TARGETS - 1)
 
 
 def test_runs_count_by_the_letters_of_a_pair():

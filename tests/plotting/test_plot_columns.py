@@ -18,7 +18,7 @@ from gpualign.cli.inputs.record_groups import read_columns, split_column_names
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.group_colours import colour_strips_of, gradient_strip
-from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, scale_of
+from gpualign.jobs.plotting.heatmap import colour_scale, heatmap_of_matrix
 from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
 from gpualign.jobs.record_groups import Grouping
@@ -213,7 +213,7 @@ def test_gradients_and_their_legends(rng, rows):
         Quantity("ct", rng.random(rows), False),
     ]
     order = RowOrder(columns).order(heat, "average")
-    figure = draw_heatmap(heat, order, scale_of(heat, None, None), Style(), columns)
+    figure = draw_heatmap(heat, order, colour_scale(heat, None, None), Style(), columns)
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["year", "place", "date", "ct"])
     pixels = np.asarray(strips.images[0].get_array())
     for k, strip in enumerate(colour_strips_of(columns, 20)):

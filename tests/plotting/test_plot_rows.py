@@ -19,7 +19,7 @@ from gpualign.cli.inputs.record_groups import read_groups, read_order
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.group_colours import group_strip
-from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, linkage_of, scale_of, tree_order
+from gpualign.jobs.plotting.heatmap import colour_scale, heatmap_of_matrix, linkage_of, tree_order
 from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.record_groups import Grouping
 
@@ -41,7 +41,7 @@ def some_distances(rng, count, largest=9):
 
 def drawn(heat, rows, **style):
     style = Style(**style)
-    return draw_heatmap(heat, rows.order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style, rows.groups)
+    return draw_heatmap(heat, rows.order(heat, style.linkage), colour_scale(heat, style.vmin, style.vmax), style, rows.groups)
 
 
 # ---- what is read

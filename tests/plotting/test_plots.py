@@ -21,12 +21,12 @@ from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.heatmap import (
     block_means,
     cell_texts,
+    colour_scale,
     guess_kind,
     heatmap_of_matrix,
+    heatmap_to_distances,
     linkage_of,
-    scale_of,
     shorten_names,
-    to_distances,
     tree_order,
 )
 from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR
@@ -43,7 +43,7 @@ def heat_of(values, kind="distance", ids=None, columns=None):
 
 def figure_of(heat, **style):
     style = Style(**style)
-    return draw_heatmap(heat, tree_order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style)
+    return draw_heatmap(heat, tree_order(heat, style.linkage), colour_scale(heat, style.vmin, style.vmax), style)
 
 
 def cells_of(figure):
@@ -111,16 +111,16 @@ def test_isolates_that_are_all_far_apart_show_no_cluster(rng):
     ],
 )
 def test_the_scale_begins_at_what_is_the_same(kind, values, expected):
-    scale = scale_of(heat_of(values, kind), None, None)
+    scale = colour_scale(heat_of(values, kind), None, None)
     assert (scale.low, scale.high, scale.extend) == expected
 
 
 def test_given_ends_of_the_scale():
     heat = heat_of([[0, 3, 7], [3, 0, 9], [7, 9, 0]])
-    found = [scale_of(heat, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
+    found = [colour_scale(heat, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
     assert [(s.low, s.high, s.extend) for s in found] == [(0, 8, "max"), (4, 9, "min"), (4, 8, "both"), (1, 20, "neither")]
     with pytest.raises(InputError, match=r"vmin=10: the colours would go from 10 to 9; values are from 3 to 9"):
-        scale_of(heat, 10, None)
+        colour_scale(heat, 10, None)
 
 
 def test_identities_look_like_their_distances(rng):
@@ -219,11 +219,11 @@ def test_the_tree_has_an_axis():
 
 def test_scores_are_turned_into_distances():
     scores = np.array([[10, 8, 1], [8, 12, 2], [1, 2, 6]])
-    np.testing.assert_allclose(to_distances(heat_of(scores, "score")), [[0, 3, 7], [3, 0, 7], [7, 7, 0]])
+    np.testing.assert_allclose(heatmap_to_distances(heat_of(scores, "score")), [[0, 3, 7], [3, 0, 7], [7, 7, 0]])
     condensed = heatmap_of_matrix(np.array([8, 1, 2]), list("abc"), list("abc"), True, "score", "score")
-    np.testing.assert_allclose(to_distances(condensed), [[0, 0, 7], [0, 0, 6], [7, 6, 0]])
+    np.testing.assert_allclose(heatmap_to_distances(condensed), [[0, 0, 7], [0, 0, 6], [7, 6, 0]])
     distances = np.array([[0, 3, np.nan], [3, 0, 5], [np.nan, 5, 0]])
-    np.testing.assert_array_equal(to_distances(heat_of(distances)), [[0, 3, 5], [3, 0, 5], [5, 5, 0]])
+    np.testing.assert_array_equal(heatmap_to_distances(heat_of(distances)), [[0, 3, 5], [3, 0, 5], [5, 5, 0]])
 
 
 def test_two_sets_are_ordered_by_their_profiles(rng):

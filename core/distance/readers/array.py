@@ -203,14 +203,14 @@ def _choose_decoder(array: CallArray, options: CallOptions, numbers: _NumberCodi
         raw[0] = MISSING  # an empty cell
     if options.all_letters and not digits:
         return _ArrayDecoder(CallKind.LETTER, "letters", lambda block: raw[_character_bytes(block)])
-    seen = _seen_codes(calls, raw)
+    seen = _used_code_flags(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
     if coding.ambiguity is not None:
         raise InputError(f"{array.source}: {coding.ambiguity}")
     if coding.kind is CallKind.ALLELE:
         raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
-    if coding.assumption is not None:
-        warn(f"{array.source}: {coding.assumption}")
+    if coding.assumption_note is not None:
+        warn(f"{array.source}: {coding.assumption_note}")
     table = coding.codes[raw]
     return _ArrayDecoder(coding.kind, "digits" if digits else "letters", lambda block: table[_character_bytes(block)])
 
@@ -228,12 +228,12 @@ def _check_number_options(array: CallArray, options: CallOptions) -> None:
             raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is not a number, but the calls are numbers")
 
 
-def _seen_codes(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
+def _used_code_flags(calls: npt.NDArray[Any], raw_codes: Codes) -> npt.NDArray[np.int64]:
     """Return 1 for each raw code that occurs, 0 for the rest: int64[256]."""
     seen = np.zeros(256, dtype=bool)
     rows = max(1, _CALLS_PER_STEP // calls.shape[1])
     for start in range(0, len(calls), rows):
-        seen |= _sites.seen_codes(raw[_character_bytes(calls[start : start + rows])])
+        seen |= _sites.seen_codes(raw_codes[_character_bytes(calls[start : start + rows])])
     return seen.astype(np.int64)
 
 

@@ -35,7 +35,7 @@ from gpualign.core.sequences.ids import unique_ids
 _SAMPLES_PER_BYTE = 4  # samples per byte
 
 
-_COLUMN_COUNT = 6
+_BIM_FAM_COLUMN_COUNT = 6
 _HEADER_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
 
@@ -53,9 +53,9 @@ def _read_columns(path: Path) -> list[list[str]]:
                     continue
                 if cells[0].startswith("#") or cells[0].upper() in _HEADER_TITLES:
                     raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
-                if len(cells) != _COLUMN_COUNT and not _is_person(cells):
-                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMN_COUNT}")
-                rows.append(cells[:_COLUMN_COUNT])
+                if len(cells) != _BIM_FAM_COLUMN_COUNT and not _is_person(cells):
+                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_BIM_FAM_COLUMN_COUNT}")
+                rows.append(cells[:_BIM_FAM_COLUMN_COUNT])
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
     return rows
@@ -64,7 +64,7 @@ def _read_columns(path: Path) -> list[list[str]]:
 def _is_person(cells: Sequence[str]) -> bool:
     """Return whether a line is plausible in a .fam whose number of phenotype columns is unusual: no parents are named, and the sex is
     valid."""
-    return len(cells) >= _COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
+    return len(cells) >= _BIM_FAM_COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 
 class _Fileset:

@@ -109,9 +109,9 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         at_fault = next((table for table in tables if coding_of([table]).ambiguity == coding.ambiguity), tables[0])
         raise InputError(f"{at_fault.source}: {coding.ambiguity}")
     _refuse_non_calls(tables, coding, options)
-    if coding.assumption is not None:
-        reason = next((table for table in tables if coding_of([table]).assumption == coding.assumption), tables[0])
-        warn(f"{reason.source}: {coding.assumption}")
+    if coding.assumption_note is not None:
+        reason = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
+        warn(f"{reason.source}: {coding.assumption_note}")
     for table in tables:
         if (
             coding.kind is CallKind.NUCLEOTIDE
@@ -134,7 +134,7 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
     first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)
-    if alleles.above_2_are_rare and first is not None:
+    if alleles.numbers_above_2_are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
         raise InputError(
             f"{first} in a table of genotypes; expected 0, 1, 2; {missing_call_advice(number)}; {leave} leaves out columns that are not"

@@ -41,11 +41,11 @@ _INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-
 _SEVERAL_ALLELES_PATTERN = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
-_ABOVE_2_LOOKAHEAD = "(?=.*(?:[3-9]|[0-9]{2}))"
+_ABOVE_2_LOOKAHEAD_PATTERN = "(?=.*(?:[3-9]|[0-9]{2}))"
 """Lookahead for a number that is not a genotype."""
 _ALLELE_ONLY_PATTERN = re.compile(
     rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA_WORDS)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
-    rf"|{_ABOVE_2_LOOKAHEAD}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
+    rf"|{_ABOVE_2_LOOKAHEAD_PATTERN}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )
 """Cells that occur only in allele tables."""
@@ -206,7 +206,7 @@ class AlleleCells:
         return f"numbers from {numbers} may be alleles with 0 as a missing one ({alleles}), or dosages of a polyploid {decided}; say which"
 
     @property
-    def above_2_are_rare(self) -> bool:
+    def numbers_above_2_are_rare(self) -> bool:
         """True if numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
         return not self.has_allele_spelling and are_typing_errors(self.above_2_count, self.number_count)
 
@@ -226,16 +226,16 @@ class AlleleCells:
             number = NO_ALLELE
         elif (match := _NUMBER_PATTERN.fullmatch(word)) is not None:
             digits = match[1].lstrip("0")
-            number = int(digits or 0) if len(digits) < 10 else self._hash_number(digits)
+            number = int(digits or 0) if len(digits) < 10 else self._number_for_hash(digits)
             number = number or NO_ALLELE
         elif (match := _HASH_PATTERN.fullmatch(word)) is not None:
-            number = self._hash_number(match[1].lower())
+            number = self._number_for_hash(match[1].lower())
         else:
             return None
         self._known[cell] = number
         return number
 
-    def _hash_number(self, allele: str) -> int:
+    def _number_for_hash(self, allele: str) -> int:
         """Return the number of a hash or long number, from 2^31 in order of occurrence."""
         return self._ids.setdefault(allele, _FIRST_HASH_NUMBER + len(self._ids))
 

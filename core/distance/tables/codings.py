@@ -32,7 +32,7 @@ MINUS_ONE: int = _sites.MINUS_ONE
 _GENOTYPE_NUMBERS = frozenset((0, 1, 2))
 _AMBIGUOUS_NUMBER = 9
 _CROSS_GENOTYPES = frozenset("ABH")
-_CROSS_LETTERS = frozenset("ABCDH")
+_RQTL_LETTERS = frozenset("ABCDH")
 """Letters used by R/qtl: A, B and H, and also C (not A) and D (not B), which are not genotypes."""
 
 _TWO_NUCLEOTIDE_LETTERS = "KMRSWY"
@@ -48,13 +48,13 @@ class Coding:
 
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
-    assumption: assumption made, for a note to the user; None if there was no choice
+    assumption_note: assumption_note made, for a note to the user; None if there was no choice
     ambiguity: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
     """
 
     kind: CallKind
     codes: Codes = field(repr=False)
-    assumption: str | None = None
+    assumption_note: str | None = None
     ambiguity: str | None = None
 
 
@@ -125,7 +125,7 @@ def number_coding(
     if above_2 == {_AMBIGUOUS_NUMBER} and seen >= _GENOTYPE_NUMBERS:
         otherwise = f"; {alleles} if it is an allele" if alleles else ""
         return _genotype_coding(
-            f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_AMBIGUOUS_NUMBER
+            f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing_code=_AMBIGUOUS_NUMBER
         )
     if not above_2:
         return _genotype_coding()
@@ -181,17 +181,17 @@ def _code_table(raw_to_code: dict[int, int]) -> Codes:
     return codes
 
 
-def _genotype_coding(assumption: str | None = None, missing: int = MINUS_ONE) -> Coding:
-    """Return the coding for genotypes 0, 1, 2. Both -1 and the raw code `missing` denote a missing call.
+def _genotype_coding(note: str | None = None, missing_code: int = MINUS_ONE) -> Coding:
+    """Return the coding for genotypes 0, 1, 2. Both -1 and the raw code `missing_code` denote a missing_code call.
 
-    assumption: assumption made, for a note to the user; None if there was no choice
+    note: note made, for a note to the user; None if there was no choice
     """
-    return Coding(CallKind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumption)
+    return Coding(CallKind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing_code: MISSING}), note)
 
 
-def _centred_coding(assumption: str | None = None) -> Coding:
+def _centred_coding(note: str | None = None) -> Coding:
     """Return the coding for genotypes -1, 0, 1."""
-    return Coding(CallKind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), assumption)
+    return Coding(CallKind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), note)
 
 
 def _dosage_coding(ploidy: int) -> Coding:
@@ -200,9 +200,9 @@ def _dosage_coding(ploidy: int) -> Coding:
     return Coding(CallKind.GENOTYPE if ploidy <= 2 else CallKind.DOSAGE, _code_table({**codes, MINUS_ONE: MISSING}))
 
 
-def _allele_coding(assumption: str | None = None) -> Coding:
+def _allele_coding(note: str | None = None) -> Coding:
     """Return the coding for allele numbers 1 to 9; 0 is a missing allele."""
-    return Coding(CallKind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumption)
+    return Coding(CallKind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), note)
 
 
 def assumed_alleles_note() -> str:
@@ -241,8 +241,8 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
         return _cross_coding(f"its letters are only A, B and H, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
     every = parameter("all_letters")
     of_cross = sum(times.get(letter, 0) for letter in "BDH")
-    if of_cross and (seen <= _CROSS_LETTERS or of_cross >= sum(times.get(letter, 0) for letter in "CGTU")):
-        others = ",".join(sorted(seen - _CROSS_LETTERS))
+    if of_cross and (seen <= _RQTL_LETTERS or of_cross >= sum(times.get(letter, 0) for letter in "CGTU")):
+        others = ",".join(sorted(seen - _RQTL_LETTERS))
         missing_codes = f" with {parameter('missing_code', others)}" if others else ""
         return _undecided_coding(
             f"the letters {', '.join(sorted(seen))} may be genotypes of a cross ({cross}{missing_codes}; C and D are missing calls),"
@@ -272,7 +272,7 @@ _MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - f
 """Letters that denote missing calls in nucleotide tables."""
 
 
-def _cross_coding(assumption: str | None = None) -> Coding:
+def _cross_coding(note: str | None = None) -> Coding:
     """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls."""
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
-    return Coding(CallKind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumption)
+    return Coding(CallKind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), note)

@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 CALLS_PER_WORKER = 3
 """Number of calls in flight per worker: the call being computed, the next call, and a call whose answer is in transit."""
 
-MAX_LEAD_FACTOR = 2
+MAX_CALLS_AHEAD_FACTOR = 2
 """How far the next call may be ahead of the oldest call without an answer, as a multiple of the number of calls in flight. (Later answers
 have to wait for the oldest one.)"""
 
@@ -112,7 +112,7 @@ class WorkerPoolClient:
 
     def max_held_answers(self) -> int:
         """Return the maximum number of answers that a caller holds while waiting for the answer to the oldest call."""
-        return MAX_LEAD_FACTOR * CALLS_PER_WORKER * self.worker_count()
+        return MAX_CALLS_AHEAD_FACTOR * CALLS_PER_WORKER * self.worker_count()
 
     def describe_workers(self, hardware: str) -> str:
         """Return a human-readable description of the workers: how many there are, each with this hardware."""
@@ -143,7 +143,7 @@ class WorkerPoolClient:
         try:
             while True:
                 oldest = min((sent.position for sent in waiting.values()), default=following)
-                while more and len(waiting) < room and following < oldest + MAX_LEAD_FACTOR * room:
+                while more and len(waiting) < room and following < oldest + MAX_CALLS_AHEAD_FACTOR * room:
                     try:
                         item = next(source)
                     except StopIteration:

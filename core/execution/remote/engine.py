@@ -95,12 +95,12 @@ class RemoteEngine:
         }
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
         order = CachedArgument(TaskSpec(self._settings, other_fields, fingerprint(task)))
-        shared = SharedArguments.of(order, *map(self._cached_argument, sets))
+        shared = SharedArguments.of(order, *map(self._cached_sequence_argument, sets))
         worker: WorkerCapabilities = self._pool.ask(shared, None)
         limits = remote_tile_limits(task, worker, self._pool.worker_count(), self._pool.max_held_answers(), budget)
         return RemotePreparedTask(task, limits, worker.kernel, self._pool.describe_workers(worker.hardware), self._pool, shared)
 
-    def _cached_argument(self, sequences: SequenceSet) -> CachedArgument:
+    def _cached_sequence_argument(self, sequences: SequenceSet) -> CachedArgument:
         for known, argument in self._cached_sets:
             if known is sequences:
                 return argument
