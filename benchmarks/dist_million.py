@@ -140,7 +140,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     start = time.perf_counter()
     measure(prepared, sink, Dots(prepared.plan.pairs * prepared.panel_sites))
     took = time.perf_counter() - start
-    work = prepared.samples.pairs * options.sites
+    work = prepared.samples.pair_count * options.sites
     return [
         f"{count:,} x {options.sites:,}, {source.varying:,} vary",
         prepared.counter.hardware,

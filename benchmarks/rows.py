@@ -122,7 +122,7 @@ def texts(tiles: Tiles, bands: list[BandResults], threads: list[int], runs: int)
     cases: list[tuple[str, RowFormat, Filter | None]] = [(name, format, None) for name, format in FORMATS.items()]
     cases.append((f"{CIGARS}, of --min-identity 0.8", FORMATS[CIGARS], Filter(min_identity=0.8)))
     for name, format, filter in cases:
-        some = bands if format.detail is Detail.PATH else untraced
+        some = bands if format.alignment_detail is Detail.PATH else untraced
         write(count := Count(), tiles, some, format, 1, filter)
         actions = {str(n): partial(write, Count(), tiles, some, format, n, filter) for n in threads}
         found = least(actions, runs)

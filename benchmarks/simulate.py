@@ -30,7 +30,7 @@ from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.alignment.engine import CudaEngine, CudaPrepared
+from gpualign.gpu.alignment.engine import CudaEngine, CudaPreparedTask
 from gpualign.gpu.kernels.kernel import Hardware
 
 if TYPE_CHECKING:
@@ -136,11 +136,11 @@ def task_of(scoring: Scoring, records: int, length: int) -> Task:
     return Task(sequences, sequences, make_scoring(DNA, scoring.options), detail=scoring.detail)
 
 
-def prepared_for(task: Task, gpus: int, memory: int) -> CudaPrepared:
+def prepared_for(task: Task, gpus: int, memory: int) -> CudaPreparedTask:
     """By the CUDA engine, which asks a device for its size and architecture alone."""
     device: Any = SimpleNamespace(name="NVIDIA H200", arch="sm_90a", hardware=H200)
     prepared = CudaEngine([device] * gpus).prepare(task, Budget.from_total(memory))
-    assert isinstance(prepared, CudaPrepared)
+    assert isinstance(prepared, CudaPreparedTask)
     return prepared
 
 

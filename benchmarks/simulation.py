@@ -100,7 +100,7 @@ def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
     """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
     of a plan that has not much more than that. Bands of the plan are of whole queries."""
     share = MAX_TILES_PER_WORKER * max(plan.limits.worker_count, workers) * plan.limits.tile_cells
-    left = plan.row_cells[plan.start : plan.end][::-1].cumsum()[::-1]  # cells of this query and all later ones
+    left = plan.row_cells[plan.start : plan.query_stop][::-1].cumsum()[::-1]  # cells of this query and all later ones
 
     def start_of(cells: float) -> int:
         """Of the last band before which no fewer cells are left."""
@@ -118,7 +118,7 @@ def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
             first = bands
         number, piece_bands = len(tiles), 0
         at = start
-        for tile in plan.for_queries(start, plan.end).tiles():
+        for tile in plan.for_queries(start, plan.query_stop).tiles():
             if tile.band.index == piece_bands:
                 steady = piece_bands >= _BANDS and len(tiles) - number >= _TILES_A_WORKER * workers
                 if start < last and (steady or tile.band.start >= last):
@@ -128,7 +128,7 @@ def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
             band = replace(tile.band, index=bands + tile.band.index)
             tiles.append(replace(tile, number=number + tile.number, band=band))
         bands += piece_bands
-        if at == plan.end:
+        if at == plan.query_stop:
             break
     return Excerpt(tiles, gaps, plan.pair_count / plan.cells)
 

@@ -43,7 +43,7 @@ def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals
     min_compared = prepared.coverage.min_sites
     sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
     reasons = (totals.too_few_sites_count, sites), (totals.undefined_count, prepared.task.metric.undefined_reason)
-    return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
+    return ", ".join(f"{count:,} of {totals.pair_count:,} pairs {reason}" for count, reason in reasons if count) or None
 
 
 def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:

@@ -67,7 +67,7 @@ class ClusterOptions:
             both = "; found both" if thresholds.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
         if aligned:
-            self.alignment_options.resolve()
+            self.alignment_options.make_filter()
         else:
             thresholds.check_fractions()
             check_distance(thresholds.max_distance)
@@ -97,7 +97,7 @@ class DistanceSource(Protocol):
         """Work needed to find the near pairs, in `unit`."""
 
     @property
-    def unit(self) -> str:
+    def work_unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
     def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
@@ -133,9 +133,9 @@ class ClusterJob:
         return self.distances.work
 
     @property
-    def unit(self) -> str:
+    def work_unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
-        return self.distances.unit
+        return self.distances.work_unit
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
@@ -179,7 +179,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
             f" clusters; {parameter('min_coverage', 0)} takes any"
         )
     o = replace(given, thresholds=thresholds)
-    filter = o.resolve()
+    filter = o.make_filter()
     records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
@@ -275,8 +275,8 @@ class AlignmentDistances:
         return self.job.work
 
     @property
-    def unit(self) -> str:
-        return self.job.unit
+    def work_unit(self) -> str:
+        return self.job.work_unit
 
     @property
     def pair_count(self) -> int:
@@ -331,7 +331,7 @@ class _PrecomputedSource:
         return 0
 
     @property
-    def unit(self) -> str:
+    def work_unit(self) -> str:
         return "cells"
 
     def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:

@@ -115,7 +115,7 @@ class DistOptions:
             if r.executor is not None or r.device not in (AUTO, "cpu"):
                 elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
                 raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
-        if self.kernel != AUTO and replace(task.count_request, selected_only=False) != CountRequest(
+        if self.kernel != AUTO and replace(task.count_request, selected_pairs_only=False) != CountRequest(
             Measure.DIFFERENCES, counts_compared_sites=False
         ):
             raise InputError(
@@ -149,13 +149,13 @@ class DistJob:
     prepared: the task and everything needed to run it
     site_counts: site counts before and after selection; None: all sites are used
     sample_counts: sample counts before and after selection; None: all samples are compared
-    unit: unit of `work`
+    work_unit: unit of `work`
     """
 
     prepared: PreparedDistances
     site_counts: FilterResult | None = None
     sample_counts: SampleCounts | None = None
-    unit: ClassVar[str] = "comparisons"
+    work_unit: ClassVar[str] = "comparisons"
 
     @property
     def samples(self) -> Samples:
@@ -193,7 +193,7 @@ class DistJob:
         return [
             ("samples", f"{len(samples.queries):,}" if samples.is_one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
             ("sites", f"{prepared.max_compared_sites:,}, {prepared.panel_sites:,} of them looked at"),
-            ("pairs", f"{samples.pairs:,}"),
+            ("pairs", f"{samples.pair_count:,}"),
             ("metric", f"{task.metric.name}, missing calls: {task.missing_rule.value}"),
             ("engine", counter.hardware),
             ("kernel", counter.kernel),
@@ -282,7 +282,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     if sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         report_nonfounders(source.samples, parameter("metric", options.metric), reporter)
     if engine is None:
-        engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
+        engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pair_count) * source.sites)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     reporter.detail(

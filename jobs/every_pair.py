@@ -45,7 +45,7 @@ class EveryPairJob:
     threads: number of threads of this process
     text_threads: how many of them may format text at a time
     groups: selects pairs according to their records' groups; None: all pairs
-    unit: unit of `work`
+    work_unit: unit of `work`
     """
 
     prepared: PreparedTask
@@ -55,7 +55,7 @@ class EveryPairJob:
     threads: int
     text_threads: int
     groups: GroupPairSelector | None = None
-    unit: ClassVar[str] = "cells"
+    work_unit: ClassVar[str] = "cells"
 
     @property
     def task(self) -> Task:
@@ -71,14 +71,16 @@ class EveryPairJob:
         """Number of selected pairs."""
         if self.groups is None:
             return self.plan.pair_count
-        return int(self._selected_sums(self.groups, np.ones(self.plan.target_count, dtype=np.int64))[self.plan.start : self.plan.end].sum())
+        return int(
+            self._selected_sums(self.groups, np.ones(self.plan.target_count, dtype=np.int64))[self.plan.start : self.plan.query_stop].sum()
+        )
 
     @property
     def work(self) -> int:
         """Number of DP cells to compute, the unit of progress."""
         if self._skipping_groups is None:
             return self.plan.cells
-        return int(self._selected_cell_counts(self._skipping_groups)[self.plan.start : self.plan.end].sum())
+        return int(self._selected_cell_counts(self._skipping_groups)[self.plan.start : self.plan.query_stop].sum())
 
     @property
     def hardware(self) -> str:
@@ -141,7 +143,7 @@ class EveryPairJob:
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and pass whole bands to the sink, in order."""
         totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
-        return replace(totals, pairs=self.pair_count, work=self.work)
+        return replace(totals, pair_count=self.pair_count, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

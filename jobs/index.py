@@ -42,7 +42,7 @@ def build_index(
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
         check_line_end(stream, source, builder.unterminated_id, options, reporter)
-        if unknown is not None and unknown.letters:
+        if unknown is not None and unknown.letter_count:
             reporter.note(describe_unknown(unknown, source))
         with output() as file:
             built = builder.write(file)
@@ -50,7 +50,7 @@ def build_index(
         reporter.note(f"{source}: {built.first_dna_record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
     if built.empty_ids:
         reporter.note(f"{source}: left out {describe_empty(built.empty_ids)}")
-    if built.gaps.letters:
+    if built.gaps.letter_count:
         reporter.note(f"{source}: {describe_gaps(built.gaps)}")
     if built.lower_case_counts is not None:
         reporter.note(f"{source}: {describe_lower(built.lower_case_counts)}")

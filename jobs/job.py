@@ -37,7 +37,7 @@ class Job(Protocol):
         """Amount of work, in `unit`, as counted for progress."""
 
     @property
-    def unit(self) -> str:
+    def work_unit(self) -> str:
         """Unit of `work`: cells, pairs or comparisons."""
 
     @property

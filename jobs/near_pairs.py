@@ -30,7 +30,7 @@ from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
-from gpualign.core.results.near_results import NearResults
+from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
@@ -54,7 +54,7 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 
 
 @dataclass(frozen=True)
-class NearTotals(Totals):
+class NearPairTotals(Totals):
     """Totals of a run that finds near pairs.
 
     survivors: number of pairs of distinct records that remain after each step
@@ -71,16 +71,20 @@ class NearTotals(Totals):
 
     @property
     def speed_text(self) -> str:
-        return f"in {self.seconds:.2f} s, {self.pairs / max(self.seconds, 1e-9) / 1e6:.1f} M pairs/s"
+        return f"in {self.seconds:.2f} s, {self.pair_count / max(self.seconds, 1e-9) / 1e6:.1f} M pairs/s"
 
     @property
     def summary_values(self) -> dict[str, object]:
-        figures = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
+        figures = {
+            "pairs": self.pair_count,
+            "seconds": round(self.seconds, 6),
+            "pairs_per_second": round(self.pair_count / max(self.seconds, 1e-9)),
+        }
         return {**figures, "distinct_sequences": self.distinct_count, "pairs_left": dict(self.survivors)}
 
 
 @dataclass(frozen=True)
-class NearJob:
+class NearPairJob:
     """A plan for distinct records, with everything needed to run it, any number of times.
 
     task: the user's task
@@ -93,7 +97,7 @@ class NearJob:
     text_threads: number of threads that may format text at a time
     make_ungrouped: creates an equivalent job in which each record is its own group
     groups: selects near pairs according to their records' groups; None: all pairs
-    unit: unit of `work`
+    work_unit: unit of `work`
     """
 
     task: Task
@@ -105,9 +109,9 @@ class NearJob:
     engines: NearPairEngines
     budget: Budget
     text_threads: int
-    make_ungrouped: Callable[[], NearJob] = field(repr=False)
+    make_ungrouped: Callable[[], NearPairJob] = field(repr=False)
     groups: GroupPairSelector | None = None
-    unit: ClassVar[str] = "pairs"
+    work_unit: ClassVar[str] = "pairs"
 
     @property
     def engine(self) -> Engine:
@@ -172,7 +176,7 @@ class NearJob:
     def _query_range(self) -> tuple[int, int]:
         """(start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses record
         numbers."""
-        return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
+        return (self.plan.start, self.plan.query_stop) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property
     def row_work(self) -> WorkPerQuery:
@@ -181,7 +185,7 @@ class NearJob:
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
         return UNIT_PAIR_COST.cells_by_query(task.queries.lengths, task.targets.lengths, firsts)
 
-    def for_queries(self, start: int, stop: int) -> NearJob:
+    def for_queries(self, start: int, stop: int) -> NearPairJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
         the same group."""
         job = (
@@ -189,11 +193,13 @@ class NearJob:
         )
         return replace(job, plan=job.plan.for_queries(start, stop))
 
-    def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
+    def run(
+        self, sink: Sink[Plan, NearPairResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
+    ) -> NearPairTotals:
         """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
         start, survivors = time.perf_counter(), Counter[str]()
         run_pipeline(self.plan, self._iterate_results(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
-        return NearTotals(
+        return NearPairTotals(
             self.pair_count, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
         )
 
@@ -212,7 +218,7 @@ class NearJob:
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
         return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
-    def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
+    def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, some pairs at a time. survivors: counts the pairs that survive each step, and is updated."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
         with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
@@ -254,26 +260,26 @@ class NearJob:
         if start < end:  # the last record has no later one, but equal ones may follow
             yield from expanded(end)
 
-    def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearResults:
+    def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearPairResults:
         """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None. rows: all pairs of the queries
         before this number are complete once these pairs are included."""
         if self.aligner is None or not len(pairs):
-            return NearResults(pairs, self._distance_results(pairs), rows)
+            return NearPairResults(pairs, self._distance_results(pairs), rows)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
         distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
-        return NearResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
+        return NearPairResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
 
     def _distance_results(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""
         if not self.task.both_strands:
-            return PairAlignments(pairs.distances.astype(self.task.dtype), None, None)
+            return PairAlignments(pairs.distances.astype(self.task.score_dtype), None, None)
         from gpualign.core.execution.both_strands import decode_distances
 
         distances, is_reverse_complement = decode_distances(pairs.distances)
-        return PairAlignments(distances.astype(self.task.dtype), None, None, is_reverse_complement)
+        return PairAlignments(distances.astype(self.task.score_dtype), None, None, is_reverse_complement)
 
 
 def describe_bound(task: Task) -> str:
@@ -293,7 +299,7 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     return apart < _MAX_EDIT_FRACTION * max(int(length[0]) for length in lengths)
 
 
-def prepare_near_job(
+def prepare_near_pair_job(
     task: Task,
     bound: EditBound,
     pairing: Pairing,
@@ -302,7 +308,7 @@ def prepare_near_job(
     reporter: Reporter,
     description_prefix: str = "",
     grouped: bool = True,
-) -> NearJob:
+) -> NearPairJob:
     """Plan the search for a task's near pairs.
 
     description_prefix: prefix for the reported plan
@@ -344,6 +350,6 @@ def prepare_near_job(
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    ungrouped = partial(prepare_near_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
+    ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     threads = text_thread_count(budget, resources.host_threads)
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)
+    return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)

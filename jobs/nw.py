@@ -78,11 +78,11 @@ class NwOptions:
         """Rule for ambiguity letters; None: the alphabet's default."""
         return None if self.ambiguous is None else AmbiguityRule(self.ambiguous)
 
-    def resolve(self, same_set: bool = False) -> Filter:
+    def make_filter(self, same_set: bool = False) -> Filter:
         """Return the conditions for pairs. same_set: whether query i and target i are the same record. Raises `InputError` for options that
         contradict each other, and for thresholds out of range."""
         check_rule(self.ambiguity_rule, self.identity_def)
-        return self.thresholds.resolve(self.scoring.edit, same_set)
+        return self.thresholds.make_filter(self.scoring.edit, same_set)
 
 
 def prepare(
@@ -108,7 +108,7 @@ def prepare_filtered(
     may_skip_pairs = filter != Filter() and options.kernel == AUTO
     if may_skip_pairs:
         from gpualign.core.near_pairs.thresholds import edit_bound
-        from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_job
+        from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_pair_job
 
         def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearJob:
             engines = _near_pair_engines(task, bound, chosen, options.resources)

@@ -77,7 +77,7 @@ class PairThresholds:
     max_distance: float | None = None
     nearest: int | None = None
 
-    def resolve(self, edit: bool, same_set: bool = False) -> Filter:
+    def make_filter(self, edit: bool, same_set: bool = False) -> Filter:
         """Return the conditions for pairs.
 
         edit: whether scores are edit distances, and `max_distance` is a number of edits

@@ -23,7 +23,7 @@ from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.near_results import NearResults
+from gpualign.core.results.near_results import NearPairResults
 
 if TYPE_CHECKING:
     from gpualign.core.execution.engine import PreparedTask
@@ -68,7 +68,7 @@ class SampledPairs:
     record_count: number of records on which `seconds` was measured
     """
 
-    results: NearResults = field(repr=False)
+    results: NearPairResults = field(repr=False)
     examined_count: int
     near_count: int
     equal_count: int = 0
@@ -86,7 +86,7 @@ class SampledPairs:
 
 
 class SamplableNearPairJob(Protocol):
-    """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
+    """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearPairJob`)."""
 
     @property
     def task(self) -> Task: ...
@@ -121,7 +121,7 @@ class SamplableNearPairJob(Protocol):
     @property
     def all_pair_count(self) -> int: ...
 
-    def align_pairs(self, pairs: NearPairs, /) -> NearResults: ...
+    def align_pairs(self, pairs: NearPairs, /) -> NearPairResults: ...
 
 
 def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None, engine: Engine, budget: Budget) -> SampledPairs:
@@ -258,12 +258,12 @@ def _take_alignable_pairs(task: Task, pairs: NearPairs) -> NearPairs:
     return pairs.select(np.array(sorted(chosen), dtype=np.int64))
 
 
-def _align_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
+def _align_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearPairResults:
     """Return pairs with their alignments; none if the engine has too little memory for the alignments."""
-    nothing = NearResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
+    nothing = NearPairResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.score_dtype), None, None))
     if not len(pairs):
         return nothing
     try:
-        return NearResults(pairs, align_pairs(engine.prepare(task, budget), pairs))
+        return NearPairResults(pairs, align_pairs(engine.prepare(task, budget), pairs))
     except RunError:
         return nothing

@@ -32,7 +32,7 @@ def passing_blocks(
             values = block.scores[passing]
         else:
             values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[passing]
-        yield (*block.written_records(passing), values)
+        yield (*block.written_record_numbers(passing), values)
 
 
 def passing_pairs(
@@ -42,6 +42,6 @@ def passing_pairs(
     blocks = list(passing_blocks(job, filter, identity_definition, progress))
     if not blocks:
         nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.lowest_identity is None else np.float64)
+        return nothing, nothing, np.zeros(0, dtype=job.task.score_dtype if filter.lowest_identity is None else np.float64)
     i, j, value = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
     return i, j, value

@@ -249,9 +249,9 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
 
 
 def _report_gaps(raw: RawRecords, reporter: Reporter) -> None:
-    if raw.gaps.letters:
+    if raw.gaps.letter_count:
         reporter.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
-    if raw.unknown is not None and raw.unknown.letters:
+    if raw.unknown is not None and raw.unknown.letter_count:
         reporter.note(describe_unknown(raw.unknown, raw.source))
 
 
@@ -284,12 +284,12 @@ def should_mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter:
     for one in raw:
         lower.count_masked(one.ids, one.letters)
     reporter.note(describe_lower(lower))
-    return lower.masked_letters > 0
+    return lower.masked_letter_count > 0
 
 
 def describe_lower(lower: LowerCaseCounts) -> str:
     """Describe the lower-case letters that were masked."""
-    text = f"masked {lower.masked_letters:,} of {lower.total_letters:,} letters, those in lower case"
+    text = f"masked {lower.masked_letter_count:,} of {lower.total_letter_count:,} letters, those in lower case"
     if not lower.fully_masked_ids:
         return text
     who = (
@@ -302,19 +302,19 @@ def describe_lower(lower: LowerCaseCounts) -> str:
 
 def describe_gaps(gaps: GapCounts) -> str:
     """Describe the gaps that were removed."""
-    return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
+    return f"removed gaps, {gaps.letter_count:,} in {gaps.record_count:,} {'record' if gaps.record_count == 1 else 'records'}"
 
 
 def describe_unknown(unknown: UnknownLetters, source: str) -> str:
     """Describe the letters that were replaced. Raises `InputError` if so many are unknown that the sequences must use a different
     alphabet."""
-    if unknown.letters > _MAX_UNKNOWN_FRACTION * unknown.total:
-        percentage = 100 * unknown.letters / unknown.total
+    if unknown.letter_count > _MAX_UNKNOWN_FRACTION * unknown.total_letter_count:
+        percentage = 100 * unknown.letter_count / unknown.total_letter_count
         raise InputError(
             f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.replacement}"
         )
-    letters = "1 letter" if unknown.letters == 1 else f"{unknown.letters:,} letters"
-    records = "1 record" if unknown.records == 1 else f"{unknown.records:,} records"
+    letters = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
+    records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
     return f"{source}: read {letters} in {records} as {unknown.replacement}"
 
 

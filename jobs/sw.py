@@ -78,7 +78,7 @@ class SwOptions:
     no_traceback: bool = False
     kernel: str = AUTO
 
-    def resolve(self, one_set: bool) -> HitFilter:
+    def make_hit_filter(self, one_set: bool) -> HitFilter:
         """Return the conditions for hits. Raises `InputError` for options that contradict each other, and for thresholds out of range."""
         if self.genetic_code is not None and self.translate is None:
             raise InputError(f"{parameter('genetic_code')} needs {parameter('translate')}, which says what to translate")
@@ -146,7 +146,7 @@ class SearchJob:
     search_plan: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search_plan` with their original letters, used for display and counting in rows
     trace_memory: memory for tracing the paths of hits, in bytes
-    unit: unit of `work`
+    work_unit: work_unit of `work`
     """
 
     task: Task
@@ -157,7 +157,7 @@ class SearchJob:
     engine: Engine
     trace_memory: int
     reporter: Reporter
-    unit: ClassVar[str] = "cells"
+    work_unit: ClassVar[str] = "cells"
 
     @property
     def sequence_count(self) -> int:
@@ -189,7 +189,9 @@ class SearchJob:
     @property
     def row_work(self) -> WorkPerQuery:
         """Approximate work for each record as a query: float64[records]."""
-        cells: WorkPerQuery = self.search_plan.plan.row_cells.reshape(-1, self.search_plan.sides.queries.sequences_per_record).sum(axis=1)
+        cells: WorkPerQuery = self.search_plan.plan.row_cells.reshape(-1, self.search_plan.frame_sets.queries.sequences_per_record).sum(
+            axis=1
+        )
         return cells
 
     def for_queries(self, start: int, stop: int) -> SearchJob:
@@ -211,7 +213,7 @@ class SearchJob:
             self.reporter.note(
                 _describe_suppressed(SuppressedHitCounts(cut, notable), self.options, len(self.task.queries), space is not None)
             )
-        return SearchTotals(totals.pairs, totals.work, totals.seconds, hits, cut)
+        return SearchTotals(totals.pair_count, totals.work, totals.seconds, hits, cut)
 
     def run_in_steps(self, sink: BlockSink, progress: GrowingProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
@@ -231,7 +233,7 @@ class SearchJob:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu_engine(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
                     trace = _relabelling_trace(trace, unmasked)
-            yield HitsWriter(sink, unmasked, search.sides, search.filter, space, trace, self.options.identity_def), space
+            yield HitsWriter(sink, unmasked, search.frame_sets, search.filter, space, trace, self.options.identity_def), space
 
     def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
@@ -240,7 +242,7 @@ class SearchJob:
     def _search_space(self) -> SearchSpace | None:
         """Return the search space for E-values, based on the original sequences and scoring, and report the source of its parameters.
         Returns None if there are no E-values."""
-        o, task, sides = self.options, self.task, self.search_plan.sides
+        o, task, sides = self.options, self.task, self.search_plan.frame_sets
         if o.evalue == "none":
             return None
         parameters: EvalueParameters | None = None if o.evalue == "estimate" else published_parameters(task.scoring)
@@ -285,7 +287,7 @@ def prepare(
     check_strand_and_mask(task, None if translated else o.strand, o.mask)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
-    filter = o.resolve(inputs.one_set)
+    filter = o.make_hit_filter(inputs.one_set)
     method = o.mask or (NONE if o.evalue == "none" else masking_method(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, reporter, already_masked=inputs.is_masked), 0

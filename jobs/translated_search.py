@@ -31,12 +31,12 @@ _SIDE_NAMES = ("queries", "targets")
 
 def read_translated(
     opened: Iterable[Iterable[OpenedFile]],
-    translated_side: str,
+    translated_sets: str,
     options: ReadOptions,
     index: str | None = None,
     reporter: Reporter = SILENT_REPORTER,
 ) -> Inputs:
-    """Read queries and targets, or one file for both. The sides named by `translated_side` are nucleotides, the rest proteins. Nothing is
+    """Read queries and targets, or one file for both. The sides named by `translated_sets` are nucleotides, the rest proteins. Nothing is
     translated until `translate_inputs`.
 
     index: index of the targets, instead of a second file
@@ -46,34 +46,36 @@ def read_translated(
     """
     raw = []
     for side, files in enumerate(opened):
-        of_side = options.unknown == ("n" if side_alphabet(side, translated_side) is DNA else "x")
+        of_side = options.unknown == ("n" if alphabet_of_set(side, translated_sets) is DNA else "x")
         raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, reporter))
     masked = should_mask_lower(chain(*raw), options, reporter)
-    sets = [encode_side(one, side, translated_side, options.alphabet, masked) for side, one in enumerate(raw)]
+    sets = [encode_translated_set(one, side, translated_sets, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
-        sets.append(_load_database_frames(index, translated_side))
-    report_stops((one for side, one in enumerate(sets) if side_alphabet(side, translated_side) is PROTEIN), reporter)
-    return make_inputs(sets, translated_side, masked)
+        sets.append(_load_database_frames(index, translated_sets))
+    report_stops((one for side, one in enumerate(sets) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
+    return make_inputs(sets, translated_sets, masked)
 
 
-def make_inputs(sets: list[SequenceSet], translated_side: str, is_masked: bool = False) -> Inputs:
+def make_inputs(sets: list[SequenceSet], translated_sets: str, is_masked: bool = False) -> Inputs:
     """Return the inputs for queries and targets, or for one set. is_masked: whether lower-case letters were read as N or X.
 
     Raises `InputError` if one set would have to be both nucleotides and proteins.
     """
-    if len(sets) == 1 and translated_side != BOTH_SIDES:
-        this, both = parameter("translate", translated_side), parameter("translate", BOTH_SIDES)
+    if len(sets) == 1 and translated_sets != BOTH_SIDES:
+        this, both = parameter("translate", translated_sets), parameter("translate", BOTH_SIDES)
         raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
-    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), is_masked=is_masked)
+    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_sets), is_masked=is_masked)
 
 
-def side_alphabet(side: int, translated_side: str) -> Alphabet:
-    """Return the alphabet of the queries (side 0) or targets (side 1) if `translated_side` is translated."""
-    return DNA if _IS_TRANSLATED[translated_side][side] else PROTEIN
+def alphabet_of_set(set_index: int, translated_sets: str) -> Alphabet:
+    """Return the alphabet of the queries (side 0) or targets (side 1) if `translated_sets` is translated."""
+    return DNA if _IS_TRANSLATED[translated_sets][set_index] else PROTEIN
 
 
-def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alphabet: str = "auto", is_masked: bool = False) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `translated_side` is
+def encode_translated_set(
+    raw: Sequence[RawRecords], set_index: int, translated_sets: str, alphabet: str = "auto", is_masked: bool = False
+) -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `translated_sets` is
     translated.
 
     is_masked: read lower-case letters as N or X
@@ -81,37 +83,37 @@ def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alph
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
     letters = count_letters(raw)
-    if side_alphabet(side, translated_side) is DNA:
+    if alphabet_of_set(set_index, translated_sets) is DNA:
         protein = letters.first_protein_record
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
             hint = "" if letters.first_protein_record else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
-            raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_side, side, DNA)}{hint}")
+            raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_sets, set_index, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, is_masked)[1])
     dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
-        raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_side, side, PROTEIN)}; {hint}")
+        raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_sets, set_index, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, is_masked)[1])
 
 
-def _other_alphabet_message(translated_side: str, side: int, alphabet: Alphabet) -> str:
+def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet) -> str:
     """Return the message for a side whose sequences appear to use an alphabet other than `alphabet`."""
-    actual = tuple(translated != (k == side) for k, translated in enumerate(_IS_TRANSLATED[translated_side]))
+    actual = tuple(translated != (k == side) for k, translated in enumerate(_IS_TRANSLATED[translated_sets]))
     other = next((name for name, sides in _IS_TRANSLATED.items() if sides == actual), None)
     hint = f"proteins are searched in proteins without {parameter('translate')}"
     if other is not None:
         hint = f"{parameter('translate', other)} is for such files"
-    return f"{parameter('translate', translated_side)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
+    return f"{parameter('translate', translated_sets)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
 
 
-def _load_database_frames(index: str, translated_side: str) -> SequenceSet:
+def _load_database_frames(index: str, translated_sets: str) -> SequenceSet:
     targets, alphabet = open_index(index)
-    expected = side_alphabet(1, translated_side)
+    expected = alphabet_of_set(1, translated_sets)
     if alphabet is not expected:
         raise InputError(
-            f"{index} is an index of {alphabet.name}, and {parameter('translate', translated_side)} expects targets of {expected.name}"
+            f"{index} is an index of {alphabet.name}, and {parameter('translate', translated_sets)} expects targets of {expected.name}"
         )
     return targets
 
@@ -137,7 +139,7 @@ class TranslatedInputs:
 
 
 def translate_inputs(
-    inputs: Inputs, translated_side: str, genetic_code: int, strand: str | None, reporter: Reporter = SILENT_REPORTER
+    inputs: Inputs, translated_sets: str, genetic_code: int, strand: str | None, reporter: Reporter = SILENT_REPORTER
 ) -> TranslatedInputs:
     """Translate all frames, or only the frames of one strand for queries. Targets shorter than a codon are left out.
 
@@ -145,11 +147,11 @@ def translate_inputs(
 
     Raises `InputError` for an invalid number, for a strand if the queries are proteins, and for queries shorter than a codon.
     """
-    if strand is not None and not _IS_TRANSLATED[translated_side][0]:
-        raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', translated_side)}")
+    if strand is not None and not _IS_TRANSLATED[translated_sets][0]:
+        raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', translated_sets)}")
     table = codon_table(genetic_code)
     queries = inputs.queries
-    if _IS_TRANSLATED[translated_side][0] and len(short := np.flatnonzero(queries.lengths < CODON_LENGTH)):
+    if _IS_TRANSLATED[translated_sets][0] and len(short := np.flatnonzero(queries.lengths < CODON_LENGTH)):
         record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
         raise InputError(
             f"{queries.source}: record {record!r} has {letters} of the {CODON_LENGTH} letters of a codon"
@@ -157,16 +159,16 @@ def translate_inputs(
         )
     original = (
         inputs
-        if inputs.one_set or not _IS_TRANSLATED[translated_side][1]
+        if inputs.one_set or not _IS_TRANSLATED[translated_sets][1]
         else replace(inputs, targets=_drop_short_targets(inputs.targets, reporter))
     )
     of_queries, of_targets = (
         make_frames(sequences, table, of_strand) if translated else untranslated_frames(sequences)
         for sequences, translated, of_strand in zip(
-            (original.queries, original.targets), _IS_TRANSLATED[translated_side], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
+            (original.queries, original.targets), _IS_TRANSLATED[translated_sets], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
         )
     )
-    what = " and ".join(side for side, translated in zip(_SIDE_NAMES, _IS_TRANSLATED[translated_side], strict=True) if translated)
+    what = " and ".join(side for side, translated in zip(_SIDE_NAMES, _IS_TRANSLATED[translated_sets], strict=True) if translated)
     searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {genetic_code}")
     return TranslatedInputs(original, searched, QueryTargetFrames(of_queries, of_targets))
 

@@ -98,7 +98,7 @@ def nw(
         ambiguous=ambiguous,
         resources=make_resources(device, threads, memory, executor),
     )
-    options.resolve()
+    options.make_filter()
     matrix_value = MatrixValue(value, options.identity_def, options.scoring.edit)
     path = None if out is None else checked_output_path(out, seqs, targets)
     job = prepare(encode_inputs(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
@@ -311,7 +311,7 @@ def _prepare_filtered_job(
     groups: returns the pairs selected by group, or None for all pairs
     detail: results to compute for each alignment; `Detail.SCORE`: what the filter needs, at least the score
     """
-    filter = options.resolve()
+    filter = options.make_filter()
     inputs = encode_inputs(seqs, targets)
     filter = replace(filter, groups=groups(inputs))
     detail = filter.detail if detail is Detail.SCORE else detail

@@ -237,26 +237,26 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> In
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_side: str) -> Inputs:
-    """Return queries and targets for a translated search. translated_side: side to translate, "query", "target" or "both".
+def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_sets: str) -> Inputs:
+    """Return queries and targets for a translated search. translated_sets: side to translate, "query", "target" or "both".
 
     Raises the same errors as `encode_inputs`.
     """
-    from gpualign.jobs.translated_search import encode_side, make_inputs, side_alphabet
+    from gpualign.jobs.translated_search import alphabet_of_set, encode_translated_set, make_inputs
 
     sources = [queries] if targets is None or targets is queries else [queries, targets]
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            sets.append(encode_side([_raw_records_of(one)], side, translated_side))
-        elif one.code is side_alphabet(side, translated_side):
+            sets.append(encode_translated_set([_raw_records_of(one)], side, translated_sets))
+        elif one.code is alphabet_of_set(side, translated_sets):
             sets.append(one.set)
         else:
             raise InputError(
-                f"translate={translated_side!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet;"
+                f"translate={translated_sets!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet;"
                 f" found {one.alphabet}"
             )
-    return make_inputs(sets, translated_side)
+    return make_inputs(sets, translated_sets)
 
 
 def _raw_records_of(source: SequencesInput) -> RawRecords:

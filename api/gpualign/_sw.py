@@ -128,7 +128,7 @@ def sw(
         identity_def=checked_identity_definition(identity_def),
         no_traceback=not traceback,
     )
-    options.resolve(db is None)
+    options.make_hit_filter(db is None)
     names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
     columns = parse_fields(names, allow_hits_only=True)
     traced = [one.name for one in columns if one.detail is not Detail.SCORE]
@@ -172,7 +172,7 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReport
         for _ in steps:
             for block, mask in report.blocks:
                 selected = block.output_mask(mask)
-                records = block.query_records[selected]
+                records = block.query_record_numbers[selected]
                 by_column = {one.name: one.values_to_write(block, mask) for one in columns}
                 starts = np.flatnonzero(np.diff(records, prepend=-1))
                 for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(records)], strict=True):

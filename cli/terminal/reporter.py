@@ -127,15 +127,14 @@ class ConsoleReporter:
             f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hit_count is None else f"{_format_count(hit_count, 'hit')}, "
         )
         self.note(
-            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, "
+            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pair_count, earlier_pairs)}, "
             f"{results}{totals.speed_text}, {engine}"
         )
 
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Print the summary of a distance run. earlier_pairs: number of pairs from the earlier runs that this run resumes."""
-        counts = (
-            f"{_format_count(sample_count, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
-        )
+        pairs = _format_pairs(totals.pair_count, earlier_pairs)
+        counts = f"{_format_count(sample_count, 'sample')}, {_format_count(totals.sites, 'site')}, {pairs}"
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:

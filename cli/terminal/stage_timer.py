@@ -55,9 +55,9 @@ class _TimedSink:
         with self._stages.within(WRITING):
             self._sink.begin(plan)
 
-    def open(self) -> None:
+    def write_header(self) -> None:
         with self._stages.within(WRITING):
-            self._sink.open()
+            self._sink.write_header()
 
     def write(self, band: Any) -> None:
         with self._stages.within(WRITING):

@@ -126,12 +126,12 @@ class Task:
         if self.top is not None or self.edit_bound is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
-        return self.dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
+        return self.score_dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
 
     @property
     def query_bytes(self) -> int:
         """Memory, in bytes, for the results of one query, excluding what `pair_bytes` counts."""
-        return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
+        return 0 if self.top is None else self.top * (self.score_dtype.itemsize + 8)
 
     @property
     def cost(self) -> Cost:
@@ -155,6 +155,6 @@ class Task:
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property
-    def dtype(self) -> np.dtype[np.signedinteger]:
+    def score_dtype(self) -> np.dtype[np.signedinteger]:
         """Score dtype: int32, or int64 if scores of the longest records might not fit int32."""
         return self.scoring.dtype(self.queries.max_length, self.targets.max_length)

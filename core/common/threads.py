@@ -79,7 +79,7 @@ class ThreadPool:
         """Return `function(item)` for each item, in order."""
         return list(map(function, items) if self.threads == 1 else self._executor().map(function, items))
 
-    def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def imap(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order.
 
         `items` is iterated in the caller's thread; if it has a single item, the function is called there too. At most
@@ -132,7 +132,7 @@ class ThreadPool:
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Yield `function(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
     with closing(ThreadPool(threads)) as pool:
-        yield from pool.stream(function, items)
+        yield from pool.imap(function, items)
 
 
 class SerialExecutor:

@@ -60,7 +60,7 @@ class _SiteSubset:
     reference: Codes | None = None
 
     @property
-    def sites(self) -> int:
+    def site_count(self) -> int:
         """Number of sites."""
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
@@ -68,7 +68,7 @@ class _SiteSubset:
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
     """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in one panel or, if that saves
     memory, in several."""
-    if counter.request.many_alleles:
+    if counter.request.multiallelic:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
@@ -100,10 +100,10 @@ def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCoun
         few = used_codes & {MISSING} | _BIALLELIC_CODES
     else:
         return [whole]
-    subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used_codes, _runs(more))) if subset.sites]
+    subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used_codes, _runs(more))) if subset.site_count]
 
     def words(subset: _SiteSubset) -> int:
-        return len(make_recipe(request, subset.codes, counter.products_only).planes) * counter.words_per_sample(subset.sites)
+        return len(make_recipe(request, subset.codes, counter.products_only).planes) * counter.words_per_sample(subset.site_count)
 
     return subsets if sum(map(words, subsets)) < words(whole) else [whole]
 
@@ -139,7 +139,7 @@ def _find_reference_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt
 
 def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ThreadPool) -> Panel:
     """Pack the codes at some sites into the planes that their recipe lists."""
-    samples, sites = len(codes), subset.sites
+    samples, sites = len(codes), subset.site_count
     recipe = make_recipe(counter.request, subset.codes, counter.products_only)
     bits: BitPlanes = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):

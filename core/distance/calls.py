@@ -129,7 +129,7 @@ class Samples:
         return self.targets.ids if self.upper_triangle else self.queries.ids + self.targets.ids
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs whose distance is to be computed."""
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 

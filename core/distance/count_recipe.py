@@ -56,14 +56,14 @@ class CountRequest:
 
     measure: what is counted for each pair
     counts_compared_sites: whether the sites at which both samples have calls are counted too
-    selected_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
-    many_alleles: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
+    selected_pairs_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
+    multiallelic: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
     """
 
     measure: Measure
     counts_compared_sites: bool
-    selected_only: bool = False
-    many_alleles: bool = False
+    selected_pairs_only: bool = False
+    multiallelic: bool = False
 
     @property
     def needed_sites(self) -> NeededSites:

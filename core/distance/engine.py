@@ -77,7 +77,7 @@ class PreparedCounter:
     kernel: the kernel to run, human-readable
     hardware: the hardware to run on, human-readable
     count_function: computes count matrices
-    pair_selector: selects pairs, for a request with `selected_only`; None: the engine computes count matrices, from which the host selects
+    pair_selector: selects pairs, for a request with `selected_pairs_only`; None: the engine computes count matrices, from which the host selects
         pairs
     comparisons_per_second: estimated speed; a comparison is one pair at one site
     """
@@ -94,7 +94,7 @@ class PreparedCounter:
     comparisons_per_second: float = 1.0
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def count_names(self) -> tuple[str, ...]:
         """Names of the count matrices."""
         return count_names(self.request, self.products_only)
 

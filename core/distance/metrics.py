@@ -239,15 +239,17 @@ class Metric:
         """Type of the values."""
         return np.dtype(np.int32 if self.is_integer else np.float64)
 
-    def count_request(self, missing_rule: MissingRule, counts_compared_sites: bool, selected_only: bool = False) -> CountRequest:
+    def count_request(self, missing_rule: MissingRule, counts_compared_sites: bool, selected_pairs_only: bool = False) -> CountRequest:
         """Return a request for the counts that the metric needs.
 
         missing_rule: how missing calls are treated
         counts_compared_sites: whether the number of compared sites is written too
-        selected_only: whether only pairs within a threshold are written
+        selected_pairs_only: whether only pairs within a threshold are written
         """
         return CountRequest(
-            self.measure, self.needs_compared_sites or counts_compared_sites or missing_rule is MissingRule.AS_DIFFERENCE, selected_only
+            self.measure,
+            self.needs_compared_sites or counts_compared_sites or missing_rule is MissingRule.AS_DIFFERENCE,
+            selected_pairs_only,
         )
 
     def check_missing_rule(self, missing_rule: MissingRule) -> None:

@@ -83,7 +83,7 @@ class MultiDeviceDistanceEngine:
         counters = [engine.prepare(request, share) for engine in self._engines]
         products_only = any(counter.products_only for counter in counters)
         first = counters[0]
-        band_bytes = first.band_bytes if request.selected_only else min(counter.band_bytes for counter in counters)
+        band_bytes = first.band_bytes if request.selected_pairs_only else min(counter.band_bytes for counter in counters)
         # Whole chunks of a GPU's kernels are also whole vectors of a CPU's.
         words = max(counters, key=lambda counter: counter.words_per_sample(1)).words_per_sample
         run = _EngineGroup(counters, share, self._note)
@@ -96,7 +96,7 @@ class MultiDeviceDistanceEngine:
             " and ".join(dict.fromkeys(counter.kernel for counter in counters)),
             _describe_hardware([counter.hardware for counter in counters]),
             run.count,
-            run.select_pairs if request.selected_only else None,
+            run.select_pairs if request.selected_pairs_only else None,
             sum(counter.comparisons_per_second for counter in counters),
         )
 

@@ -126,7 +126,7 @@ class PreparedDistances:
 
         The constants come from panels without missing calls and from sites that no panel contains.
         """
-        added = dict.fromkeys(self.counter.names, 0)
+        added = dict.fromkeys(self.counter.count_names, 0)
         for panel in self.panels:
             for name, weight in panel.recipe.constants:
                 added[name] += weight * panel.sites
@@ -159,7 +159,7 @@ class PreparedDistances:
             task.metric,
             task.missing_rule,
             task.max_distance,
-            self.counter.names,
+            self.counter.count_names,
             self.count_constants,
             self.max_compared_sites,
             self.calls_per_sample,
@@ -201,7 +201,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.sites >= _MAX_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, sites = _PanelStore(budget.planes, scratch), OmittedSites(), 0
-    asked = replace(task.count_request, many_alleles=source.kind is CallKind.ALLELE)
+    asked = replace(task.count_request, multiallelic=source.kind is CallKind.ALLELE)
     samples, called, request = task.samples_of(source), source.calls_per_sample, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
@@ -234,7 +234,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, request=asked)
-        panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.names)) for panel in panels]
+        panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.count_names)) for panel in panels]
     dtype = task.metric.dtype if coverage.is_sufficient else np.dtype(np.float64)
     bands = _make_plan(samples, counter, dtype)
     return PreparedDistances(
@@ -260,5 +260,5 @@ def _make_coverage(
 def _make_plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     """Return a plan of bands that fit the memory of the engine."""
     # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
-    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.selected_only else 3 * dtype.itemsize)
+    pair_bytes = sum(count_bytes(name) for name in counter.count_names) + (0 if counter.request.selected_pairs_only else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)

@@ -251,7 +251,7 @@ class RemoteDistanceEngine:
                     on_progress(piece.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = pool.describe_workers(properties.hardware), pick if request.selected_only else None
+        hardware, near = pool.describe_workers(properties.hardware), pick if request.selected_pairs_only else None
         return PreparedCounter(
             request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
         )

@@ -54,7 +54,7 @@ class DistanceTotals(Totals):
         near = {} if self.near_count is None else {"pairs_kept": self.near_count}
         if self.left_out_per_sample is not None:
             near["near_pairs_left_out"] = int(self.left_out_per_sample.sum()) + self.left_out_earlier_count
-        totals = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
+        totals = {"sites": self.sites, "pairs": self.pair_count, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {
             "pairs_without_distance": self.too_few_sites_count + self.undefined_count,
             "pairs_with_too_few_sites": self.too_few_sites_count,

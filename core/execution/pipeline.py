@@ -71,7 +71,7 @@ class Totals:
     work: number of DP cells, or of comparisons of two samples' calls at a site
     """
 
-    pairs: int
+    pair_count: int
     work: int
     seconds: float
 
@@ -93,13 +93,13 @@ class Totals:
     @property
     def summary_values(self) -> dict[str, object]:
         """Machine-readable totals, keyed by the names in docs/formats/summary.md."""
-        return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
+        return {"pairs": self.pair_count, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
 
     def summary_with_earlier(self, pairs: int, work: int) -> dict[str, object]:
         """Return `summary_values` plus the pairs and work of the earlier runs that this run resumes."""
         figures = dict(self.summary_values)
         if pairs:
-            figures |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
+            figures |= {"pairs": self.pair_count + pairs, "pairs_in_this_run": self.pair_count}
             figures |= {name: self.work + work for name in ("cells", "comparisons") if name in figures}
         return figures
 

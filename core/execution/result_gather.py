@@ -29,7 +29,7 @@ class ResultGather:
     def __init__(self, task: Task, shape: tuple[int, int], threads: int = 1) -> None:
         self._shape = shape
         self._threads = threads
-        self._dtype = task.dtype
+        self._dtype = task.score_dtype
         self._scores: Scores | None = None
         self._runs = PathBuilder(shape) if task.detail is Detail.PATH else None
         self.statistics: Statistics | None = None if task.detail is Detail.SCORE else np.zeros(shape, dtype=STATISTICS)

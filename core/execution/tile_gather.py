@@ -36,7 +36,7 @@ class HitGather:
     def __init__(self, task: Task, tile: Tile) -> None:
         assert task.top is not None
         self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
-        self._best = BestTargetCollector(tile.shape[0], task.top, task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(tile.shape[0], task.top, task.score_dtype, task.targets.file_positions)
 
     def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileHits)

@@ -170,15 +170,15 @@ class DuplicateExpansion:
             lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
         return join_pairs(lists)
 
-    def _retain(self, stop: int, group_pairs: NearPairs) -> None:
-        """Retain the pairs of groups that records from `stop` on may need."""
+    def _retain(self, first_record: int, group_pairs: NearPairs) -> None:
+        """Retain the pairs of groups that records from `first_record` on may need."""
         if not self._queries_are_targets:
-            self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= stop)
+            self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= first_record)
             return
         # Groups without queries have no records that will be queries.
         last = np.full(len(self._targets), -1, dtype=np.int64)
         last[: len(self._queries)] = self._queries.last_records
-        needed = (last[group_pairs.queries] >= stop) & (self._targets.last_records[group_pairs.targets] >= stop)
+        needed = (last[group_pairs.queries] >= first_record) & (self._targets.last_records[group_pairs.targets] >= first_record)
         self._retained = group_pairs.select(needed)
 
 

@@ -260,11 +260,11 @@ class ArrowSink(PairsSink):
         self._fields = fields
         self._table = TableWriter(stream, container, [_typed_column(field, task) for field in fields])
 
-    def open(self) -> None:
+    def write_header(self) -> None:
         self._table.begin()
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        records = dict(zip(("query", "target"), block.written_records(mask), strict=True))
+        records = dict(zip(("query", "target"), block.written_record_numbers(mask), strict=True))
 
         def values(field: Field) -> ColumnValues:
             if field.side is not None:

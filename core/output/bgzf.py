@@ -52,7 +52,7 @@ class BgzfWriter:
         self._held += data
         whole = len(self._held) // MEMBER_TEXT_BYTES * MEMBER_TEXT_BYTES
         texts = (bytes(self._held[start : start + MEMBER_TEXT_BYTES]) for start in range(0, whole, MEMBER_TEXT_BYTES))
-        for member in self._threads.stream(_compress_member, texts):
+        for member in self._threads.imap(_compress_member, texts):
             self._write_member(member, MEMBER_TEXT_BYTES)
         del self._held[:whole]
 

@@ -51,7 +51,7 @@ class MatrixValue:
         return "scores" if self.kind == "score" else self.kind
 
     def dtype(self, task: Task) -> NumberType:
-        return task.dtype if self._is_engine_result else np.dtype(np.float64)
+        return task.score_dtype if self._is_engine_result else np.dtype(np.float64)
 
     def block_values(self, block: Block) -> npt.NDArray[Any]:
         """Return the values for a block's pairs, in the shape of the block's scores."""

@@ -15,11 +15,11 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.planning.tile_plan import Pairing, Plan
-from gpualign.core.results.blocks import Block, NearBlock, RectangleBlock
+from gpualign.core.results.blocks import Block, NearPairBlock, RectangleBlock
 from gpualign.core.results.filter import Filter
 
 if TYPE_CHECKING:
-    from gpualign.core.results.near_results import NearResults
+    from gpualign.core.results.near_results import NearPairResults
 
 _BLOCK_PAIRS = 1 << 15
 """Pairs that a thread formats at a time: without paths, a megabyte or two of text, which fits in a processor's cache. A band has several
@@ -80,7 +80,7 @@ class _BlockLimits:
         for first in range(0, max(1, targets), step):
             yield results.select(slice(start, stop), slice(first, min(targets, first + step)))
 
-    def split_list(self, results: NearResults) -> Iterator[NearResults]:
+    def split_list(self, results: NearPairResults) -> Iterator[NearPairResults]:
         """Split a list of pairs into pieces."""
         titles = (
             None if self.title_bytes is None else self.title_bytes[0][results.pairs.queries] + self.title_bytes[1][results.pairs.targets]
@@ -91,7 +91,7 @@ class _BlockLimits:
 def split_into_blocks(
     task: Task,
     identity_definition: int,
-    results: BandResults | NearResults,
+    results: BandResults | NearPairResults,
     pairing: Pairing,
     threads: int = 1,
     run_bytes: int = _BLOCK_RUN_BYTES,
@@ -112,7 +112,7 @@ def split_into_blocks(
             yield RectangleBlock(task, identity_definition, piece, pairing)
     else:
         for near in limits.split_list(results):
-            yield NearBlock(task, identity_definition, near.pairs, near.alignments)
+            yield NearPairBlock(task, identity_definition, near.pairs, near.alignments)
 
 
 def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
@@ -123,7 +123,7 @@ def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
 
 
 def _better_strand_blocks(
-    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
+    task: Task, identity_definition: int, results: BandResults | NearPairResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
     """Split a band in which each pair is aligned on its own strand into blocks. The blocks are lists of pairs, because all pairs in a row
     of a rectangle share one query sequence."""
@@ -155,7 +155,7 @@ def _better_strand_blocks(
 class BlockSink(Protocol):
     """Receives blocks of pairs, in input order."""
 
-    def open(self) -> None:
+    def write_header(self) -> None:
         """Begin the output; called once, before the first block."""
 
     def write_block(self, block: Block, mask: Booleans | None, /) -> None:
@@ -169,7 +169,7 @@ class PairsSink:
     """Base class for sinks that write pairs.
 
     A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If that is not enough, the
-    subclass also defines how the output begins (`open`) and ends (`finish`).
+    subclass also defines how the output begins (`write_header`) and ends (`finish`).
 
     passed_pairs: number of pairs that passed the filter; None: every pair passes
     """
@@ -190,7 +190,7 @@ class PairsSink:
         """Return the text before the first pair."""
         return b""
 
-    def open(self) -> None:
+    def write_header(self) -> None:
         """Write the text before the first pair."""
         self.stream.write(self.header())
 
@@ -200,13 +200,13 @@ class PairsSink:
 
     def begin(self, plan: Plan) -> None:
         self._plan = plan
-        self.open()
+        self.write_header()
 
-    def write(self, results: BandResults | NearResults) -> None:
+    def write(self, results: BandResults | NearPairResults) -> None:
         for block, mask in self.filtered_blocks(results):
             self.write_block(block, mask)
 
-    def filtered_blocks(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
+    def filtered_blocks(self, results: BandResults | NearPairResults) -> Iterator[tuple[Block, Booleans | None]]:
         """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_run_bytes
         whole = self._filter.nearest_count is not None  # the nearest are chosen among all pairs of a query

@@ -18,9 +18,9 @@ class GrowingOutput(Protocol):
     def header_written(self) -> None:
         """Note that everything before the first row has been written."""
 
-    def position(self) -> tuple[int, int, int]:
-        """Pass all data to the operating system, and return the position: (bytes in the file, bytes of text that they represent, text
-        position at which the last row ends). The two sizes differ if the file is compressed."""
+    def resume_position(self) -> tuple[int, int, int]:
+        """Pass all data to the operating system, and return the resume_position: (bytes in the file, bytes of text that they represent, text
+        resume_position at which the last row ends). The two sizes differ if the file is compressed."""
 
 
 class GrowingFile:
@@ -32,7 +32,7 @@ class GrowingFile:
     def header_written(self) -> None:
         pass
 
-    def position(self) -> tuple[int, int, int]:
+    def resume_position(self) -> tuple[int, int, int]:
         """Return (size, size, size): for a file of numbers, all three positions are the size of the file, in bytes."""
         self._file.flush()
         size = self._file.tell()
@@ -80,8 +80,8 @@ class TextFile(ResumableText):
         self._background = BackgroundFile(file)
         super().__init__(file, self._background, resume_position)
 
-    def position(self) -> tuple[int, int, int]:
-        """Return (file size, size of the text, text position at which the last row ends), in bytes. The first two are equal."""
+    def resume_position(self) -> tuple[int, int, int]:
+        """Return (file size, size of the text, text resume_position at which the last row ends), in bytes. The first two are equal."""
         self._background.flush()
         size = self._background.tell()
         return size, size, self._end
@@ -103,8 +103,8 @@ class GzipTextFile(ResumableText):
         self._packed = BgzfWriter(file, (text, size), threads)
         super().__init__(file, self._packed, resume_position)
 
-    def position(self) -> tuple[int, int, int]:
-        """Return (size of the complete gzip members in the file, size of their text, text position at which the last row ends), in
+    def resume_position(self) -> tuple[int, int, int]:
+        """Return (size of the complete gzip members in the file, size of their text, text resume_position at which the last row ends), in
         bytes."""
         self.file.flush()
         return self._packed.written_bytes, self._packed.written_text_bytes, self._end

@@ -20,7 +20,7 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 
 if TYPE_CHECKING:
-    from gpualign.core.results.near_results import NearResults
+    from gpualign.core.results.near_results import NearPairResults
 
 _MAX_PYTHON_THREADS = 2
 
@@ -61,8 +61,8 @@ class TableSink(PairsSink):
     def header(self) -> bytes:
         return self._format.header(self.task)
 
-    def write(self, results: BandResults | NearResults) -> None:
-        with closing(cast("Closable", texts := self._threads.stream(self._format_rows, self._prepare_blocks(results)))):
+    def write(self, results: BandResults | NearPairResults) -> None:
+        with closing(cast("Closable", texts := self._threads.imap(self._format_rows, self._prepare_blocks(results)))):
             for text in texts:
                 write_pieces(self.stream, text)
 
@@ -72,7 +72,7 @@ class TableSink(PairsSink):
     def finish(self) -> None:
         self._threads.close()
 
-    def _prepare_blocks(self, results: BandResults | NearResults) -> Iterator[_BlockRows]:
+    def _prepare_blocks(self, results: BandResults | NearPairResults) -> Iterator[_BlockRows]:
         for block, mask in self.filtered_blocks(results):
             in_order = self._format.remembers or not self._started
             self._started = True

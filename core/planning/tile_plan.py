@@ -199,7 +199,7 @@ class Plan:
         return len(self.query_lengths)
 
     @property
-    def end(self) -> int:
+    def query_stop(self) -> int:
         """Index after that of the last query whose pairs are computed."""
         return self.query_count if self.stop is None else self.stop
 
@@ -210,12 +210,12 @@ class Plan:
     @property
     def pair_count(self) -> int:
         """Number of pairs to compute."""
-        return self.pairing.pair_count(self.end, self.target_count) - self.pairing.pair_count(self.start, self.target_count)
+        return self.pairing.pair_count(self.query_stop, self.target_count) - self.pairing.pair_count(self.start, self.target_count)
 
     @cached_property
     def cells(self) -> int:
         """Cost of the pairs to compute, in DP cells for most tasks."""
-        return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._first_targets(self.start, self.end))
+        return self.cost.cells(self.query_lengths[self.start : self.query_stop], self.target_lengths, self._first_targets(self.start, self.query_stop))
 
     @property
     def row_cells(self) -> Reals:
@@ -239,8 +239,8 @@ class Plan:
     def _band_rectangles(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles (query start, query stop, first target, target stop) in row order."""
         start, rows = self.start, min(self.limits.first_band_rows or self.band_rows, self.band_rows)
-        while start < self.end:
-            stop = min(self.end, start + rows)
+        while start < self.query_stop:
+            stop = min(self.query_stop, start + rows)
             for first in range(self.pairing.first_target(start), self.target_count, self.panel_targets):
                 yield start, stop, first, min(self.target_count, first + self.panel_targets)
             start, rows = stop, min(2 * rows, self.band_rows)

@@ -88,13 +88,13 @@ class Block(ABC):
 
     @property
     @abstractmethod
-    def query_records(self) -> Integers:
+    def query_record_numbers(self) -> Integers:
         """Index of each query's input record: int64, with the shape of `scores`. A query may be a strand or reading frame of its input
         record. Indices are in ascending order, with repetitions."""
 
     @property
     @abstractmethod
-    def target_records(self) -> Integers:
+    def target_record_numbers(self) -> Integers:
         """Index of each target's input record: int64 with a shape that broadcasts to the shape of `scores`."""
 
     @property
@@ -124,10 +124,12 @@ class Block(ABC):
     def output_mask(self, mask: Booleans | None) -> Booleans:
         """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
 
-    def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
+    def written_record_numbers(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the indices of the query and target input records for the pairs to write, in order: int64[pairs] each."""
         selected = self.output_mask(mask)
-        queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
+        queries, targets = (
+            np.broadcast_to(records, selected.shape)[selected] for records in (self.query_record_numbers, self.target_record_numbers)
+        )
         return queries, targets
 
     @abstractmethod
@@ -260,11 +262,11 @@ class RectangleBlock(Block):
         return self.task.queries.lengths[self._queries, None], self.task.targets.lengths[None, self._targets]
 
     @property
-    def query_records(self) -> Integers:
+    def query_record_numbers(self) -> Integers:
         return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
 
     @property
-    def target_records(self) -> Integers:
+    def target_record_numbers(self) -> Integers:
         return np.arange(self._targets.start, self._targets.stop)[None, :]
 
     def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
@@ -368,7 +370,7 @@ class ListBlock(Block):
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     @property
-    def target_records(self) -> Integers:
+    def target_record_numbers(self) -> Integers:
         return self.listed_records[1]
 
     def query_text_column(self, texts: StringColumn) -> Column:
@@ -405,7 +407,7 @@ class ListBlock(Block):
 
 
 @dataclass(frozen=True)
-class NearBlock(ListBlock):
+class NearPairBlock(ListBlock):
     """A list of near pairs.
 
     pairs: the pairs
@@ -429,7 +431,7 @@ class NearBlock(ListBlock):
         return self.results.statistics
 
     @property
-    def query_records(self) -> Integers:
+    def query_record_numbers(self) -> Integers:
         return self.pairs.queries
 
     @property

@@ -155,7 +155,7 @@ def _integer_field(name: str, meaning: str, get_values: PairValueGetter, dtype_f
 def _result_field(name: str, meaning: str) -> Field:
     """Return a field for the score or distance, which engines compute for every pair."""
     return Field(
-        name, meaning, integer_column_maker(lambda b: b.scores), get_values=lambda b: b.scores, dtype_for_task=lambda task: task.dtype
+        name, meaning, integer_column_maker(lambda b: b.scores), get_values=lambda b: b.scores, dtype_for_task=lambda task: task.score_dtype
     )
 
 

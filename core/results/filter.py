@@ -63,7 +63,7 @@ class Filter:
         scores = block.scores
         mask = np.ones(scores.shape, dtype=bool)
         if self.groups is not None:
-            mask &= self.groups.selection_mask(block.query_records, block.target_records)
+            mask &= self.groups.selection_mask(block.query_record_numbers, block.target_record_numbers)
         if self.min_score is not None:
             mask &= scores >= self.min_score
         if self.max_score is not None:
@@ -78,10 +78,10 @@ class Filter:
 
     def _nearest_mask(self, block: Block, mask: Booleans, limit: int) -> Booleans:
         """Return a mask of the pairs in `mask` that are among the `limit` nearest pairs of their query."""
-        queries, targets = block.written_records(mask)
+        queries, targets = block.written_record_numbers(mask)
         if self.one_set:
             mask[mask] = queries != targets
-            queries, targets = block.written_records(mask)
+            queries, targets = block.written_record_numbers(mask)
         if self.lowest_identity is not None:
             far: npt.NDArray[Any] = -block.identity_fraction[mask]
         else:

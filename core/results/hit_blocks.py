@@ -46,11 +46,11 @@ class FrameBlock(ListBlock):
         return placed
 
     @property
-    def query_records(self) -> Integers:
+    def query_record_numbers(self) -> Integers:
         return self.frame_sets.queries.record_numbers(self.listed_records[0])
 
     @property
-    def target_records(self) -> Integers:
+    def target_record_numbers(self) -> Integers:
         return self.frame_sets.targets.record_numbers(self.listed_records[1])
 
     @property

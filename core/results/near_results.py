@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)
-class NearResults:
+class NearPairResults:
     """Near pairs of consecutive queries, in order, and their alignments.
 
     row_stop: index of a query: once these results have been delivered, so have all pairs of the queries before it
@@ -23,7 +23,7 @@ class NearResults:
     alignments: PairAlignments
     row_stop: int = 0
 
-    def split(self, max_pairs: int, max_run_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearResults]:
+    def split(self, max_pairs: int, max_run_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearPairResults]:
         """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of runs, but at least all pairs of one
         query.
 
@@ -40,5 +40,5 @@ class NearResults:
             reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)
-            yield NearResults(self.pairs.select(which), self.alignments.select(which))
+            yield NearPairResults(self.pairs.select(which), self.alignments.select(which))
             start = stop

@@ -31,7 +31,7 @@ class BestHitAssembly:
         self._per_record = queries_per_record
         self._band = band
         self._min_score = max(1, min_score)
-        self._best = BestTargetCollector(band.stop - band.start, task.top, task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(band.stop - band.start, task.top, task.score_dtype, task.targets.file_positions)
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)

@@ -84,7 +84,7 @@ class HitsWriter:
         self,
         sink: BlockSink,
         task: Task,
-        sides: QueryTargetFrames,
+        frame_sets: QueryTargetFrames,
         filter: HitFilter,
         space: SearchSpace | None,
         trace: TraceFunction | None,
@@ -92,7 +92,7 @@ class HitsWriter:
     ) -> None:
         self._sink = sink
         self._task = task
-        self._sides = sides
+        self._sides = frame_sets
         self._filter = filter
         self._space = space
         self._trace = trace
@@ -102,7 +102,7 @@ class HitsWriter:
 
     def begin(self, plan: object) -> None:
         """Write the bytes before the first hit."""
-        self._sink.open()
+        self._sink.write_header()
 
     def write(self, batch: HitBatch) -> None:
         """Write hits. batch: all hits that may pass the filter for the next records, of all their strands or frames, in query order"""

@@ -58,7 +58,7 @@ class SearchPlan:
 
     prepared: the search, as prepared by an engine, with the number of targets to keep for each query at first
     filter: selects the hits to write
-    sides: strands or frames of queries and targets
+    frame_sets: strands or frames of queries and targets
     plan: plan for searching all queries at once
     budget: memory for the engine
     group_size: number of queries searched before any is searched again
@@ -66,7 +66,7 @@ class SearchPlan:
 
     prepared: PreparedTask
     filter: HitFilter
-    sides: QueryTargetFrames
+    frame_sets: QueryTargetFrames
     plan: Plan
     budget: Budget
     group_size: int
@@ -77,21 +77,21 @@ class SearchPlan:
 
     def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
-        per_record = self.sides.queries.sequences_per_record
+        per_record = self.frame_sets.queries.sequences_per_record
         return replace(self, plan=self.plan.for_queries(start * per_record, stop * per_record))
 
 
-def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
+def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
     """Plan a search for an engine.
 
-    sides: strands or frames to compare, which replace the task's sequences
+    frame_sets: strands or frames to compare, which replace the task's sequences
     memory: memory for the search in bytes, in addition to the sequences
     """
-    task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
+    task = replace(task, queries=frame_sets.queries.sequences, targets=frame_sets.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.target_limit is not None:
         # The best may all be strands or frames of the same records.
-        top = min(filter.target_limit * sides.targets.sequences_per_record, targets)
+        top = min(filter.target_limit * frame_sets.targets.sequences_per_record, targets)
     elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # every hit may pass
     else:
@@ -102,7 +102,9 @@ def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine:
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.from_total(memory)
     prepared = engine.prepare(replace(task, top=top), budget)
-    return SearchPlan(prepared, filter, sides, plan_task(prepared, Pairing.ALL, sides.queries.sequences_per_record), budget, group)
+    return SearchPlan(
+        prepared, filter, frame_sets, plan_task(prepared, Pairing.ALL, frame_sets.queries.sequences_per_record), budget, group
+    )
 
 
 def run_search(
@@ -131,7 +133,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     """
     plan, prepared = search.plan, search.prepared
     if search.filter.target_limit is not None:
-        make_assembly = partial(BestHitAssembly, search.task, search.filter.min_score, search.sides.queries.sequences_per_record)
+        make_assembly = partial(BestHitAssembly, search.task, search.filter.min_score, search.frame_sets.queries.sequences_per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, progress)
     return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress).hits()
 
@@ -156,7 +158,7 @@ def _score_cutoffs(search: SearchPlan, space: SearchSpace | None) -> Integers:
     if search.filter.max_evalue is not None:
         assert space is not None
         best = int(search.task.scoring.substitution.max())
-        by_evalue = EvalueScoreCutoffs(space, search.filter.max_evalue, search.sides.targets.evalue_lengths, best)
+        by_evalue = EvalueScoreCutoffs(space, search.filter.max_evalue, search.frame_sets.targets.evalue_lengths, best)
     return score_cutoffs(search.task.queries.lengths, search.filter.min_score, by_evalue)
 
 
@@ -171,8 +173,8 @@ class _MultiPassSearch:
 
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan and yield their hits, in record order."""
-        task, order = self.search.task, HitReorderBuffer(self.search.sides.queries.sequences_per_record)
-        first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
+        task, order = self.search.task, HitReorderBuffer(self.search.frame_sets.queries.sequences_per_record)
+        first, query_stop, targets = self.search.plan.start, self.search.plan.query_stop, len(task.targets)
         top, start = task.top or 0, first
         while start < end:
             probe = start == first and end - first >= 2 * _PROBE_QUERY_COUNT and top < targets

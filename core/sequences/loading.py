@@ -29,19 +29,19 @@ _IS_GAP[list(b"-.")] = True
 class GapCounts:
     """Counts of removed gap characters, both - and .
 
-    letters: number of gap characters
-    records: number of records that had gaps
+    letter_count: number of gap characters
+    record_count: number of records that had gaps
     """
 
-    letters: int = 0
-    records: int = 0
+    letter_count: int = 0
+    record_count: int = 0
 
     def remove(self, letters: StringColumn) -> StringColumn:
         """Return the records' letters without gaps, and count the gaps."""
         gaps = _IS_GAP[letters.text]
         before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
-        self.letters += int(before[-1])
-        self.records += int(np.count_nonzero(np.diff(before)))
+        self.letter_count += int(before[-1])
+        self.record_count += int(np.count_nonzero(np.diff(before)))
         return StringColumn(letters.text[~gaps], letters.offsets - before)
 
 
@@ -49,23 +49,23 @@ class GapCounts:
 class UnknownLetters:
     """Counts of letters outside the alphabet (including `.` and `?`), which are read as N (DNA) or X (proteins).
 
-    letters: number of unknown letters
-    total: total number of letters
-    records: number of records that had unknown letters
+    letter_count: number of unknown letters
+    total_letter_count: total number of letters
+    record_count: number of records that had unknown letters
     """
 
     alphabet: Alphabet
-    letters: int = 0
-    total: int = 0
-    records: int = 0
+    letter_count: int = 0
+    total_letter_count: int = 0
+    record_count: int = 0
 
     def replace(self, letters: StringColumn) -> StringColumn:
         """Return the records' letters with unknown letters replaced by N or X, and count the unknown letters."""
         unknown: Booleans = self._unknown_mask[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
-        self.letters += int(before[-1])
-        self.total += int(letters.offsets[-1])
-        self.records += int(np.count_nonzero(np.diff(before)))
+        self.letter_count += int(before[-1])
+        self.total_letter_count += int(letters.offsets[-1])
+        self.record_count += int(np.count_nonzero(np.diff(before)))
         return StringColumn(np.where(unknown, np.uint8(ord(self.replacement)), letters.text), letters.offsets) if before[-1] else letters
 
     @property
@@ -247,13 +247,13 @@ def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> Alph
 class LowerCaseCounts:
     """Counts of masked lower-case letters.
 
-    masked_letters: number of masked letters
-    total_letters: total number of letters
+    masked_letter_count: number of masked letters
+    total_letter_count: total number of letters
     fully_masked_ids: ids of records with only masked letters
     """
 
-    masked_letters: int = 0
-    total_letters: int = 0
+    masked_letter_count: int = 0
+    total_letter_count: int = 0
     fully_masked_ids: list[str] = field(default_factory=list)
 
     def count_masked(self, ids: StringColumn, letters: StringColumn) -> None:
@@ -261,8 +261,8 @@ class LowerCaseCounts:
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]
         masked = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
-        self.masked_letters += int(masked.sum())
-        self.total_letters += len(text)
+        self.masked_letter_count += int(masked.sum())
+        self.total_letter_count += len(text)
         self.fully_masked_ids.extend(ids.select(np.flatnonzero(masked == letters.lengths)))
 
 

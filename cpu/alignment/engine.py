@@ -250,15 +250,15 @@ class CpuEngine:
 
     def _prepare_near_pairs(self, task: Task, budget: Budget) -> CpuPreparedTask:
         # Imported here: few runs need these kernels.
-        from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_tile_limits
+        from gpualign.cpu.near_pairs.recipe import make_near_pair_recipe, near_pair_instruction_set, near_pair_tile_limits
         from gpualign.cpu.near_pairs.tiles import CascadePairFinder, FullMatrixPairFinder, JoinPairFinder
 
-        letters, name = code_count(task), near_instruction_set(self._instruction_set_requested)
+        letters, name = code_count(task), near_pair_instruction_set(self._instruction_set_requested)
         whole = None
         with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
             whole = self._prepare_scores(replace(task, edit_bound=None), budget)
-        recipe = make_near_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
-        limits = near_tile_limits(task, recipe, budget, letters, self.threads)
+        recipe = make_near_pair_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
+        limits = near_pair_tile_limits(task, recipe, budget, letters, self.threads)
         if recipe.cascade.full_matrix and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"

@@ -33,10 +33,10 @@ class GlobalScorer:
         self._task = task
         self._instruction_set = instruction_set
         self._recipes = recipes
-        self._score = _kernels.score_tile_32 if task.dtype == np.int32 else _kernels.score_tile_64
+        self._score = _kernels.score_tile_32 if task.score_dtype == np.int32 else _kernels.score_tile_64
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
-        scores = np.zeros(tile.shape, dtype=self._task.dtype)
+        scores = np.zeros(tile.shape, dtype=self._task.score_dtype)
         done = self._score(self._instruction_set, *_kernel_arguments(self._task, tile), tile.pairing.value, self._recipes, scores, cancel)
         return TileScores(tile, scores) if done else None
 
@@ -49,11 +49,11 @@ class LocalScorer:
         self._instruction_set = instruction_set
         self._recipe = recipe
         self._history = _kernels.LocalHistory(len(task.queries))
-        self._score = _kernels.score_local_tile_32 if task.dtype == np.int32 else _kernels.score_local_tile_64
+        self._score = _kernels.score_local_tile_32 if task.score_dtype == np.int32 else _kernels.score_local_tile_64
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         task = self._task
-        scores = np.zeros(tile.shape, dtype=task.dtype)
+        scores = np.zeros(tile.shape, dtype=task.score_dtype)
         if not self._score(self._instruction_set, *_kernel_arguments(task, tile), self._recipe, self._history, scores, cancel):
             return None
         if task.top is None:
@@ -81,7 +81,7 @@ class GlobalAligner:
         if arrays is None:
             return None
         wide_scores, counts, data, starts, sizes = arrays
-        scores = wide_scores.astype(task.dtype, copy=False)
+        scores = wide_scores.astype(task.score_dtype, copy=False)
         if task.detail is Detail.SCORE:
             return TileScores(tile, scores)
         return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if with_runs else None)

@@ -76,7 +76,7 @@ class CpuDistanceEngine:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _COMPARISONS_PER_SECOND * self.threads
-        if not request.selected_only or request.measure is Measure.RELATIONSHIP:
+        if not request.selected_pairs_only or request.measure is Measure.RELATIONSHIP:
             return PreparedCounter(
                 request, False, _padded_word_count, memory, self.threads, kernel, hardware, self._count_bands, comparisons_per_second=rate
             )

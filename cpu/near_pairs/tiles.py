@@ -15,7 +15,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.alignment.tiles import TileComputer
 from gpualign.cpu.near_pairs import _near, _neighbours
-from gpualign.cpu.near_pairs.recipe import NearRecipe
+from gpualign.cpu.near_pairs.recipe import NearPairRecipe
 from gpualign.cpu.near_pairs.records import build_records, native_bound
 
 _BYTES_PER_PAIR = 25
@@ -48,7 +48,7 @@ class FullMatrixPairFinder:
 class CascadePairFinder:
     """Finds near pairs in tiles with a filter cascade. result_bytes: memory for the pairs found in one tile at a time."""
 
-    def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, result_bytes: int) -> None:
+    def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearPairRecipe, threads: int, result_bytes: int) -> None:
         self._task = task
         self._instruction_set = instruction_set
         self._counts = recipe.cascade.compare_counts

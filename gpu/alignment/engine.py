@@ -38,7 +38,7 @@ _MAX_SAMPLE_SIZE = 4096  # records that represent the lengths of a set
 
 
 @dataclass(frozen=True)
-class CudaPrepared:
+class CudaPreparedTask:
     """Alignment task prepared for CUDA devices. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated run time after CUDA has started
@@ -107,7 +107,7 @@ class CudaEngine:
         """Number of devices, each fed by a host thread."""
         return len(self._devices)
 
-    def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
+    def prepare(self, task: Task, budget: Budget) -> CudaPreparedTask | CudaNearPrepared:
         """Prepare a task. budget: host memory; the scratch memory is for pinned buffers and for results being copied.
 
         Raises `RunError` for a task that the engine does not support.
@@ -151,7 +151,7 @@ class CudaEngine:
         )
         seconds = task.approximate_cell_count / (rate * devices)
         tools = self._devices, self._pool, self._on_finished, self._on_device_failure, self._process
-        return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
+        return CudaPreparedTask(task, limits, variant.title, description, seconds, recipe, *tools)
 
 
 def _sampled_lengths(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

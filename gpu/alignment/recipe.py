@@ -128,10 +128,10 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
     which exists only for 32 and 64 bits.
     """
     if task.mode is Mode.LOCAL or task.top is not None or task.needs_more_than_final_cell:
-        return task.dtype
+        return task.score_dtype
     low, high = task.scoring.score_bounds(task.queries.max_length, task.targets.max_length)
     narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))
-    return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.dtype)
+    return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.score_dtype)
 
 
 def _usable_pair_bits(scoring: Scoring) -> npt.NDArray[np.uint32]:

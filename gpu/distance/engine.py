@@ -311,10 +311,10 @@ class CudaDistanceEngine:
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
-        kernel, products_only = (DIFFER_KERNEL, False) if request.many_alleles else (self._kernel, True)
+        kernel, products_only = (DIFFER_KERNEL, False) if request.multiallelic else (self._kernel, True)
         rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
         labels = self._threads, kernel.title, hardware
-        if not request.selected_only:
+        if not request.selected_pairs_only:
             return PreparedCounter(
                 request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
             )

@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, arguments
 from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, RECORDS_KERNEL
-from gpualign.gpu.near_pairs.recipe import NearRecipe
+from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
@@ -27,7 +27,7 @@ def plane_starts(lengths: npt.NDArray[np.int64], plane_count: int) -> npt.NDArra
     return starts
 
 
-def record_device_bytes(task: Task, recipe: NearRecipe) -> int:
+def record_device_bytes(task: Task, recipe: NearPairRecipe) -> int:
     """Return the device memory needed for a task's records, in bytes."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.bits_per_letter for s in sets)
@@ -35,7 +35,7 @@ def record_device_bytes(task: Task, recipe: NearRecipe) -> int:
     return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 24) + min(pieces, 2 * max(len(s.codes) for s in sets))
 
 
-def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe) -> dict[str, np.void]:
+def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRecipe) -> dict[str, np.void]:
     """Build a task's records on the device, and return a `NEAR_RECORDS_STRUCT` for each of "queries" and "targets". Raises `OutOfMemory`.
 
     The records are stored once if queries and targets are the same set.
@@ -47,7 +47,7 @@ def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe
     }
 
 
-def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearRecipe) -> np.void:
+def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearPairRecipe) -> np.void:
     """Build the bit planes and sketches of all records on the device, and return their `NEAR_RECORDS_STRUCT`.
 
     The codes are copied in pieces, for which the streams take turns. name: prefix of the buffers' names

@@ -16,8 +16,8 @@ from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, ScreeningKernel, has_tensor_cores, screening_kernels
-from gpualign.gpu.near_pairs.recipe import NearRecipe, make_near_recipe
-from gpualign.gpu.near_pairs.worker import FinishedRectangle, NearWorker
+from gpualign.gpu.near_pairs.recipe import NearPairRecipe, make_near_pair_recipe
+from gpualign.gpu.near_pairs.worker import FinishedRectangle, NearPairWorker
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
@@ -49,7 +49,7 @@ class CudaNearPrepared:
     kernel: str
     hardware: str
     estimated_seconds: float
-    recipe: NearRecipe = field(repr=False)
+    recipe: NearPairRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     screening_kernels: Sequence[ScreeningKernel] = field(repr=False)
     max_near_pairs: int
@@ -63,7 +63,7 @@ class CudaNearPrepared:
 
         def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerHandle[TileResult]], None]:
             def work(port: WorkerHandle[TileResult]) -> None:
-                NearWorker(device, self.task, self.recipe, screen, port, self.max_near_pairs, self.on_finished).run()
+                NearPairWorker(device, self.task, self.recipe, screen, port, self.max_near_pairs, self.on_finished).run()
 
             return work
 
@@ -89,7 +89,7 @@ def prepare_near(
     screening_kernel: kernel with which sketches are compared; None: the fastest
     on_device_failure: called with a failed device whose work the remaining devices take over; None: the work is not taken over
     """
-    recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
+    recipe = make_near_pair_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *_TILE_PAIR_LIMITS))
     limits = TileLimits(
         budget.result_bytes, budget.scratch_bytes, task.pair_bytes, _TARGET_COUNT_STEP, pairs, _BAND_ROWS, worker_count=len(devices)

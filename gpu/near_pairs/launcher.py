@@ -21,7 +21,7 @@ from gpualign.gpu.kernels.argument_structs import (
     arguments,
 )
 from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, ScreeningKernel, verification_kernel
-from gpualign.gpu.near_pairs.recipe import NearRecipe
+from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -60,7 +60,7 @@ class PairCounts:
 class RectangleLauncher:
     """Launches a task's rectangles on a device. device_records: the task's records on this device, as returned by `make_device_records`"""
 
-    def __init__(self, recipe: NearRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]) -> None:
+    def __init__(self, recipe: NearPairRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]) -> None:
         bound = recipe.bound
         self._recipe = recipe
         self._records = device_records

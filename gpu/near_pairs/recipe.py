@@ -36,7 +36,7 @@ _MIN_PAIRS_FOR_SAMPLE = 200_000
 
 
 @dataclass(frozen=True)
-class NearRecipe:
+class NearPairRecipe:
     """Steps for finding near pairs, and the facts on which the selection of steps was based.
 
     nanoseconds_per_pair: estimated time per pair of the task
@@ -64,7 +64,7 @@ class NearRecipe:
         return self.cascade.sketch_bits // 8
 
 
-def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
+def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     """Return the recipe for a task that has an edit bound (`Task.edit_bound`). The same task always gives the same recipe."""
     assert task.edit_bound is not None
     bound = task.edit_bound
@@ -93,7 +93,7 @@ def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
                 yield FilterCascade(q=q, sketch_bits=bits)
 
     steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_diagonals, costs)
-    return NearRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
+    return NearPairRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
 
 
 def _count_survivors(

@@ -18,7 +18,7 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.near_pairs.device_records import make_device_records, record_device_bytes
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel
 from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher
-from gpualign.gpu.near_pairs.recipe import NearRecipe
+from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, whole_tile_rectangle
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -62,7 +62,7 @@ class FinishedRectangle:
     verification_seconds: float
 
 
-class NearWorker:
+class NearPairWorker:
     """Worker that finds the near pairs of tiles on one device. Call `run` once, in the thread that owns the device.
 
     port: source of the tiles, and receiver of the results
@@ -74,7 +74,7 @@ class NearWorker:
         self,
         device: Device,
         task: Task,
-        recipe: NearRecipe,
+        recipe: NearPairRecipe,
         screening_kernel: ScreeningKernel,
         port: WorkerHandle[TileResult],
         max_near_pairs: int,

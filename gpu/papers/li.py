@@ -109,7 +109,7 @@ class LiEngine(SingleDeviceEngine):
         if task.mode is not Mode.GLOBAL or not task.scoring.has_linear_gaps or task.end_gaps is not EndGaps.PENALISED:
             linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
             raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
-        if task.dtype != np.int32:
+        if task.score_dtype != np.int32:
             raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
         longest = task.queries.max_length
         if self._method == "dscan" and longest > self._sizes.max_query_length:

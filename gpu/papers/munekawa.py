@@ -84,7 +84,7 @@ class MunekawaEngine(SingleDeviceEngine):
 
         Raises `InputError` for scores beyond 32 bits, `RunError` for a task that the kernels cannot compute.
         """
-        if task.dtype != np.int32:
+        if task.score_dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")

@@ -95,7 +95,7 @@ class PayneEngine(SingleDeviceEngine):
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block_threads)),))
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        if request.many_alleles:
+        if request.multiallelic:
             raise InputError(
                 f"the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out {parameter('kernel')}"
             )

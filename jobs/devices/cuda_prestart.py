@@ -52,7 +52,7 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cel
     return cells / (cells_per_second * usable_cpu_count())
 
 
-def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
+def near_pair_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
     apart; 0 if the files do not tell."""
     ours = [_record_counts(path) for path in queries]
@@ -132,7 +132,7 @@ def prestart_for_pairs(
     """
     seconds = 0.0
     if device == "auto" and find_spec("pycuda") is not None:  # otherwise the estimate is not used
-        seconds = near_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, cells_per_second)
+        seconds = near_pair_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, cells_per_second)
     prestart_cuda(device, seconds, seconds)
 
 

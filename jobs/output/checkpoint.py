@@ -178,7 +178,7 @@ class CheckpointedOutput:
             if isinstance(store.writer, NpyArray):
                 store.writer.flush()
             elif store.writer is not None:
-                files[name] = store.writer.position()
+                files[name] = store.writer.resume_position()
         return Mark(rows, files, counts=self._counts())
 
     def _write_checkpoint(self, checkpoint: Mark) -> None:

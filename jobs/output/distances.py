@@ -158,7 +158,7 @@ def write_distances(
         restricted, (start, stop) = query_range.restrict(job), query_range.span
         messages.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
-    if job.samples.pairs == 0:
+    if job.samples.pair_count == 0:
         messages.note("one sample makes no pairs")
     session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
     if session is None:
@@ -176,7 +176,7 @@ def write_distances(
             write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
         with translate_output_errors(query_range.path), _open_sink(spec, written, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
-            with messages.progress(rest.work, query_range.path, job.unit) as progress:
+            with messages.progress(rest.work, query_range.path, job.work_unit) as progress:
                 totals = written.run(messages.stages.timed_sink(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
             write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))

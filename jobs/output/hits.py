@@ -28,11 +28,11 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
         raise InputError(
             f"SAM cannot hold alignments of translations; with {parameter('translate')} write paf, which counts as miniprot does, or m8"
         )
-    options.resolve(one_set)
+    options.make_hit_filter(one_set)
     traceback = not options.no_traceback
     fields = parse_fields(hit_fields(traceback, options.translate is not None) if o.fields is None else o.fields, allow_hits_only=True)
     rows = select_row_format(format, path, fields)
-    traced = rows is None or rows.detail is not Detail.SCORE
+    traced = rows is None or rows.alignment_detail is not Detail.SCORE
     if traced and not traceback:
         what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {what} needs")
@@ -58,7 +58,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         rest = session.restrict(job)
         with (
             open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
-            messages.progress(rest.work, query_range.path, job.unit) as progress,
+            messages.progress(rest.work, query_range.path, job.work_unit) as progress,
         ):
             totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
         messages.run_summary.record_resolved(scoring=job.task.scoring.name)

@@ -27,7 +27,7 @@ def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
             f"{parameter('mask', o.mask)} masks queries, and with one file and {parameter('all')} each record is query and target: give"
             " the file twice"
         )
-    o.resolve(one_set)
+    o.make_hit_filter(one_set)
     if o.strand == BOTH:
         raise InputError(f"{parameter('all')} writes one score per pair: {parameter('strand', 'plus')} or {parameter('strand', 'minus')}")
     format, _ = pick_format(o.output_options.output, o.output_options.format, ResultKind.SCORES)

@@ -59,7 +59,7 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
             raise InputError(f"{parameter('fields')} selects columns of a table, {parameter('value')} values of a matrix; give one of them")
         layout = Layout.MATRIX
     is_matrix, is_sparse = layout in MATRIX_LAYOUTS, layout is Layout.SPARSE
-    filter = options.resolve(same_set=one_set or has_added)
+    filter = options.make_filter(same_set=one_set or has_added)
     if is_matrix and filter != Filter():
         *others, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
         thresholds = f"{', '.join(others)} and {last}"
@@ -146,7 +146,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
                 before = session.checkpoints.register_counts(counts)
-                with messages.progress(rest.work, query_range.path, job.unit) as progress:
+                with messages.progress(rest.work, query_range.path, job.work_unit) as progress:
                     totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gpualign.core.output.pairs import PairsSink
-    from gpualign.core.results.near_results import NearResults
+    from gpualign.core.results.near_results import NearPairResults
     from gpualign.jobs.dist import DistJob
     from gpualign.jobs.job import PairJob
     from gpualign.jobs.output.distance_spec import DistanceSpec
@@ -240,7 +240,7 @@ def _format_estimate(size: int, path: Path | None) -> str:
     return f"about {format_bytes(size)}{' before compression' if packed else ''}"
 
 
-def file_bytes(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
+def file_bytes(sink: PairsSink, plan: Any, results: NearPairResults, stream: CountingStream) -> int:
     """Return the size in bytes of a complete file with these pairs. sink: writes to `stream`."""
     sink.begin(plan)
     if len(results.pairs):
@@ -249,14 +249,14 @@ def file_bytes(sink: PairsSink, plan: Any, results: NearResults, stream: Countin
     return stream.size
 
 
-def _first_pairs(results: NearResults, count: int) -> NearResults:
-    from gpualign.core.results.near_results import NearResults
+def _first_pairs(results: NearPairResults, count: int) -> NearPairResults:
+    from gpualign.core.results.near_results import NearPairResults
 
     numbers = np.arange(count, dtype=np.int64)
-    return NearResults(results.pairs.select(numbers), results.alignments.select(numbers))
+    return NearPairResults(results.pairs.select(numbers), results.alignments.select(numbers))
 
 
-def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: NearResults) -> int:
+def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: NearPairResults) -> int:
     """Return how many of the sampled pairs (`results`) pass the filter."""
     if not len(results.pairs):
         return 0
@@ -264,7 +264,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
     return sum(int(np.count_nonzero(block.output_mask(filter.mask(block)))) for block in blocks)
 
 
-def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
+def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearPairResults) -> float | None:
     """Return the average number of characters per value."""
     if not job.pair_count:
         return 1.0

@@ -98,7 +98,7 @@ class OutputSpec(FileSpec):
     @property
     def detail(self) -> Detail:
         """Results to compute for each alignment, as needed for the output and the filter."""
-        of_rows = Detail.PATH if self.row_format is None else self.row_format.detail
+        of_rows = Detail.PATH if self.row_format is None else self.row_format.alignment_detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return self.filter.detail if written is Detail.SCORE else written
 

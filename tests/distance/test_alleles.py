@@ -182,7 +182,7 @@ def test_more_alleles_than_16_bits_hold(rng):
 
 
 def test_panels_take_no_more_planes_than_their_loci_need():
-    counter = CpuDistanceEngine(1).prepare(CountRequest(Measure.DIFFERENCES, False, many_alleles=True), 1 << 20)
+    counter = CpuDistanceEngine(1).prepare(CountRequest(Measure.DIFFERENCES, False, multiallelic=True), 1 << 20)
     bits = np.repeat([3, 9, 1], [700, 600, 1300])
     panels = list(loci_per_panel(bits, counter))
     np.testing.assert_array_equal(np.sort(np.concatenate(panels)), np.arange(2600))
@@ -362,7 +362,7 @@ def test_what_does_not_go_with_alleles(cgmlst, tmp_path):
         with pytest.raises(InputError, match=message):
             gpualign_here("dist", *words)
     with pytest.raises(InputError, match="not alleles of loci; leave out kernel"):
-        PayneEngine(HostDevice(), "naive", 1).prepare(CountRequest(Measure.DIFFERENCES, False, many_alleles=True), 1 << 20)
+        PayneEngine(HostDevice(), "naive", 1).prepare(CountRequest(Measure.DIFFERENCES, False, multiallelic=True), 1 << 20)
 
 
 @pytest.mark.parametrize(

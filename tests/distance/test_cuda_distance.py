@@ -151,7 +151,7 @@ def test_added_queries(rng, engine, most):
         )
         assert str(found.pairs) == str(expected.pairs)  # nan is not equal to itself
         assert (totals.too_few_sites_count, totals.undefined_count) == (counted.too_few_sites_count, counted.undefined_count)
-        assert totals.pairs == 37 * 36 // 2 + 37 * 53
+        assert totals.pair_count == 37 * 36 // 2 + 37 * 53
 
 
 def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, queries=None, least=1, kind=CallKind.GENOTYPE):
@@ -397,11 +397,11 @@ def test_alleles_of_many_bits(rng, device):
     bits = rng.integers(0, 1 << 63, (33, 70, CHUNK_WORDS), dtype=np.uint64)
     bits[:32, 40:] = bits[:32, :30]
     bits[13, 45, 3] ^= np.uint64(5)
-    recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 32, True)
+    recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, multiallelic=True), 32, True)
     panel, bands = Panel(bits, 1024, recipe), SampleBands.of([SampleBand(0, 70, 0, 70, False)])
     found = []
     for one in (engine, CpuDistanceEngine(1)):
-        counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 1 << 26)
+        counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, multiallelic=True), 1 << 26)
         ((_, counts),) = list(counter.count_function([panel], bands, counter.names, lambda _: None))
         found.append(counts)
     for name in ("differences", "compared"):

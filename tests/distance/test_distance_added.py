@@ -45,7 +45,7 @@ def test_pairs_are_those_of_the_set_of_all(rng, engine, metric, rule):
         for most in (None, 0, float(defined[len(defined) // 3]), 1e9 if METRICS[metric].is_integer else 5.0):
             found, totals = near_pairs(dense_source(codes, kind_of(metric), new), ENGINES[engine](2), metric, most, rule, added=True)
             assert as_text(found) == listed(values, compared, new, most, metric)
-            assert totals.pairs == len(listed(values, compared, new, None))
+            assert totals.pair_count == len(listed(values, compared, new, None))
 
 
 @given(
@@ -100,5 +100,5 @@ def test_ids_of_both_sets_are_written_once():
     written, changed = samples_with_writable_ids("phylip", samples.with_queries_as_targets())
     assert written.queries.ids == ["a_1", "b"]
     assert written.targets.ids == written.ids == ["a_1", "b", "c", "b", "d_2"]
-    assert (written.first_target, written.row_count, written.pairs) == (0, 5, 1 + 6)
+    assert (written.first_target, written.row_count, written.pair_count) == (0, 5, 1 + 6)
     assert changed == [("a 1", "a_1"), ("a 1", "a_1"), ("d 2", "d_2")]

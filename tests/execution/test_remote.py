@@ -381,10 +381,10 @@ def test_a_gpu_among_cpus_does_without(rng, gpus):
     with closing(Threads(1)) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
     for device in ("auto", "cpu"):
-        server = nodes._open_handler([RemoteCountRequest(Resources(device, 1), wanted, False, counter.names), panel])
+        server = nodes._open_handler([RemoteCountRequest(Resources(device, 1), wanted, False, counter.count_names), panel])
         assert server(None).hardware.startswith("cpu")
     with pytest.raises(RunError, match="other bit planes than the first worker; give device='cpu' or cuda"):
-        nodes._open_handler([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.names), panel])
+        nodes._open_handler([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.count_names), panel])
 
 
 def processes(number):

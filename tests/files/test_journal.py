@@ -251,12 +251,12 @@ def test_text_that_a_run_goes_on_with_is_that_of_one_run(texts, random, kind):
         middle = random.randint(start, stop)
         growing.write(text[start:middle])
         growing.write(text[middle:stop])
-        assert growing.position()[2] == stop
+        assert growing.resume_position()[2] == stop
 
     write(whole := kind(expected := io.BytesIO(), None), header, len(text))
     whole.finish()
     write(first := kind(file := io.BytesIO(), None), header, random.randint(header, len(text)))
-    size, held, _ = first.position()
+    size, held, _ = first.resume_position()
     file.truncate(size)
     file.seek(size)
     again = random.randint(min(header, held), held)

@@ -29,7 +29,7 @@ from gpualign.jobs.devices.cuda_prestart import (
     GLOBAL_CELLS_PER_SECOND,
     alignment_seconds,
     distance_seconds,
-    near_seconds,
+    near_pair_seconds,
     prestart_cuda,
 )
 from gpualign.jobs.options import PairThresholds
@@ -183,21 +183,21 @@ def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path
     for name, text in reads.items():
         (tmp_path / name).write_text(text)
         path = str(tmp_path / name)
-        assert near_seconds([path], None) == pytest.approx(one_set, rel=0.1)
-        assert near_seconds([path], [path, path]) == pytest.approx(4 * one_set, rel=0.1)
+        assert near_pair_seconds([path], None) == pytest.approx(one_set, rel=0.1)
+        assert near_pair_seconds([path], [path, path]) == pytest.approx(4 * one_set, rel=0.1)
     text = reads["reads.fa"].encode()
     for size in (len(text), 60_000, 4_000):  # members, as of bgzip
         members = [gzip.compress(text[k : k + size], 1) for k in range(0, len(text), size)]
         (tmp_path / "reads.fa.gz").write_bytes(b"".join(members))
-        assert near_seconds([str(tmp_path / "reads.fa.gz")], None) == pytest.approx(one_set, rel=0.2)
+        assert near_pair_seconds([str(tmp_path / "reads.fa.gz")], None) == pytest.approx(one_set, rel=0.2)
     (tmp_path / "receptors.fa").write_text(">r\nCASSLGQAYEQYF\n" * 50_000)  # joined by their deletions: few pairs are looked at
     (tmp_path / "packed.fa.gz").write_bytes(b"\x1f\x8b" + b"x" * 5000)
     (tmp_path / "empty.fa").write_bytes(b"")
     (tmp_path / "genome.fa").write_text(">g\n" + "ACGT" * 500_000 + "\n")  # longer than what is looked at
     for unknown in ("receptors.fa", "genome.fa", "packed.fa.gz", "empty.fa", "missing.fa", "."):
-        assert near_seconds([str(tmp_path / unknown)], None) == near_seconds([path], [str(tmp_path / unknown)]) == 0
+        assert near_pair_seconds([str(tmp_path / unknown)], None) == near_pair_seconds([path], [str(tmp_path / unknown)]) == 0
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
-    assert near_seconds([str(tmp_path / "pipe"), "-"], None) == 0
+    assert near_pair_seconds([str(tmp_path / "pipe"), "-"], None) == 0
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
@@ -253,8 +253,8 @@ def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):
     path = tmp_path / "reads.fa"
     path.write_text(f">r\n{'ACGT' * 25}\n" * 1000)
     code = (
-        "import sys; from gpualign.jobs.devices.cuda_prestart import near_seconds;"
-        " print(near_seconds(['/dev/stdin'], None) > 0, sys.stdin.readline())"
+        "import sys; from gpualign.jobs.devices.cuda_prestart import near_pair_seconds;"
+        " print(near_pair_seconds(['/dev/stdin'], None) > 0, sys.stdin.readline())"
     )
     with path.open() as stdin:
         done = subprocess.run([sys.executable, "-c", code], stdin=stdin, capture_output=True, text=True, check=True)

@@ -298,11 +298,11 @@ def genes(rng, count):
 def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
     many = genes(rng, 600)
     task = Task(many, many, edit(4), edit_bound=distance_bound(15))
-    one, other = (recipe_module.make_near_recipe(task, True) for _ in range(2))
+    one, other = (recipe_module.make_near_pair_recipe(task, True) for _ in range(2))
     assert one.cascade == other.cascade
     assert one.cascade.q > 0
     assert one.cascade.sketch_bits % 1024 == 0
-    wide = recipe_module.make_near_recipe(Task(many, many, edit(4), edit_bound=distance_bound(149)), True)
+    wide = recipe_module.make_near_pair_recipe(Task(many, many, edit(4), edit_bound=distance_bound(149)), True)
     assert wide.cascade == FilterCascade()
 
 

@@ -11,9 +11,9 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.near_pairs.recipe import NearRecipe, near_tile_limits
+from gpualign.cpu.near_pairs.recipe import NearPairRecipe, near_pair_tile_limits
 
-SKETCHED = NearRecipe(FilterCascade(q=4, sketch_bits=256), pair_nanoseconds=1.5, near_fraction=1e-5)
+SKETCHED = NearPairRecipe(FilterCascade(q=4, sketch_bits=256), pair_nanoseconds=1.5, near_fraction=1e-5)
 
 
 def task_of(count):
@@ -23,7 +23,7 @@ def task_of(count):
 
 
 def limits_of(recipe=SKETCHED, count=100_000, memory=1 << 30, threads=2):
-    return near_tile_limits(task_of(count), recipe, Budget.from_total(memory), 4, threads)
+    return near_pair_tile_limits(task_of(count), recipe, Budget.from_total(memory), 4, threads)
 
 
 def test_more_memory_has_no_larger_bands():

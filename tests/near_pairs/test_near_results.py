@@ -13,16 +13,16 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.results.blocks import NearBlock
+from gpualign.core.results.blocks import NearPairBlock
 from gpualign.core.results.filter import Filter
-from gpualign.core.results.near_results import NearResults
+from gpualign.core.results.near_results import NearPairResults
 
 
 def results(queries, sizes):
     count = len(queries)
     runs = Runs([np.zeros(sum(sizes), dtype=np.uint8)], np.cumsum([0, *sizes[:-1]])[:count], np.array(sizes, dtype=np.int32))
     pairs = NearPairs(np.sort(queries), np.arange(count), np.zeros(count, dtype=np.int64))
-    return NearResults(pairs, PairAlignments(np.arange(count), np.zeros(count, dtype=STATISTICS), runs))
+    return NearPairResults(pairs, PairAlignments(np.arange(count), np.zeros(count, dtype=STATISTICS), runs))
 
 
 @settings(max_examples=200, deadline=None)
@@ -48,7 +48,7 @@ def test_the_nearest_of_each_query(rng, by):
     found["mismatches"] = scores
     scheme = SCHEMES["default" if by == "score" else "edit"]
     task = Task(records, records, scheme, detail=Detail.STATISTICS)
-    block = NearBlock(task, 2, NearPairs(queries, targets, scores), PairAlignments(scores, found, None))
+    block = NearPairBlock(task, 2, NearPairs(queries, targets, scores), PairAlignments(scores, found, None))
     thresholds = {
         "distance": Filter(max_score=2, nearest_count=3, one_set=True),
         "identity": Filter(min_identity=0.9, nearest_count=3, one_set=True),

@@ -27,9 +27,9 @@ def test_thresholds_in_range_become_a_filter(score, identity, coverage, distance
     right = is_count(distance) and score is None if edit else is_fraction(distance)
     if not (right and is_fraction(identity) and is_fraction(coverage)):
         with pytest.raises(InputError, match=r"^m(in|ax)_"):
-            thresholds.resolve(edit, same)
+            thresholds.make_filter(edit, same)
         return
-    assert thresholds.resolve(edit, same) == Filter(
+    assert thresholds.make_filter(edit, same) == Filter(
         min_score=score,
         max_score=distance if edit else None,
         min_identity=identity,

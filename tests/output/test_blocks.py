@@ -56,7 +56,7 @@ def test_every_column(aligned, rng, definition, pairing):
     hits = aligned.hits(pairs, definition)
     assert kept_pairs(hits, None) == pairs
     for block, kept in ((rectangle, mask), (hits, None)):
-        assert list(zip(*(records.tolist() for records in block.written_records(kept)), strict=True)) == pairs
+        assert list(zip(*(records.tolist() for records in block.written_record_numbers(kept)), strict=True)) == pairs
     for field in OF_PAIRS:
         assert text(rectangle, [field.make_column(rectangle)], mask) == text(hits, [field.make_column(hits)])
         if field.get_values is None:

@@ -167,7 +167,7 @@ def test_threads_stay_for_other_items():
         return number
 
     for _ in range(20):
-        assert list(pool.stream(noted, range(50))) == list(range(50))
+        assert list(pool.imap(noted, range(50))) == list(range(50))
     assert len(names) <= 3
     assert 1 <= len(threads_of_ours()) <= 3
     pool.close()
@@ -175,9 +175,9 @@ def test_threads_stay_for_other_items():
 
 def test_an_error_of_a_single_item_ends_the_threads_of_earlier_ones():
     pool, work = ThreadPool(3), Work(bad=7)
-    assert list(pool.stream(work.square, range(5))) == [0, 1, 4, 9, 16]
+    assert list(pool.imap(work.square, range(5))) == [0, 1, 4, 9, 16]
     with pytest.raises(ValueError, match="no square of 7"):
-        list(pool.stream(work.square, [7]))
+        list(pool.imap(work.square, [7]))
     assert threads_of_ours() == []
 
 

@@ -231,14 +231,14 @@ def test_coverage_filters_what_is_written(rng):
     """Of pairs with 60 and 40 letters in pairs of 100 and 50."""
     from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.alignment.pair_list import NearPairs
-    from gpualign.core.results.blocks import NearBlock
+    from gpualign.core.results.blocks import NearPairBlock
 
     records = sequence_set([[0] * 100, [0] * 50])
     found = np.zeros(2, dtype=STATISTICS)
     found["matches"], found["mismatches"] = [50, 30], [10, 10]
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
     pairs = NearPairs(np.array([0, 0]), np.array([1, 1]), np.zeros(2, dtype=np.int64))
-    block = NearBlock(task, 2, pairs, PairAlignments(np.zeros(2, dtype=np.int32), found, None))
+    block = NearPairBlock(task, 2, pairs, PairAlignments(np.zeros(2, dtype=np.int32), found, None))
     assert Filter(min_coverage=0.4).mask(block).tolist() == [True, True]
     assert Filter(min_coverage=0.5).mask(block).tolist() == [True, False]
     assert Filter(min_coverage=0.7).mask(block).tolist() == [False, False]

@@ -32,14 +32,14 @@ class Report:
         self.rows = []
         self.steps = []
 
-    def open(self):
+    def write_header(self):
         self.steps.append("open")
 
     def finish(self):
         self.steps.append("finish")
 
     def write_block(self, block, mask):
-        rows = zip(block.query_records.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
+        rows = zip(block.query_record_numbers.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
         self.rows += [row for k, row in enumerate(rows) if mask is None or mask[k]]
 
 
@@ -63,7 +63,7 @@ def search(queries, targets, scheme, filter, engine, space=None, strand="plus", 
     writer = HitsWriter(report, planned.task, sides, filter, space, None)
     totals = runner.run_search(planned, space, engine, writer, progress)
     assert progress.done == progress.expected == totals.work
-    assert totals.pairs == len(stranded.sequences) * len(targets)
+    assert totals.pair_count == len(stranded.sequences) * len(targets)
     assert writer.written == len(report.rows)
     assert report.steps == ["open", "finish"]
     return report.rows, writer.suppressed, totals.work / planned.plan.cells

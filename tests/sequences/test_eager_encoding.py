@@ -74,7 +74,7 @@ def test_any_records(texts, alphabet, masked, degap, width):
     raw = read_raw_records(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)
     lower = LowerCaseCounts()
     lower.count_masked(raw.ids, raw.letters)
-    assert (lower.masked_letters, lower.total_letters) == (
+    assert (lower.masked_letter_count, lower.total_letter_count) == (
         sum(c.islower() for text in kept.values() for c in text),
         sum(map(len, kept.values())),
     )

@@ -176,7 +176,7 @@ def test_gaps_are_removed_and_counted():
     raw = read(b">a\n--AC-G\nT.\n>b\nAC\n>c\n-.\n", degap=True, allow_empty=True)
     assert letters_of(raw) == [b"ACGT", b"AC"]
     assert raw.empty_ids == ["c"]
-    assert (raw.gaps.letters, raw.gaps.records) == (6, 2)
+    assert (raw.gaps.letter_count, raw.gaps.record_count) == (6, 2)
     assert letters_of(read(b">a\n--AC\n")) == [b"--AC"]
 
 

@@ -90,7 +90,7 @@ def test_what_is_replaced(alphabet, text, expected, count):
     unknown = UnknownLetters(alphabet)
     raw = np.frombuffer(text.encode(), np.uint8)
     assert unknown.replace(StringColumn(raw, np.array([0, len(raw)]))).text.tobytes().decode() == expected
-    assert (unknown.letters, unknown.total, unknown.records) == (count, len(raw), 1)
+    assert (unknown.letter_count, unknown.total_letter_count, unknown.record_count) == (count, len(raw), 1)
 
 
 # ---- records without letters, and lines before the first record

@@ -69,7 +69,7 @@ def _is_person(cells: Sequence[str]) -> bool:
 
 class _Fileset:
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.calls_path = path
         lines = _read_columns(path.with_suffix(".fam"))
         people = [(family, person) for family, person, *_ in lines]
         self.ids = sample_ids_of(people)
@@ -94,7 +94,7 @@ class _Fileset:
 
     def positions(self) -> VariantPositions:
         """Return the positions of the sites. Raises `InputError` if the .bim has text that is not a position."""
-        return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
+        return positions_of(self, f"{self.calls_path.with_suffix('.bim')}: line {{}}, column 4")
 
     def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
@@ -103,7 +103,7 @@ class _Fileset:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
             if (used := len(codes) % _SAMPLES_PER_BYTE) and (packed[:, -1] >> 2 * used).any():
-                raise InputError(f"{self.path}: calls after those of the last of {len(codes):,} samples; its .fam has too few lines")
+                raise InputError(f"{self.calls_path}: calls after those of the last of {len(codes):,} samples; its .fam has too few lines")
             samples = -(-len(codes) // (_SAMPLES_PER_BYTE * workers.threads)) * _SAMPLES_PER_BYTE
 
             def decode(first: int) -> None:
@@ -125,7 +125,7 @@ def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders
     nonfounders: count samples with parents as founders
     """
     filesets = [_Fileset(path) for path in paths]
-    ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
+    ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])

@@ -31,10 +31,10 @@ Site: TypeAlias = tuple[str, ...]
 
 
 class Fileset(Protocol):
-    """Interface of an open fileset. `path` is the path of its calls file."""
+    """Interface of an open fileset. `calls_path` is the path of its calls file."""
 
     @property
-    def path(self) -> Path: ...
+    def calls_path(self) -> Path: ...
 
     @property
     def sites(self) -> Sequence[Site]: ...
@@ -75,7 +75,7 @@ def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
         if not _POSITION_PATTERN.fullmatch(position):
             raise InputError(f"{place_format.format(number)}: expected a position, by which sites are selected, found {position!r}")
         sites.append((chromosome, int(position)))
-    return VariantPositions.of(str(fileset.path), sites)
+    return VariantPositions.of(str(fileset.calls_path), sites)
 
 
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
@@ -84,14 +84,15 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
     An allele that no sample in a fileset has may be unknown there. Raises `InputError` if sites or alleles differ.
     """
     if len(one.sites) != len(other.sites):
-        raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
+        raise InputError(f"{other.calls_path}: {len(other.sites):,} sites, {one.calls_path} has {len(one.sites):,}; sites must be the same")
     out = np.zeros(len(one.sites), dtype=bool)
     for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
         if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _are_same_alleles(a[2:], b[2:])):
             continue
         if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _are_same_alleles(a[2:], b[:1:-1]):
             raise InputError(
-                f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
+                f"{other.calls_path}: site {k + 1} is {' '.join(b)}, in {one.calls_path} it is {' '.join(a)};"
+                " sites and alleles must be the same"
             )
         out[k] = True
     return out if out.any() else None

@@ -88,7 +88,7 @@ def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerles
 
 class _Fileset:
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.calls_path = path
         pvar, psam = pvar_of(path), path.with_suffix(".psam")
         # A .psam without a header is a .fam.
         people = _read_columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
@@ -106,17 +106,17 @@ class _Fileset:
 
     def _check_counts(self, pvar: Path, psam: Path) -> None:
         """Raise `InputError` if the numbers of variants, samples and alleles do not match the header."""
-        with open(self.path, "rb") as stream:
+        with open(self.calls_path, "rb") as stream:
             head = stream.read(_PGEN_HEADER.size)
         if len(head) < _PGEN_HEADER.size:
-            raise InputError(f"{self.path}: a truncated .pgen file of {len(head)} bytes; copy or make it again")
+            raise InputError(f"{self.calls_path}: a truncated .pgen file of {len(head)} bytes; copy or make it again")
         for path, lines, count, what in zip(
             (pvar, psam), (len(self.sites), len(self.ids)), _PGEN_HEADER.unpack(head), ("variants", "samples"), strict=True
         ):
             if lines != count:
-                raise InputError(f"{self.path}: {count:,} {what}, but {path} has {lines:,}; files of one fileset belong together")
+                raise InputError(f"{self.calls_path}: {count:,} {what}, but {path} has {lines:,}; files of one fileset belong together")
             if not count:
-                raise InputError(f"{self.path}: no {what}")
+                raise InputError(f"{self.calls_path}: no {what}")
         largest = int(self._alleles.argmax())
         if self._alleles[largest] > MAX_ALLELES:
             alleles = f"{self._alleles[largest]} alleles; up to {MAX_ALLELES} are distinguished"
@@ -129,14 +129,14 @@ class _Fileset:
         import pgenlib
 
         try:
-            return pgenlib.PgenReader(bytes(self.path), **self._opening)
+            return pgenlib.PgenReader(bytes(self.calls_path), **self._opening)
         except RuntimeError as error:
             said = error.args[0].decode("utf-8", "replace").strip() if isinstance(error.args[0], bytes) else str(error)
-            raise InputError(f"{self.path}: cannot be read as .pgen ({said})") from None
+            raise InputError(f"{self.calls_path}: cannot be read as .pgen ({said})") from None
 
     def positions(self) -> VariantPositions:
         """Return the positions of the sites. Raises `InputError` if the .pvar has text that is not a position."""
-        return positions_of(self, f"{pvar_of(self.path)}: variant {{}}")
+        return positions_of(self, f"{pvar_of(self.calls_path)}: variant {{}}")
 
     def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
@@ -174,7 +174,7 @@ class _Fileset:
                 for variant in range(start, stop):  # find the variant that fails
                     self._read_codes(reader, variant, variant + 1)
             where = f"variant {start + 1} ({':'.join(self.sites[start][:2])})"
-            raise InputError(f"{self.path}: {where} cannot be read ({error}): a damaged file; copy or make it again") from None
+            raise InputError(f"{self.calls_path}: {where} cannot be read ({error}): a damaged file; copy or make it again") from None
         lower, upper = np.minimum(alleles[:, ::2], alleles[:, 1::2]), np.maximum(alleles[:, ::2], alleles[:, 1::2])
         return np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
 
@@ -187,7 +187,7 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
     nonfounders: count samples with parents as founders
     """
     filesets = [_Fileset(path) for path in paths]
-    ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
+    ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])

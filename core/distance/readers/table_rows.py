@@ -188,8 +188,8 @@ class TableReader:
             empty_row_count=rows.empty_count,
         )
 
-    def _read_rows(self, lines: Iterable[bytes], first_number: int, cells: TableCells) -> _RowIds:
-        """Pass the cells of each line to `cells`, and return the ids of the rows. first_number: line number of the first line."""
+    def _read_rows(self, lines: Iterable[bytes], first_line_number: int, table_cells: TableCells) -> _RowIds:
+        """Pass the table_cells of each line to `table_cells`, and return the ids of the rows. first_line_number: line number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes
@@ -197,8 +197,8 @@ class TableReader:
         square = SquareIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
         names_site = SITE_NAME_PATTERN.match
-        add, ids = cells.add_line, rows.ids
-        for number, line in enumerate(lines, first_number):
+        add, ids = table_cells.add_line, rows.ids
+        for number, line in enumerate(lines, first_line_number):
             line = line.rstrip(b"\r\n")
             if line[:1] in _EMPTY_LINE_BYTES and _is_empty(line):
                 rows.empty_count += _has_cells(line)
@@ -225,13 +225,13 @@ class TableReader:
                     raise self._matrix_error() from None
                 raise
             ids.append(name)
-        cells.store.finish()
+        table_cells.store.finish()
         if square.has_same_ids(rows.ids):
             raise self._matrix_error()
         if people:
             rows.ids = sample_ids_of(people)
         else:
-            self._refuse_distance_matrix(rows.ids, cells)
+            self._refuse_distance_matrix(rows.ids, table_cells)
         return rows
 
     def _refuse_distance_matrix(self, ids: Sequence[str], cells: TableCells) -> None:

@@ -92,7 +92,7 @@ def unpack_result(task: Task, tile: Tile, packed: PackedResult) -> TileResult:
     if task.edit_bound is not None:
         queries, targets, distances, survivors = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), survivors)
-    scores = packed[0].astype(task.dtype)
+    scores = packed[0].astype(task.score_dtype)
     if task.top is not None:
         return TileHits(tile, scores, packed[1].astype(np.int64))
     if len(packed) == 1:

@@ -18,7 +18,7 @@ class RowFormat(Protocol):
         """True if the columns of a block depend on the columns of earlier blocks."""
 
     @property
-    def detail(self) -> Detail:
+    def alignment_detail(self) -> Detail:
         """How much of each alignment the rows show."""
 
     @property

@@ -20,7 +20,7 @@ class Blast6:
     """Columns: query, target, percent identity, length, mismatches, gap openings, start and end in query and target (1-based), E-value, bit
     score."""
 
-    detail = Detail.STATISTICS
+    alignment_detail = Detail.STATISTICS
     remembers = False
     has_letters = False
 

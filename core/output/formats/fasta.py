@@ -12,7 +12,7 @@ from gpualign.core.results.blocks import Block
 class AlignedFasta:
     """Aligned FASTA with each sequence on one line."""
 
-    detail = Detail.PATH
+    alignment_detail = Detail.PATH
     remembers = False
     has_letters = True
 

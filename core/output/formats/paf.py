@@ -14,7 +14,7 @@ class Paf:
     """PAF rows. Coordinates are 0-based and half-open; the strand is "-" if either sequence is reverse-complemented; the mapping quality is
     255 (missing). For translations, coordinates and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
 
-    detail = Detail.PATH
+    alignment_detail = Detail.PATH
     remembers = False
     has_letters = False
 

@@ -70,7 +70,7 @@ def _check_names(task: Task) -> None:
 class Sam:
     """SAM rows. The first row of a query is the primary alignment; the rest are flagged secondary."""
 
-    detail = Detail.PATH
+    alignment_detail = Detail.PATH
     remembers = True  # which rows are primary alignments
     has_letters = True
 
@@ -96,7 +96,7 @@ class Sam:
         flags: npt.NDArray[np.int32] = (_SECONDARY_FLAG + _UNMAPPED_FLAG * unmapped + _REVERSE_FLAG * block.is_reverse_complement).astype(
             np.int32
         )
-        queries = block.query_records[mask]
+        queries = block.query_record_numbers[mask]
         primary = np.zeros(mask.shape, dtype=np.bool_)
         primary[mask] = np.diff(queries, prepend=self._seen) > 0
         flags[primary] -= _SECONDARY_FLAG

@@ -18,7 +18,7 @@ class Tsv:
     remembers = False
 
     @property
-    def detail(self) -> Detail:
+    def alignment_detail(self) -> Detail:
         return detail_of(self.fields)
 
     @property

@@ -18,7 +18,7 @@ class TypedTable:
     fields: list[Field]
 
     @property
-    def detail(self) -> Detail:
+    def alignment_detail(self) -> Detail:
         """How much of each alignment the rows show."""
         return detail_of(self.fields)
 

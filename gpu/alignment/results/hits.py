@@ -101,9 +101,11 @@ class TileHitsOutput:
 
     def __init__(self, task: Task, hits_per_query: int, tile: Tile) -> None:
         self._tile = tile
-        self._dtype = task.dtype
+        self._dtype = task.score_dtype
         self._top = hits_per_query
-        self._best = BestTargetCollector(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(
+            tile.shape[0], min(hits_per_query, len(tile.targets)), task.score_dtype, task.targets.file_positions
+        )
 
     def result_bytes(self, batch: Batch) -> int:
         rows, columns = len(batch.query_rows), len(batch.targets)

@@ -101,7 +101,7 @@ class BatchPaths(BatchOutput):
         return _total_bytes(self.result_ranges)
 
     @property
-    def _run_bytes(self) -> int:
+    def _max_batch_run_bytes(self) -> int:
         """Maximum size of the runs of all pairs, in bytes. The device needs as much again while building the runs."""
         return self.batch.pair_count * self.max_run_bytes if self.task.detail is Detail.PATH else 0
 
@@ -111,7 +111,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def device_bytes(self) -> int:
-        return aligned_bytes(self._result_bytes) + 2 * aligned_bytes(self._run_bytes)
+        return aligned_bytes(self._result_bytes) + 2 * aligned_bytes(self._max_batch_run_bytes)
 
     def reserve(self, stream: StreamBuffers) -> int:
         stream.host_buffer("results", self._result_bytes)
@@ -133,8 +133,8 @@ class BatchPaths(BatchOutput):
             structs.PATH_ARGS,
             **device_batch.addresses("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
             **{name: device_batch.scores + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
-            scratch=stream.address("scratch", self._run_bytes),
-            runs=stream.address("runs", self._run_bytes),
+            scratch=stream.address("scratch", self._max_batch_run_bytes),
+            runs=stream.address("runs", self._max_batch_run_bytes),
             directions=stream.address("directions", self.direction_bytes(grid * threads)),
             capacity=self.max_run_bytes,
             matrix_stride=self.layout.matrix_stride,
@@ -173,7 +173,7 @@ class BatchPaths(BatchOutput):
             return self.result_array(buffer, name, dtype).reshape(self.shape)
 
         detail = self.task.detail
-        scores = array("scores", self.task.dtype)
+        scores = array("scores", self.task.score_dtype)
         statistics = array("statistics", STATISTICS) if detail is not Detail.SCORE else None
         runs = Runs([run_data], array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
@@ -192,7 +192,7 @@ class TilePathsOutput:
         self._make = make_batch
         self._pool = pool
         self._tile = tile
-        self._scores = np.zeros(tile.shape, dtype=task.dtype)
+        self._scores = np.zeros(tile.shape, dtype=task.score_dtype)
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(tile.shape, dtype=STATISTICS)
         self._runs = PathBuilder(tile.shape)
 
@@ -221,7 +221,7 @@ class TilePathsOutput:
 def _result_ranges(task: Task, pair_count: int) -> dict[str, tuple[int, int]]:
     detail = task.detail
     sizes = {
-        "scores": pair_count * task.dtype.itemsize,
+        "scores": pair_count * task.score_dtype.itemsize,
         "statistics": pair_count * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
         "starts": pair_count * 8 if detail is Detail.PATH else 0,
         "sizes": pair_count * 4 if detail is Detail.PATH else 0,

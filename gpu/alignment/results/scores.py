@@ -65,7 +65,7 @@ class TileScoresOutput:
 
     def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile
-        self._dtype = task.dtype
+        self._dtype = task.score_dtype
         self._result_dtype = recipe.result_dtype
         self._pool = pool
         self._scores: Scores | None = None  # until there are some, to save memory
