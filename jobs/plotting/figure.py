@@ -20,7 +20,7 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, colour_strips_of
-from gpualign.jobs.plotting.heatmap import ColourScale, DrawnOrder, DrawnTree, HeatMap, block_means, shorten_text
+from gpualign.jobs.plotting.heatmap import ColourScale, DrawnOrder, DrawnTree, Heatmap, block_means, shorten_text
 from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR, make_colour_map
 from gpualign.jobs.plotting.legends import draw_colour_bar, draw_legends, legends_of, max_entries
 
@@ -55,7 +55,7 @@ class Style:
     vmax: float | None = None
 
 
-def draw_heatmap(heat: HeatMap, order: DrawnOrder, scale: ColourScale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
+def draw_heatmap(heatmap: Heatmap, order: DrawnOrder, scale: ColourScale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
     """Return the figure. Ids, numbers and a separate diagonal colour are drawn only where they would be legible. Without numbers, a
     histogram of values appears beside the colour bar.
 
@@ -63,27 +63,27 @@ def draw_heatmap(heat: HeatMap, order: DrawnOrder, scale: ColourScale, style: St
     """
     from matplotlib.figure import Figure
 
-    parts = FigureLayout(heat, order, len(groups))
+    parts = FigureLayout(heatmap, order, len(groups))
     figure = Figure(figsize=(parts.width, parts.height))
     if order.tree is not None:
         axes = parts.add_axes(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
-        _draw_tree(axes, parts, order.tree, heat.exponent)
+        _draw_tree(axes, parts, order.tree, heatmap.exponent)
     strips = colour_strips_of(groups, max_entries(parts))
     if strips:
         _draw_strips(
             parts.add_axes(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
         )
-    colours = make_colour_map(heat, style.cmap, scale)
-    rows, columns = heat.values.shape
+    colours = make_colour_map(heatmap, style.cmap, scale)
+    rows, columns = heatmap.values.shape
     block = -(-rows // MAX_CELLS_PER_SIDE), -(-columns // MAX_CELLS_PER_SIDE)
-    pixels = _pixels(heat, order, block, colours)
+    pixels = _pixels(heatmap, order, block, colours)
     cells = parts.add_axes(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
-    _draw_frame(cells, heat, parts, block)
+    _draw_frame(cells, heatmap, parts, block)
     if parts.texts:
         _draw_numbers(cells, parts.texts, pixels, cell_font_size(rows, columns))
-    bar = draw_colour_bar(figure, parts, heat, colours, scale)
-    draw_legends(figure, parts, legends_of(heat, block == (1, 1), strips), bar)
+    bar = draw_colour_bar(figure, parts, heatmap, colours, scale)
+    draw_legends(figure, parts, legends_of(heatmap, block == (1, 1), strips), bar)
     if style.title:
         letters = max(24, int((parts.width - parts.matrix_left) * 72 / (TITLE_FONT_SIZE * 0.55)))
         above = (parts.margin + parts.matrix_height + 0.1) / parts.height
@@ -136,27 +136,27 @@ def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: DrawnOrder) ->
         spine.set_visible(False)
 
 
-def _pixels(heat: HeatMap, order: DrawnOrder, block: tuple[int, int], colours: Any) -> Pixels:
+def _pixels(heatmap: Heatmap, order: DrawnOrder, block: tuple[int, int], colours: Any) -> Pixels:
     """Return the colours of the cells: uint8[rows][columns][4].
 
     block: (rows, columns) of pairs whose mean a cell shows; means exclude the diagonal
     colours: maps values to colours
     """
-    values = heat.values[np.ix_(order.rows, order.columns)]
+    values = heatmap.values[np.ix_(order.rows, order.columns)]
     if block != (1, 1):
-        if heat.one_set:
+        if heatmap.one_set:
             np.fill_diagonal(values, np.nan)
         values = block_means(values, *block)
     pixels: Pixels = colours.to_rgba(values, bytes=True)
     pixels[np.isnan(values)] = MISSING_COLOUR
-    if heat.one_set and block == (1, 1):
+    if heatmap.one_set and block == (1, 1):
         pixels[np.diag_indices(len(pixels))] = DIAGONAL_COLOUR
-    elif heat.one_set and len(heat.row_ids) % block[0] == 1:  # the last cell is a single record with itself
+    elif heatmap.one_set and len(heatmap.row_ids) % block[0] == 1:  # the last cell is a single record with itself
         pixels[-1, -1] = DIAGONAL_COLOUR
     return pixels
 
 
-def _draw_frame(axes: Any, heat: HeatMap, parts: FigureLayout, block: tuple[int, int]) -> None:
+def _draw_frame(axes: Any, heatmap: Heatmap, parts: FigureLayout, block: tuple[int, int]) -> None:
     """Draw the ids, or the number of records where there are too many ids. block: (rows, columns) of pairs whose mean a cell shows."""
     axes.yaxis.tick_right()
     axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
@@ -166,10 +166,10 @@ def _draw_frame(axes: Any, heat: HeatMap, parts: FigureLayout, block: tuple[int,
         spine.set_linewidth(0.5)
         spine.set_color("0.4")
     mean = f", a cell is the mean of {block[0]} x {block[1]} pairs" if block != (1, 1) else ""
-    rows, columns = heat.values.shape
+    rows, columns = heatmap.values.shape
     if not parts.column_names:
-        axes.set_xlabel(f"{columns:,} {'samples' if heat.one_set else 'columns'}{mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
-    if not parts.row_names and not heat.one_set:
+        axes.set_xlabel(f"{columns:,} {'samples' if heatmap.one_set else 'columns'}{mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
+    if not parts.row_names and not heatmap.one_set:
         axes.yaxis.set_label_position("right")
         axes.set_ylabel(f"{rows:,} rows{'' if not parts.column_names else mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, cell_texts, shorten_names
+from gpualign.jobs.plotting.heatmap import DrawnOrder, Heatmap, cell_texts, shorten_names
 
 MAX_RECORDS_WITH_VALUES = 30
 """Maximum number of records for which every cell shows its value."""
@@ -25,11 +25,11 @@ COLOUR_STRIP_WIDTH = 0.16
 class FigureLayout:
     """Sizes and positions of the parts of a heat map, in inches. `margin` is the space below the matrix, for column ids."""
 
-    def __init__(self, heat: HeatMap, order: DrawnOrder, strip_count: int) -> None:
-        rows, columns = heat.values.shape
-        self.row_names = _ordered_names(heat.row_ids, order.rows)
-        self.column_names = _ordered_names(heat.column_ids, order.columns)
-        texts = cell_texts(heat) if max(rows, columns) <= MAX_RECORDS_WITH_VALUES else None
+    def __init__(self, heatmap: Heatmap, order: DrawnOrder, strip_count: int) -> None:
+        rows, columns = heatmap.values.shape
+        self.row_names = _ordered_names(heatmap.row_ids, order.rows)
+        self.column_names = _ordered_names(heatmap.column_ids, order.columns)
+        texts = cell_texts(heatmap) if max(rows, columns) <= MAX_RECORDS_WITH_VALUES else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
         number_width = max(text_width(text, cell_font_size(rows, columns)) for line in texts for text in line) if texts else 0.0
         self.matrix_height, self.matrix_width = _matrix_side(rows, number_width), _matrix_side(columns, number_width)

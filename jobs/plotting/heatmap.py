@@ -60,7 +60,7 @@ _MAX_ID_CHARS = 40
 
 
 @dataclass(frozen=True)
-class HeatMap:
+class Heatmap:
     """A matrix to draw.
 
     values: [rows][columns], NaN for pairs without a value
@@ -138,14 +138,14 @@ class DrawnOrder:
     tree: DrawnTree | None
 
 
-def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
+def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> Heatmap:
     """Return the heat map of newly computed distances or kinships: square, rectangular or condensed."""
     return heatmap_of_matrix(
         values, samples.queries.ids, samples.targets.ids, samples.is_one_set, metric.value_name, DISTANCE_LABELS[metric.name]
     )
 
 
-def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> HeatMap:
+def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> Heatmap:
     """Return a heat map of the alignment values chosen by `value`: square, rectangular or condensed."""
     label = alignment_label(value.kind, value.is_edit_distance)
     return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
@@ -158,14 +158,14 @@ def alignment_label(kind: str, edit: bool) -> str:
 
 def heatmap_of_matrix(
     values: npt.NDArray[Any], row_ids: Sequence[str], column_ids: Sequence[str], one_set: bool, value_kind: str, label: str
-) -> HeatMap:
+) -> Heatmap:
     """Return the heat map of a matrix with its ids. Non-finite values become NaN; a condensed matrix is expanded to a square."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
         numbers = _expand_condensed(numbers, len(row_ids), {"distance": 0.0, "identity": 1.0}.get(value_kind, np.nan))
     known = numbers[~np.isnan(numbers)]
-    return HeatMap(
+    return Heatmap(
         numbers,
         list(row_ids),
         list(column_ids),
@@ -221,7 +221,7 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     return "score"
 
 
-def colour_scale(heat: HeatMap, low: float | None, high: float | None) -> ColourScale:
+def colour_scale(heatmap: Heatmap, low: float | None, high: float | None) -> ColourScale:
     """Return a scale from the value for equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low,
     high: limits to use instead; None: not given.
 
@@ -230,12 +230,12 @@ def colour_scale(heat: HeatMap, low: float | None, high: float | None) -> Colour
 
     Raises `InputError` for an empty range.
     """
-    others = heat.pair_values
+    others = heatmap.pair_values
     others = others[~np.isnan(others)]
     smallest, largest = (float(others.min()), float(others.max())) if others.size else (0.0, 0.0)
-    first, last = (min(smallest, 1.0), max(largest, 1.0)) if heat.value_kind == "identity" else (min(smallest, 0.0), largest)
+    first, last = (min(smallest, 1.0), max(largest, 1.0)) if heatmap.value_kind == "identity" else (min(smallest, 0.0), largest)
     if first >= last:
-        first, last = (0.0, 1.0) if heat.value_kind == "identity" or first >= 0 else (first, 0.0)
+        first, last = (0.0, 1.0) if heatmap.value_kind == "identity" or first >= 0 else (first, 0.0)
     first, last = first if low is None else low, last if high is None else high
     if not first < last:
         limits = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
@@ -244,16 +244,16 @@ def colour_scale(heat: HeatMap, low: float | None, high: float | None) -> Colour
     return ColourScale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
 
 
-def heatmap_to_distances(heat: HeatMap) -> Reals:
+def heatmap_to_distances(heatmap: Heatmap) -> Reals:
     """Return distances for clustering the records of one set: symmetric, 0 on the diagonal and never negative.
 
     Similarities s become (s_ii + s_jj) / 2 - s_ij; the highest score replaces an unknown s_ii. Undefined values count as the largest
     distance.
     """
-    values = heat.values
+    values = heatmap.values
     if np.isnan(values).all():
         return np.zeros_like(values)
-    if heat.value_kind in SIMILARITY_KINDS:
+    if heatmap.value_kind in SIMILARITY_KINDS:
         own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
         values = (own[:, None] + own[None, :]) / 2 - values
     distances: Reals = np.maximum((values + values.T) / 2, 0)
@@ -262,39 +262,39 @@ def heatmap_to_distances(heat: HeatMap) -> Reals:
     return distances
 
 
-def tree_order(heat: HeatMap, method: str) -> DrawnOrder:
+def tree_order(heatmap: Heatmap, method: str) -> DrawnOrder:
     """Return the order of the leaves of a tree made from the values. One set has a single tree. For two sets, rows and columns are each
     ordered by a tree of their profiles, which is not drawn. method: linkage method."""
-    if not heat.one_set:
-        return DrawnOrder(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
-    if len(heat.row_ids) < 2:
-        return input_order(heat)
+    if not heatmap.one_set:
+        return DrawnOrder(_profile_order(heatmap.values, method), _profile_order(heatmap.values.T, method), None)
+    if len(heatmap.row_ids) < 2:
+        return input_order(heatmap)
     from scipy.cluster.hierarchy import leaves_list
 
-    joins = linkage_of(heat, method)
-    own = f"largest {heat.value_kind}" if np.isnan(np.diagonal(heat.values)).any() else f"mean self-{heat.value_kind}"
-    similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heat.value_kind}") | {"identity": "1 − identity"}
-    heights = similarities.get(heat.value_kind, heat.label) + heat.unit
-    tree = DrawnTree(bracket_corners(joins), np.zeros(len(heat.row_ids)), f"{heights}\n({method} linkage)")
+    joins = linkage_of(heatmap, method)
+    own = f"largest {heatmap.value_kind}" if np.isnan(np.diagonal(heatmap.values)).any() else f"mean self-{heatmap.value_kind}"
+    similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heatmap.value_kind}") | {"identity": "1 − identity"}
+    heights = similarities.get(heatmap.value_kind, heatmap.label) + heatmap.unit
+    tree = DrawnTree(bracket_corners(joins), np.zeros(len(heatmap.row_ids)), f"{heights}\n({method} linkage)")
     return DrawnOrder(leaves_list(joins), leaves_list(joins), tree)
 
 
-def linkage_of(heat: HeatMap, method: str) -> Reals:
+def linkage_of(heatmap: Heatmap, method: str) -> Reals:
     """Return scipy's linkage matrix for one set, in the units of its distances."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
     joins: Reals = linkage(
-        squareform(heatmap_to_distances(heat), checks=False), method, optimal_ordering=len(heat.row_ids) <= _MAX_ORDERED_LEAVES
+        squareform(heatmap_to_distances(heatmap), checks=False), method, optimal_ordering=len(heatmap.row_ids) <= _MAX_ORDERED_LEAVES
     )
     return joins
 
 
-def order_by_tree(heat: HeatMap, tree: Tree) -> DrawnOrder:
-    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heat map, or if ids
+def order_by_tree(heatmap: Heatmap, tree: Tree) -> DrawnOrder:
+    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heatmap map, or if ids
     are not unique."""
-    number = {name: k for k, name in enumerate(heat.row_ids)}
-    if not heat.one_set or len(number) < len(heat.row_ids):
+    number = {name: k for k, name in enumerate(heatmap.row_ids)}
+    if not heatmap.one_set or len(number) < len(heatmap.row_ids):
         raise InputError(
             f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, in which each record has its own id"
         )
@@ -308,9 +308,9 @@ def order_by_tree(heat: HeatMap, tree: Tree) -> DrawnOrder:
     return DrawnOrder(rows, rows, drawn_tree_of(tree))
 
 
-def input_order(heat: HeatMap) -> DrawnOrder:
+def input_order(heatmap: Heatmap) -> DrawnOrder:
     """Return the order of the matrix, without a tree."""
-    return DrawnOrder(np.arange(len(heat.row_ids)), np.arange(len(heat.column_ids)), None)
+    return DrawnOrder(np.arange(len(heatmap.row_ids)), np.arange(len(heatmap.column_ids)), None)
 
 
 def sorted_order(order: DrawnOrder, rows: Sequence[int], columns: Sequence[int] | None) -> DrawnOrder:
@@ -385,13 +385,13 @@ def block_means(values: Reals, block_rows: int, block_columns: int) -> Reals:
     return means
 
 
-def cell_texts(heat: HeatMap) -> list[list[str]]:
+def cell_texts(heatmap: Heatmap) -> list[list[str]]:
     """Return the cell labels in the unit of the scale, with enough decimals to show three significant digits of the largest value (none for
     counts); "" for NaN."""
-    values = heat.values / 10.0**heat.exponent
+    values = heatmap.values / 10.0**heatmap.exponent
     largest = float(np.nanmax(np.abs(values), initial=0))
-    decimals = 3 if heat.value_kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
-    form = ".0f" if heat.is_integer and not heat.exponent else f".{decimals}f"
+    decimals = 3 if heatmap.value_kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
+    form = ".0f" if heatmap.is_integer and not heatmap.exponent else f".{decimals}f"
     return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
 
 

@@ -19,7 +19,7 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
-from gpualign.jobs.plotting.heatmap import ColourScale, HeatMap, shorten_text
+from gpualign.jobs.plotting.heatmap import ColourScale, Heatmap, shorten_text
 from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR
 
 _BAR_WIDTH = 0.16
@@ -56,35 +56,35 @@ class Legend:
         return lines * _LINE_SPACING + (0 if self.gradient is None else _GRADIENT_LENGTH + _LINE_SPACING)
 
 
-def draw_colour_bar(figure: Any, parts: FigureLayout, heat: HeatMap, colours: Any, scale: ColourScale) -> Any:
+def draw_colour_bar(figure: Any, parts: FigureLayout, heatmap: Heatmap, colours: Any, scale: ColourScale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
     axes = parts.add_axes(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
-    axes.locator_params(axis="y", nbins=5, integer=heat.is_integer)
-    axes.yaxis.set_major_formatter(tick_formatter(heat.exponent))
+    axes.locator_params(axis="y", nbins=5, integer=heatmap.is_integer)
+    axes.yaxis.set_major_formatter(tick_formatter(heatmap.exponent))
     axes.tick_params(labelsize=SMALL_FONT_SIZE, length=3, width=0.5, pad=2)
     bar.set_label(
-        wrap_text(heat.label + heat.unit, parts.bar_height, LABEL_FONT_SIZE), fontsize=LABEL_FONT_SIZE, labelpad=5, parse_math=False
+        wrap_text(heatmap.label + heatmap.unit, parts.bar_height, LABEL_FONT_SIZE), fontsize=LABEL_FONT_SIZE, labelpad=5, parse_math=False
     )
     if parts.histogram_width:
         left = parts.bar_left - parts.histogram_width
         _draw_histogram(
-            parts.add_axes(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heat, scale
+            parts.add_axes(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heatmap, scale
         )
     return axes
 
 
-def _draw_histogram(axes: Any, heat: HeatMap, scale: ColourScale) -> None:
+def _draw_histogram(axes: Any, heatmap: Heatmap, scale: ColourScale) -> None:
     """Draw the number of pairs for each value, level with the value's colour. The longest line is labelled with its number of pairs."""
-    values = heat.pair_values
+    values = heatmap.pair_values
     low, high = scale.low, scale.high
-    if heat.is_integer and high - low < _BIN_COUNT:  # each number has a line of its own
+    if heatmap.is_integer and high - low < _BIN_COUNT:  # each number has a line of its own
         edges = np.arange(math.ceil(low), math.floor(high) + 2) - 0.5
     else:
         edges = np.linspace(low, high, _BIN_COUNT + 1)
     counts, _ = np.histogram(values[(values >= low) & (values <= high)], edges)
-    if heat.one_set:
+    if heatmap.one_set:
         counts = counts // 2
     axes.stairs(counts, edges, orientation="horizontal", fill=True, color="0.55")
     largest = int(counts.max(initial=0))
@@ -99,13 +99,13 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: ColourScale) -> None:
     axes.spines["bottom"].set_linewidth(0.5)
 
 
-def legends_of(heat: HeatMap, has_diagonal_colour: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
+def legends_of(heatmap: Heatmap, has_diagonal_colour: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
     """Yield the legends for colours that do not represent values. has_diagonal_colour: diagonal cells have their own colour."""
     others = []
-    if heat.one_set and has_diagonal_colour:
+    if heatmap.one_set and has_diagonal_colour:
         others.append(("with itself", _hex_colour(DIAGONAL_COLOUR)))
-    if np.isnan(heat.pair_values).any():
-        others.append(("no distance" if heat.value_kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
+    if np.isnan(heatmap.pair_values).any():
+        others.append(("no distance" if heatmap.value_kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
     if others:
         yield Legend(None, others)
     for strip in groups:

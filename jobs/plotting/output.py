@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
-from gpualign.jobs.plotting.heatmap import DrawnOrder, HeatMap, colour_scale, input_order, order_by_tree, sorted_order, tree_order
+from gpualign.jobs.plotting.heatmap import DrawnOrder, Heatmap, colour_scale, input_order, order_by_tree, sorted_order, tree_order
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -56,17 +56,17 @@ class RowOrder:
     tree: Tree | None = None
     positions: Mapping[str, int] = field(default_factory=dict)
 
-    def order(self, heat: HeatMap, method: str) -> DrawnOrder:
+    def order(self, heatmap: Heatmap, method: str) -> DrawnOrder:
         """Return the order in which rows and columns are drawn. method: linkage method."""
         if self.criterion == "tree":
-            return tree_order(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
+            return tree_order(heatmap, method) if self.tree is None else order_by_tree(heatmap, self.tree)
         if self.criterion == "groups":
             own = self.groups[0].sort_keys()
-            return sorted_order(tree_order(heat, method), own, own if heat.one_set else None)
+            return sorted_order(tree_order(heatmap, method), own, own if heatmap.one_set else None)
         if self.criterion == "input":
-            return input_order(heat)
+            return input_order(heatmap)
         return sorted_order(
-            input_order(heat), [self.positions[name] for name in heat.row_ids], [self.positions[name] for name in heat.column_ids]
+            input_order(heatmap), [self.positions[name] for name in heatmap.row_ids], [self.positions[name] for name in heatmap.column_ids]
         )
 
 
@@ -121,26 +121,26 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    file: BinaryIO, plot_file: PlotFile, heat: HeatMap, reporter: Reporter, style: Style | None = None, row_order: RowOrder | None = None
+    file: BinaryIO, plot_file: PlotFile, heatmap: Heatmap, reporter: Reporter, style: Style | None = None, row_order: RowOrder | None = None
 ) -> None:
     """Order the records and draw the heat map into the open `file`; report both steps to `reporter`.
 
     Raises `InputError` if the colours cannot be scaled, and the same errors as `RowOrder.order`.
     """
     style, row_order = style or Style(), row_order or RowOrder()
-    scale = colour_scale(heat, style.vmin, style.vmax)
-    rows, columns = heat.values.shape
-    records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
+    scale = colour_scale(heatmap, style.vmin, style.vmax)
+    rows, columns = heatmap.values.shape
+    records = f"{rows:,} x {columns:,}" if not heatmap.one_set else f"{rows:,}"
     reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {plot_file.path}")
-    if undefined := int(np.isnan(heat.pair_values).sum()):
-        what = "distance" if heat.value_kind == "distance" else "value"
-        reporter.note(f"{undefined:,} of {heat.pair_values.size:,} cells have no {what}; to order the others they count as the farthest")
+    if undefined := int(np.isnan(heatmap.pair_values).sum()):
+        what = "distance" if heatmap.value_kind == "distance" else "value"
+        reporter.note(f"{undefined:,} of {heatmap.pair_values.size:,} cells have no {what}; to order the others they count as the farthest")
     start = time.perf_counter()
-    order = row_order.order(heat, style.linkage)
+    order = row_order.order(heatmap, style.linkage)
     clustered = time.perf_counter()
     with _default_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save_figure(draw_heatmap(heat, order, scale, style, row_order.groups), file, plot_file.format)
+        _save_figure(draw_heatmap(heatmap, order, scale, style, row_order.groups), file, plot_file.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
     reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")

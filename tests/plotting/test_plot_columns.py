@@ -205,15 +205,15 @@ def test_ticks_are_few_and_round(cells, labels):
 
 @pytest.mark.parametrize("rows", [2, 5, 31, 200])
 def test_gradients_and_their_legends(rng, rows):
-    heat = some_distances(rng, rows)
+    heatmap = some_distances(rng, rows)
     columns = [
         Quantity("year", np.append(rng.integers(2010, 2020, rows - 1), 2030).astype(float), False),
         Grouping("place", [f"ward {k}" for k in range(rows)], list(range(rows))),
         Quantity("date", np.append(np.nan, np.linspace(737000, 738000, rows - 1)) if rows > 2 else np.array([737000.0, 738000.0]), True),
         Quantity("ct", rng.random(rows), False),
     ]
-    order = RowOrder(columns).order(heat, "average")
-    figure = draw_heatmap(heat, order, colour_scale(heat, None, None), Style(), columns)
+    order = RowOrder(columns).order(heatmap, "average")
+    figure = draw_heatmap(heatmap, order, colour_scale(heatmap, None, None), Style(), columns)
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["year", "place", "date", "ct"])
     pixels = np.asarray(strips.images[0].get_array())
     for k, strip in enumerate(colour_strips_of(columns, 20)):
@@ -232,9 +232,9 @@ def test_gradients_and_their_legends(rng, rows):
 
 
 def test_rows_in_the_order_of_a_quantity(rng):
-    heat = some_distances(rng, 6)
+    heatmap = some_distances(rng, 6)
     ages = Quantity("age", np.array([30, np.nan, 4.5, 71, 2, 30]), False)
-    order = RowOrder([ages], "groups").order(heat, "average")
+    order = RowOrder([ages], "groups").order(heatmap, "average")
     assert ages.values[order.rows].tolist()[:5] == [2, 4.5, 30, 30, 71]
     assert order.rows[-1] == 1
 

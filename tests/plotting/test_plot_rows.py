@@ -39,9 +39,9 @@ def some_distances(rng, count, largest=9):
     )
 
 
-def drawn(heat, rows, **style):
+def drawn(heatmap, rows, **style):
     style = Style(**style)
-    return draw_heatmap(heat, rows.order(heat, style.linkage), colour_scale(heat, style.vmin, style.vmax), style, rows.groups)
+    return draw_heatmap(heatmap, rows.order(heatmap, style.linkage), colour_scale(heatmap, style.vmin, style.vmax), style, rows.groups)
 
 
 # ---- what is read
@@ -110,14 +110,14 @@ def test_small_groups_share_a_colour_where_there_are_many(rng):
 
 
 def test_strips_are_beside_their_rows(rng):
-    heat = some_distances(rng, 12)
+    heatmap = some_distances(rng, 12)
     own = [k % 3 - 1 for k in range(12)]
     groups = [Grouping("ward", ["x", "y"], own), Grouping("ST", ["1"], [0] * 12)]
-    figure = drawn(heat, RowOrder(groups))
+    figure = drawn(heatmap, RowOrder(groups))
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["ward", "ST"])
     pixels = np.asarray(strips.images[0].get_array())
     wards = group_strip(groups[0])
-    order = tree_order(heat, "average").rows
+    order = tree_order(heatmap, "average").rows
     assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.row_colours[k] or "#ffffff" for k in order]
     assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
     shown = [(legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]) for legend in figure.legends]
@@ -168,29 +168,29 @@ def test_long_texts_of_legends_are_cut(rng):
 
 
 def test_rows_in_other_orders(rng):
-    heat = some_distances(rng, 9)
-    leaves = list(leaves_list(linkage_of(heat, "average")))
+    heatmap = some_distances(rng, 9)
+    leaves = list(leaves_list(linkage_of(heatmap, "average")))
     own = [2, 0, 1, -1, 0, 1, 2, 0, -1]
-    by_groups = RowOrder([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
+    by_groups = RowOrder([Grouping("g", ["x", "y", "z"], own)], "groups").order(heatmap, "average")
     assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
-    assert list(RowOrder(criterion="input").order(heat, "average").rows) == list(range(9))
+    assert list(RowOrder(criterion="input").order(heatmap, "average").rows) == list(range(9))
     places = {f"s{k}": k * 5 % 9 for k in range(9)}
-    listed = RowOrder(criterion="list", positions=places).order(heat, "average")
-    assert [places[heat.row_ids[k]] for k in listed.rows] == list(range(9)) == [places[heat.column_ids[k]] for k in listed.columns]
+    listed = RowOrder(criterion="list", positions=places).order(heatmap, "average")
+    assert [places[heatmap.row_ids[k]] for k in listed.rows] == list(range(9)) == [places[heatmap.column_ids[k]] for k in listed.columns]
     for order in (by_groups, listed):
         assert order.tree is None
-    assert len(drawn(heat, RowOrder(criterion="input")).axes) == 2  # cells and bar, no tree
+    assert len(drawn(heatmap, RowOrder(criterion="input")).axes) == 2  # cells and bar, no tree
 
 
 def test_two_inputs_in_other_orders(rng):
-    heat = heatmap_of_matrix(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
-    by_groups = RowOrder([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heat, "average")
+    heatmap = heatmap_of_matrix(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
+    by_groups = RowOrder([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heatmap, "average")
     assert by_groups.rows[0] == 1
-    assert list(by_groups.columns) == list(tree_order(heat, "average").columns)
+    assert list(by_groups.columns) == list(tree_order(heatmap, "average").columns)
     places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
-    listed = RowOrder(criterion="list", positions=places).order(heat, "average")
-    assert [heat.row_ids[k] for k in listed.rows] == ["q3", "q1", "q2"]
-    assert [heat.column_ids[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
+    listed = RowOrder(criterion="list", positions=places).order(heatmap, "average")
+    assert [heatmap.row_ids[k] for k in listed.rows] == ["q3", "q1", "q2"]
+    assert [heatmap.column_ids[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
 
 
 # ---- histogram
@@ -208,9 +208,9 @@ def test_small_matrices_show_numbers_and_no_histogram(rng):
 
 @pytest.mark.parametrize(("low", "high"), [(None, None), (3, 6), (2.5, 6.5)])
 def test_counts_have_a_line_each(rng, low, high):
-    heat = some_distances(rng, 40)
-    data = histogram_of(drawn(heat, RowOrder(), vmin=low, vmax=high))
-    upper = heat.values[np.triu_indices(40, 1)]
+    heatmap = some_distances(rng, 40)
+    data = histogram_of(drawn(heatmap, RowOrder(), vmin=low, vmax=high))
+    upper = heatmap.values[np.triu_indices(40, 1)]
     expected = Counter(int(v) for v in upper if (low or 0) <= v <= (high or 8))
     found = {int(edge + 0.5): int(count) for edge, count in zip(data.edges, data.values, strict=False) if count}
     assert found == expected
@@ -219,25 +219,25 @@ def test_counts_have_a_line_each(rng, low, high):
 def test_other_values_are_counted_in_bins(rng):
     values = rng.random((35, 50))
     values[0, 0] = np.nan
-    heat = heatmap_of_matrix(values, [f"q{k}" for k in range(35)], [f"t{k}" for k in range(50)], False, "identity", "identity")
-    data = histogram_of(drawn(heat, RowOrder()))
+    heatmap = heatmap_of_matrix(values, [f"q{k}" for k in range(35)], [f"t{k}" for k in range(50)], False, "identity", "identity")
+    data = histogram_of(drawn(heatmap, RowOrder()))
     assert data.values.sum() == 35 * 50 - 1
     assert (data.edges[0], data.edges[-1]) == (np.nanmin(values), 1)
 
 
 def test_where_no_pair_has_a_value_there_is_no_line():
-    heat = heatmap_of_matrix(
+    heatmap = heatmap_of_matrix(
         np.full((40, 40), np.nan), [f"s{k}" for k in range(40)], [f"s{k}" for k in range(40)], True, "distance", "distance"
     )
-    assert histogram_of(drawn(heat, RowOrder())).values.sum() == 0
+    assert histogram_of(drawn(heatmap, RowOrder())).values.sum() == 0
 
 
 # ---- the command
 
 
 def test_the_command_draws_groups(tmp_path, rng):
-    heat = some_distances(rng, 6)
-    np.savez(tmp_path / "d.npz", distances=heat.values.astype(np.int32), ids=np.array(heat.row_ids))
+    heatmap = some_distances(rng, 6)
+    np.savez(tmp_path / "d.npz", distances=heatmap.values.astype(np.int32), ids=np.array(heatmap.row_ids))
     (tmp_path / "g.csv").write_text("id,ward\n" + "".join(f"s{k},ward {k % 2}\n" for k in range(6)))
     gpualign("plot", "d.npz", "-o", "x.svg", "--groups", "g.csv", "--order", "groups", cwd=tmp_path)
     text = (tmp_path / "x.svg").read_text()
@@ -265,15 +265,15 @@ def read(tmp_path, text):
 
 
 def test_a_given_tree_is_drawn_with_its_lengths(tmp_path, rng):
-    heat = some_distances(rng, 4)
+    heatmap = some_distances(rng, 4)
     tree = read(tmp_path, "((s2:1,s0:2.5)x:1,s3:0.5,'s1':4);\n")
-    order = RowOrder(tree=tree).order(heat, "average")
+    order = RowOrder(tree=tree).order(heatmap, "average")
     assert list(order.rows) == [2, 0, 3, 1] == list(order.columns)
     np.testing.assert_allclose(order.tree.leaf_heights, [2, 0.5, 3.5, 0])
     # s2, s0 and their parent at height 3; then that with s3, and s3 with s1, at height 4, the root's.
     np.testing.assert_allclose(order.tree.brackets[:, :, 0], [[2, 3, 3, 0.5], [3, 4, 4, 3.5], [3.5, 4, 4, 0]])
     np.testing.assert_allclose(order.tree.brackets[:, :, 1], [[0, 0, 1, 1], [0.5, 0.5, 2, 2], [2, 2, 3, 3]])
-    figure = drawn(heat, RowOrder(tree=tree))
+    figure = drawn(heatmap, RowOrder(tree=tree))
     assert figure.axes[0].get_xlabel() == "length of branches"
     assert len(figure.axes[0].collections) == 1  # dotted lines from the leaves to their rows
 
@@ -305,6 +305,6 @@ def test_trees_that_are_refused(tmp_path, rng, text, reason):
 
 
 def test_a_tree_of_two_inputs_is_refused(tmp_path, rng):
-    heat = heatmap_of_matrix(rng.integers(0, 9, (2, 2)), ["a", "b"], ["c", "d"], False, "distance", "distance")
+    heatmap = heatmap_of_matrix(rng.integers(0, 9, (2, 2)), ["a", "b"], ["c", "d"], False, "distance", "distance")
     with pytest.raises(InputError, match="the matrix is of two sets"):
-        RowOrder(tree=read(tmp_path, "(a,b);")).order(heat, "average")
+        RowOrder(tree=read(tmp_path, "(a,b);")).order(heatmap, "average")

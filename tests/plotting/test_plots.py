@@ -41,9 +41,9 @@ def heat_of(values, kind="distance", ids=None, columns=None):
     return heatmap_of_matrix(values, ids, columns or ids, columns is None, kind, kind)
 
 
-def figure_of(heat, **style):
+def figure_of(heatmap, **style):
     style = Style(**style)
-    return draw_heatmap(heat, tree_order(heat, style.linkage), colour_scale(heat, style.vmin, style.vmax), style)
+    return draw_heatmap(heatmap, tree_order(heatmap, style.linkage), colour_scale(heatmap, style.vmin, style.vmax), style)
 
 
 def cells_of(figure):
@@ -116,11 +116,11 @@ def test_the_scale_begins_at_what_is_the_same(kind, values, expected):
 
 
 def test_given_ends_of_the_scale():
-    heat = heat_of([[0, 3, 7], [3, 0, 9], [7, 9, 0]])
-    found = [colour_scale(heat, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
+    heatmap = heat_of([[0, 3, 7], [3, 0, 9], [7, 9, 0]])
+    found = [colour_scale(heatmap, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
     assert [(s.low, s.high, s.extend) for s in found] == [(0, 8, "max"), (4, 9, "min"), (4, 8, "both"), (1, 20, "neither")]
     with pytest.raises(InputError, match=r"vmin=10: the colours would go from 10 to 9; values are from 3 to 9"):
-        colour_scale(heat, 10, None)
+        colour_scale(heatmap, 10, None)
 
 
 def test_identities_look_like_their_distances(rng):
@@ -163,10 +163,10 @@ def test_means_of_many_pairs(rng):
 
 @pytest.mark.parametrize("count", [2, 10, 100, 150, 700])
 def test_alike_samples_stand_together(rng, count):
-    heat = heat_of(blocks(rng, count))
-    groups = [k % 2 for k in tree_order(heat, "average").rows]
+    heatmap = heat_of(blocks(rng, count))
+    groups = [k % 2 for k in tree_order(heatmap, "average").rows]
     assert sum(a != b for a, b in pairwise(groups)) == 1
-    figure = figure_of(heat)
+    figure = figure_of(heatmap)
     cells = cells_of(figure)
     names = [label.get_text() for label in cells.get_yticklabels()]
     assert len(names) == (count if count <= 150 else 0)
@@ -205,8 +205,8 @@ def test_a_chain_of_thousands_is_drawn(rng):
 
 
 def test_the_tree_has_an_axis():
-    heat = heat_of(np.array([[0, 2, 8], [2, 0, 10], [8, 10, 0]]))
-    figure = figure_of(heat, linkage="complete")
+    heatmap = heat_of(np.array([[0, 2, 8], [2, 0, 10], [8, 10, 0]]))
+    figure = figure_of(heatmap, linkage="complete")
     tree = figure.axes[0]
     assert tree.get_xlabel() == "distance\n(complete linkage)"
     assert tree.xaxis.get_visible()
@@ -229,12 +229,12 @@ def test_scores_are_turned_into_distances():
 def test_two_sets_are_ordered_by_their_profiles(rng):
     rows, columns = np.arange(40) % 2, np.arange(14) % 2
     values = np.where(rows[:, None] == columns, 3, 50) + rng.integers(0, 5, (40, 14))
-    heat = heat_of(values, columns=[f"t{k}" for k in range(14)])
-    order = tree_order(heat, "average")
+    heatmap = heat_of(values, columns=[f"t{k}" for k in range(14)])
+    order = tree_order(heatmap, "average")
     assert order.tree is None
     for found in (rows[order.rows], columns[order.columns]):
         assert sum(a != b for a, b in pairwise(found)) == 1
-    figure = figure_of(heat)
+    figure = figure_of(heatmap)
     assert legend_of(figure) == []
     assert [t.get_text() for t in cells_of(figure).get_xticklabels()] == [f"t{k}" for k in order.columns]
     # The largest rectangles stay in the order of their files, so that drawing ends.
@@ -292,9 +292,9 @@ def test_nothing_overlaps_and_nothing_is_cut_off(tmp_path, rng):
     ],
 )
 def test_numbers_in_cells(kind, values, expected):
-    heat = heat_of(values, kind)
-    assert cell_texts(heat)[0][1] == expected
-    assert sorted(t.get_text() for t in cells_of(figure_of(heat)).texts).count(expected) >= 2
+    heatmap = heat_of(values, kind)
+    assert cell_texts(heatmap)[0][1] == expected
+    assert sorted(t.get_text() for t in cells_of(figure_of(heatmap)).texts).count(expected) >= 2
 
 
 def test_small_and_large_numbers_have_a_unit():
