@@ -107,7 +107,7 @@ def main() -> None:
             panel = made_up_panel(engine, rng, samples, options.sites, kinds, missing)
             ordered, counts = kernel_rate(device, kernel, panel, False)
             upper_triangle, _ = kernel_rate(device, kernel, panel, True)
-            few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
+            few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.site_count, panel.recipe)
             # The planes are those of products alone, which the CPU can do too.
             products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
             bands = SampleBands.of([SampleBand(0, 64, 0, 64, False)])

@@ -48,7 +48,7 @@ class Evolved:
 
     def __init__(self, count: int, sites: int, generations: int, changes: float, missing: float) -> None:
         self.samples: Samples = make_samples([f"s{k}" for k in range(count)])
-        self.sites = sites
+        self.site_count = sites
         self.varying = 0  # sites of the panels that were made at which some sample differs from the root
         self._changes = changes
         rng = np.random.default_rng([count, sites])
@@ -62,19 +62,19 @@ class Evolved:
 
     @property
     def calls_per_sample(self) -> CountArray:
-        return self.sites - (self._run_stops - self._run_starts)
+        return self.site_count - (self._run_stops - self._run_starts)
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
         # The last panel is packed before the next one.
-        room: Codes = np.empty(self.samples.row_count * min(self.sites, PANEL_SITES), np.uint8)
-        for first in range(0, self.sites, PANEL_SITES):
-            width = min(self.sites - first, PANEL_SITES)
+        room: Codes = np.empty(self.samples.row_count * min(self.site_count, PANEL_SITES), np.uint8)
+        for first in range(0, self.site_count, PANEL_SITES):
+            width = min(self.site_count - first, PANEL_SITES)
             codes = room[: self.samples.row_count * width].reshape(self.samples.row_count, width)
             self._evolve(first, codes)
             yield codes
 
     def _evolve(self, first: int, codes: Codes) -> None:
-        rng = np.random.default_rng([first, self.samples.row_count, self.sites])
+        rng = np.random.default_rng([first, self.samples.row_count, self.site_count])
         width = codes.shape[1]
         root = rng.integers(0, 4, width, dtype=np.uint8)
         varies = np.zeros(width, np.bool_)
@@ -83,7 +83,7 @@ class Evolved:
             rows = codes[start:stop]
             np.take(ancestors, parents, axis=0, out=rows, mode="clip")  # which needs no copy
             often = self._changes * (_FOUNDERS if start == 0 else 1)
-            changes = rng.poisson(often * width / self.sites * len(rows))
+            changes = rng.poisson(often * width / self.site_count * len(rows))
             places, every = rng.integers(0, rows.size, changes), rows.reshape(-1)
             every[places] = rng.integers(0, 4, changes, dtype=np.uint8)
             varies[places[every[places] != root[places % width]] % width] = True
@@ -131,14 +131,14 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     engine = pick_distance_engine(resources, _Notes())
     source = Evolved(count, options.sites, options.generations, options.changes, options.missing)
     task = DistanceTask(metric_named("hamming"), MissingRule.PAIRWISE, False, max_distance=options.max_distance)
-    budget = DistanceBudget(reading=0, panel=0, planes=1 << 60, counts=options.counts << 30)
+    budget = DistanceBudget(reading_bytes=0, panel_bytes=0, plane_bytes=1 << 60, count_bytes=options.counts << 30)
     start = time.perf_counter()
     prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)
     made = time.perf_counter() - start
     print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
-    measure(prepared, sink, Dots(prepared.plan.pairs * prepared.panel_sites))
+    measure(prepared, sink, Dots(prepared.plan.pair_count * prepared.panel_site_count))
     took = time.perf_counter() - start
     work = prepared.samples.pair_count * options.sites
     return [

@@ -41,7 +41,7 @@ def texts_of(sequences: SequenceSet) -> list[str]:
 def kernel(query: SequenceSet, database: SequenceSet, name: str | None) -> float:
     """GCUPS of the engine's scores on one core."""
     scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=OPEN, gap_extend=EXTEND))
-    task = Task(query, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=25)
+    task = Task(query, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top_count=25)
     return engine_rate(task, CpuEngine(1, name), Pairing.ALL)
 
 

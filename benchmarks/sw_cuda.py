@@ -119,7 +119,7 @@ def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, querie
 def kernels(device: CudaDevice, queries: SequenceSet, database: SequenceSet, scoring: Scoring) -> list[list[str]]:
     rows = []
     for top in (None, 25):
-        task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=top)
+        task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top_count=top)
         m = measure(device, task, Pairing.ALL, 1e15)
         what = "every score to the host" if top is None else f"{top} hits a query chosen on the device"
         rows.append([f"kernels, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])

@@ -16,7 +16,7 @@ _MAX_SAMPLES_IN_MESSAGE = 5
 
 def describe_few_calls(prepared: PreparedDistances) -> str | None:
     """Name the samples with calls at less than half of the sites, fewest calls first; None if there are none."""
-    ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.calls_per_sample
+    ids, sites, called = prepared.samples.ids, prepared.input_site_count, prepared.calls_per_sample
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
         return None
@@ -52,7 +52,7 @@ def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals)
     if prepared.min_sites_filter is None or totals.left_out_per_sample is None or not (count := int(totals.left_out_per_sample.sum())):
         return None
     named = list_poorest_samples(
-        prepared.samples.ids, prepared.calls_per_sample, np.flatnonzero(totals.left_out_per_sample), prepared.input_sites
+        prepared.samples.ids, prepared.calls_per_sample, np.flatnonzero(totals.left_out_per_sample), prepared.input_site_count
     )
     pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
     why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"

@@ -179,12 +179,12 @@ class DistJob:
     @property
     def pair_count(self) -> int:
         """Number of pairs for which a distance is computed."""
-        return self.prepared.pairs
+        return self.prepared.pair_count
 
     @property
     def work(self) -> int:
         """Number of comparisons, the unit in which `run` reports progress."""
-        return self.prepared.plan.pairs * self.prepared.panel_sites
+        return self.prepared.plan.pair_count * self.prepared.panel_site_count
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate measured on a sample."""
@@ -192,7 +192,7 @@ class DistJob:
         task, plan, counter = prepared.task, prepared.plan, prepared.counter
         return [
             ("samples", f"{len(samples.queries):,}" if samples.is_one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
-            ("sites", f"{prepared.max_compared_sites:,}, {prepared.panel_sites:,} of them looked at"),
+            ("sites", f"{prepared.max_compared_sites:,}, {prepared.panel_site_count:,} of them looked at"),
             ("pairs", f"{samples.pair_count:,}"),
             ("metric", f"{task.metric.name}, missing calls: {task.missing_rule.value}"),
             ("engine", counter.hardware),
@@ -227,7 +227,7 @@ class DistJob:
         """Selected sample and site counts, for the summary."""
         samples, sites = self.sample_counts, self.site_counts
         of_samples = {} if samples is None else _named_counts("samples", samples.read, samples.removed)
-        return of_samples | ({} if sites is None else _named_counts("sites", sites.input_sites, sites.removed_by_filter))
+        return of_samples | ({} if sites is None else _named_counts("sites", sites.input_site_count, sites.removed_by_filter))
 
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances and pass them to the sink, in order. Raises `RunError` if the hardware fails."""
@@ -236,7 +236,7 @@ class DistJob:
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:
     """True if any sample has so few calls that a pair may share less than half of the sites (core/distance/few_sites.py)."""
-    return bool((4 * prepared.calls_per_sample < 3 * prepared.input_sites).any())
+    return bool((4 * prepared.calls_per_sample < 3 * prepared.input_site_count).any())
 
 
 def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, object]:
@@ -245,7 +245,7 @@ def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, 
 
 def read_source(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
     """Read the calls from one input, or from two with the same sites. Raises `InputError` naming file, record and reason."""
-    return read_calls(inputs, options.call_options, options.budget().reading, files, reporter.warn, options.resources.host_threads)
+    return read_calls(inputs, options.call_options, options.budget().reading_bytes, files, reporter.warn, options.resources.host_threads)
 
 
 def engine_named_by_options(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
@@ -276,13 +276,13 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         source = drop_excluded(source, filters.exclude, reporter)
         removed["exclude"] = read - source.samples.row_count
     if sites.is_set or filters.min_called is not None:
-        source, site_counts = select_passing_sites(source, sites, filters, budget.panel, options.resources.host_threads, reporter)
+        source, site_counts = select_passing_sites(source, sites, filters, budget.panel_bytes, options.resources.host_threads, reporter)
     if filters.min_called is not None:
         removed["min_called"] = read - removed.get("exclude", 0) - source.samples.row_count
     if sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         report_nonfounders(source.samples, parameter("metric", options.metric), reporter)
     if engine is None:
-        engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pair_count) * source.sites)
+        engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pair_count) * source.site_count)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     reporter.detail(

@@ -131,7 +131,7 @@ def prepare_filtered(
 def _check_whole_rows(plan: Plan) -> None:
     """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because its nearest pairs cannot be chosen from a
     subset."""
-    if plan.panel_targets < plan.target_count:
+    if plan.targets_per_band < plan.target_count:
         needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.target_count)
         raise RunError(
             f"the memory budget is too small: {parameter('nearest')} compares all pairs of a query, whose results need {needed:,} bytes of"

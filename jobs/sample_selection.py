@@ -71,7 +71,7 @@ def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes:
 
     Raises `InputError` if no sample is left.
     """
-    called, sites, ids = source.count_called(panel_bytes, workers), source.sites, source.samples.ids
+    called, sites, ids = source.count_called(panel_bytes, workers), source.site_count, source.samples.ids
     fewest = min_site_count(min_called, sites)
     mask = called >= fewest
     option = parameter("min_called")

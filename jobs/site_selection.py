@@ -44,12 +44,12 @@ def select_passing_sites(
     min_called = samples.min_called
     with closing(ThreadPool(threads)) as workers:
         source, left = filter_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
-        if min_called is not None and left.remaining_sites:
+        if min_called is not None and left.remaining_site_count:
             source = drop_with_few_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
             report_nonfounders(source.samples, parameter("maf"), reporter)
         source, of_shares = filter_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
-    left = FilterResult(left.input_sites, left.removed_by_filter | of_shares.removed_by_filter, left.absent_chromosomes)
+    left = FilterResult(left.input_site_count, left.removed_by_filter | of_shares.removed_by_filter, left.absent_chromosomes)
     if not filters.is_set:
         return source, None
     for intervals, names in left.absent_chromosomes.items():
@@ -57,7 +57,7 @@ def select_passing_sites(
             f" and {len(names) - _MAX_NAMES_IN_MESSAGE:,} more" if len(names) > _MAX_NAMES_IN_MESSAGE else ""
         )
         reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
-    if not left.remaining_sites:
+    if not left.remaining_site_count:
         raise InputError(f"no site is left; {describe_site_counts(filters, left)}")
     reporter.note(describe_site_counts(filters, left))
     return source, left
@@ -71,4 +71,4 @@ def describe_site_counts(filters: SiteFilters, counts: FilterResult) -> str:
     if filters.maf is not None:
         why["maf"] = f"minor allele rarer than {float(filters.maf):g}"
     taken = [f"{why[name]}: {count:,}" for name, count in counts.removed_by_filter.items()]
-    return "; ".join([f"sites: {counts.input_sites:,}", *taken, f"used: {counts.remaining_sites:,}"])
+    return "; ".join([f"sites: {counts.input_site_count:,}", *taken, f"used: {counts.remaining_site_count:,}"])

@@ -134,7 +134,7 @@ class ConsoleReporter:
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Print the summary of a distance run. earlier_pairs: number of pairs from the earlier runs that this run resumes."""
         pairs = _format_pairs(totals.pair_count, earlier_pairs)
-        counts = f"{_format_count(sample_count, 'sample')}, {_format_count(totals.sites, 'site')}, {pairs}"
+        counts = f"{_format_count(sample_count, 'sample')}, {_format_count(totals.site_count, 'site')}, {pairs}"
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:

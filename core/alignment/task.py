@@ -64,7 +64,7 @@ class Task:
     """Everything about a run that an engine needs, except the tiles. If a set is compared with itself, `targets is queries`.
 
     detail: how much of each alignment is computed
-    top: only in a search: number of best targets to keep for each query in a tile
+    top_count: only in a search: number of best targets to keep for each query in a tile
     edit_bound: if set, only pairs with an edit distance within this bound are computed, with their distances (`TilePairs`). If the bound
         has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring must be edit distance, without
         free end gaps
@@ -80,7 +80,7 @@ class Task:
     detail: Detail = Detail.SCORE
     end_gaps: EndGaps = EndGaps.PENALISED
     alphabet: Alphabet = DNA
-    top: int | None = None
+    top_count: int | None = None
     edit_bound: EditBound | None = None
     both_strands: bool = False
     ambiguity: AmbiguityCounts | None = None
@@ -123,7 +123,7 @@ class Task:
     def pair_bytes(self) -> int:
         """Memory, in bytes, for the result of one pair without its path. 0 in a search, which stores nothing for each pair, and with
         `edit_bound`, because so few pairs are expected that no memory is planned for them."""
-        if self.top is not None or self.edit_bound is not None:
+        if self.top_count is not None or self.edit_bound is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
         return self.score_dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
@@ -131,7 +131,7 @@ class Task:
     @property
     def query_bytes(self) -> int:
         """Memory, in bytes, for the results of one query, excluding what `pair_bytes` counts."""
-        return 0 if self.top is None else self.top * (self.score_dtype.itemsize + 8)
+        return 0 if self.top_count is None else self.top_count * (self.score_dtype.itemsize + 8)
 
     @property
     def cost(self) -> Cost:

@@ -16,7 +16,7 @@ def fingerprint(task: Task) -> str:
     """Return the SHA-256, in hexadecimal, of everything that results depend on: records and their ids, scoring, and task options."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     digest = hashlib.sha256(
-        f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.edit_bound}".encode()
+        f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top_count} {task.edit_bound}".encode()
     )
     if task.both_strands:
         digest.update(b" both strands")

@@ -103,10 +103,10 @@ class TileAlignments:
 
 @dataclass(frozen=True)
 class TileHits:
-    """Results of a search (`Task.top`) for a tile: the best targets for each query, best first; ties in file order.
+    """Results of a search (`Task.top_count`) for a tile: the best targets for each query, best first; ties in file order.
 
-    scores: [tile queries][at most `top`]
-    targets: record numbers, int64[tile queries][at most `top`]
+    scores: [tile queries][at most `top_count`]
+    targets: record numbers, int64[tile queries][at most `top_count`]
     """
 
     tile: Tile

@@ -13,15 +13,15 @@ from gpualign.core.distance.bands import SampleBand, SampleBands
 class DistancePlan:
     """Plan for the pairs queries x targets, in bands of queries.
 
-    queries, targets: numbers of samples
+    query_count, target_count: numbers of samples
     upper_triangle: the queries come first among the targets; each is paired with itself and later targets
     band_rows: queries per band
     pair_bytes: memory per pair, in bytes
     start, stop: queries whose pairs are computed, [start, stop); None: up to the last query
     """
 
-    queries: int
-    targets: int
+    query_count: int
+    target_count: int
     upper_triangle: bool
     band_rows: int
     pair_bytes: int
@@ -35,12 +35,12 @@ class DistancePlan:
     @property
     def end(self) -> int:
         """Index after the last query whose pairs are to be computed."""
-        return self.queries if self.stop is None else self.stop
+        return self.query_count if self.stop is None else self.stop
 
     def bands(self) -> SampleBands:
-        """Return the bands in order. Targets from a second set come after the queries in the panels."""
-        first = 0 if self.upper_triangle else self.queries
-        every = SampleBand(self.start, self.end, max(first, self.start), first + self.targets, self.upper_triangle)
+        """Return the bands in order. Targets from a second set come after the query_count in the panels."""
+        first = 0 if self.upper_triangle else self.query_count
+        every = SampleBand(self.start, self.end, max(first, self.start), first + self.target_count, self.upper_triangle)
         return SampleBands.of(every.pieces(self.band_rows))
 
     @property
@@ -51,12 +51,12 @@ class DistancePlan:
     @property
     def max_band_bytes(self) -> int:
         """Memory for the largest band, in bytes."""
-        return self.band_rows * self.targets * self.pair_bytes
+        return self.band_rows * self.target_count * self.pair_bytes
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs to compute, including pairs of a sample with itself."""
-        return sum(band.pairs for band in self.bands())
+        return sum(band.pair_count for band in self.bands())
 
 
 def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pair_bytes: int) -> DistancePlan:

@@ -25,7 +25,7 @@ class SampleBand(Rect):
     upper_triangle: bool
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs that belong to the band."""
         rows, columns = self.shape
         if not self.upper_triangle:

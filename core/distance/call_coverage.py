@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-def min_site_count(minimum: int | Fraction, sites: int) -> int:
-    """Return the number of sites that a pair must share: `minimum`, or that fraction of `sites`, rounded up; at least 1."""
-    return max(1, minimum if isinstance(minimum, int) else math.ceil(minimum * sites))
+def min_site_count(minimum: int | Fraction, site_count: int) -> int:
+    """Return the number of sites that a pair must share: `minimum`, or that fraction of `site_count`, rounded up; at least 1."""
+    return max(1, minimum if isinstance(minimum, int) else math.ceil(minimum * site_count))
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class CallCoverage:
     query_calls: number of sites at which each query has a call, int64[queries]
     target_calls: number of sites at which each target has a call, int64[targets]
     upper_triangle: the queries come first among the targets; each is paired with later targets
-    sites: number of sites
+    site_count: number of sites
     min_sites: minimum number of sites that a pair must share
     """
 
     query_calls: CountArray = field(repr=False)
     target_calls: CountArray = field(repr=False)
     upper_triangle: bool
-    sites: int
+    site_count: int
     min_sites: int
 
     @property
@@ -80,5 +80,5 @@ class CallCoverage:
             return True
         if self.upper_triangle:
             # No pair has fewer calls than the query with the fewest and the sample with the fewest of all others.
-            targets = np.append(np.delete(targets, queries.argmin()), self.sites)
-        return int(queries.min()) + int(targets.min()) - self.sites >= self.min_sites
+            targets = np.append(np.delete(targets, queries.argmin()), self.site_count)
+        return int(queries.min()) + int(targets.min()) - self.site_count >= self.min_sites

@@ -25,14 +25,14 @@ _CACHE_LINE_BYTES = 64
 class Panel:
     """Some sites of all samples as bit planes.
 
-    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `sites` are 0
-    sites: number of sites
+    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `site_count` are 0
+    site_count: number of site_count
     recipe: the meaning of the planes, and how counts are computed from them
     founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
     """
 
     bits: BitPlanes = field(repr=False)
-    sites: int
+    site_count: int
     recipe: PanelRecipe
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 

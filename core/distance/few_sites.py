@@ -102,7 +102,7 @@ def make_min_sites_filter(
             common[done : done + band.shape[0]] = counts[COMPARED]
             done += band.shape[0]
     everywhere = omitted_sites + sum(
-        weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED
+        weight * panel.site_count for panel in panels for name, weight in panel.recipe.constants if name == COMPARED
     )
     common += np.int32(everywhere)
     return MinSitesFilter(calls_per_sample, min_sites, rows, common)
@@ -114,7 +114,7 @@ def _panel_of_calls(panel: Panel) -> Iterator[Panel]:
         if term.count_name == COMPARED:
             (plane,) = term.left
             recipe = PanelRecipe(panel.recipe.planes[plane : plane + 1], (Term(COMPARED, Operation.AND, (0,), (0,)),))
-            yield Panel(panel.bits[plane : plane + 1], panel.sites, recipe)
+            yield Panel(panel.bits[plane : plane + 1], panel.site_count, recipe)
 
 
 def _bands(rows: CountArray, samples: int) -> Iterator[SampleBand]:

@@ -10,16 +10,16 @@ from gpualign.core.common.errors import TooLittleMemory
 class DistanceBudget:
     """Memory for each purpose, in bytes.
 
-    reading: calls held while reading
-    panel: calls converted to bit planes at a time
-    planes: bit planes of all sites; any excess goes to a scratch file
-    counts: counts and distances for a band of pairs
+    reading_bytes: calls held while reading
+    panel_bytes: calls converted to bit planes at a time
+    plane_bytes: bit planes of all sites; any excess goes to a scratch file
+    count_bytes: counts and distances for a band of pairs
     """
 
-    reading: int
-    panel: int
-    planes: int
-    counts: int
+    reading_bytes: int
+    panel_bytes: int
+    plane_bytes: int
+    count_bytes: int
 
     @classmethod
     def of(cls, memory: int, call_bytes: int = 0) -> DistanceBudget:

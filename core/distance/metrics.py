@@ -44,20 +44,20 @@ class Counts:
     """Counts for a rectangle of pairs, as arrays [queries][targets], or for a list of pairs, as arrays [pairs].
 
     raw_counts: counts by name, as listed by `count_recipe.count_names`
-    sites: number of sites in the whole input, excluding dropped sites
-    called_sites: (sites at which each query has a call, sites at which each target has a call); the two arrays broadcast to the shape of
+    site_count: number of site_count in the whole input, excluding dropped site_count
+    called_sites: (site_count at which each query has a call, site_count at which each target has a call); the two arrays broadcast to the shape of
         the count arrays. None unless missing calls count as differences
     """
 
     raw_counts: dict[str, CountArray] = field(repr=False)
-    sites: int
+    site_count: int
     called_sites: tuple[CountArray, CountArray] | None = field(default=None, repr=False)
 
     @property
     def compared_sites(self) -> CountArray:
         """Number of compared sites."""
         both = self.raw_counts["compared"]
-        return both if self.called_sites is None else np.full_like(both, self.sites)
+        return both if self.called_sites is None else np.full_like(both, self.site_count)
 
     def _add_missing_sites(self, count: CountArray, increment: int) -> CountArray:
         """Return the count plus `increment` for every site at which only one sample in a pair has a call, if missing calls count as

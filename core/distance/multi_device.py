@@ -165,7 +165,7 @@ class _EngineGroup:
         needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
         pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS_PER_PIECE)))]
         output, progress = _OrderedOutput(), _DeduplicatedProgress(on_progress)
-        sites = sum(panel.sites for panel in panels)
+        sites = sum(panel.site_count for panel in panels)
         workers = [
             _make_worker(number, make_results, counter, pieces, pair_bytes, max_pairs, output, progress)
             for number, counter in enumerate(self.counters)
@@ -186,7 +186,7 @@ class _EngineGroup:
 
 def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
     """Yield the pieces as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
-    cells = [max(1, piece.pairs * sites) for piece in pieces]
+    cells = [max(1, piece.pair_count * sites) for piece in pieces]
     left = sum(cells)
     for number, (piece, cost) in enumerate(zip(pieces, cells, strict=True)):
         band = Band(piece.start, piece.stop, piece.first_target, piece.target_stop, number, 1)

@@ -93,7 +93,7 @@ class PreparedDistances:
     counter: the prepared engine
     plan: the bands of pairs
     max_compared_sites: maximum number of compared sites
-    input_sites: number of sites in the input
+    input_site_count: number of sites in the input
     omitted_sites: sites that no panel contains
     calls_per_sample: number of input sites with a call, int64[samples]
     coverage: decides which pairs may share too few sites
@@ -108,7 +108,7 @@ class PreparedDistances:
     counter: PreparedCounter
     plan: DistancePlan
     max_compared_sites: int
-    input_sites: int
+    input_site_count: int
     omitted_sites: OmittedSites
     calls_per_sample: CountArray
     coverage: CallCoverage
@@ -116,9 +116,9 @@ class PreparedDistances:
     min_sites_filter: MinSitesFilter | None = None
 
     @property
-    def panel_sites(self) -> int:
+    def panel_site_count(self) -> int:
         """Number of sites that an engine examines."""
-        return sum(panel.sites for panel in self.panels)
+        return sum(panel.site_count for panel in self.panels)
 
     @cached_property
     def count_constants(self) -> dict[str, int]:
@@ -129,7 +129,7 @@ class PreparedDistances:
         added = dict.fromkeys(self.counter.count_names, 0)
         for panel in self.panels:
             for name, weight in panel.recipe.constants:
-                added[name] += weight * panel.sites
+                added[name] += weight * panel.site_count
         for code, sites in self.omitted_sites.sites_by_code.items():
             for name, weight in counts_of_agreeing_site(self.task.metric.measure, code).items():
                 if name in added:
@@ -137,7 +137,7 @@ class PreparedDistances:
         return added
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs whose distance is to be computed."""
         before_end, before_start = (
             count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
@@ -198,28 +198,30 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.
     """
     task.metric.check_call_kind(source.kind)
-    if source.sites >= _MAX_SITES:
-        raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
-    store, omitted, sites = _PanelStore(budget.planes, scratch), OmittedSites(), 0
+    if source.site_count >= _MAX_SITES:
+        raise InputError(f"{source.site_count:,} site_count; up to {_MAX_SITES - 1:,} are counted in one run")
+    store, omitted, site_count = _PanelStore(budget.plane_bytes, scratch), OmittedSites(), 0
     asked = replace(task.count_request, multiallelic=source.kind is CallKind.ALLELE)
     samples, called, request = task.samples_of(source), source.calls_per_sample, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
     minimums = [minimum for minimum in (task.min_compared, task.min_shared_fraction) if minimum is not None]
     if task.missing_rule is MissingRule.PAIRWISE and (
-        called is None or not all(_make_coverage(samples, task, called, source.sites, minimum).is_decisive for minimum in minimums)
+        called is None or not all(_make_coverage(samples, task, called, source.site_count, minimum).is_decisive for minimum in minimums)
     ):
         request = replace(request, counts_compared_sites=True)
-    counter = engine.prepare(request, budget.counts)
+    counter = engine.prepare(request, budget.count_bytes)
     selection = SiteSelection(request.needed_sites, task.missing_rule is MissingRule.COMPLETE)
     with closing(ThreadPool(counter.threads)) as workers:
-        for codes in source.panels(selection, budget.panel, omitted, workers):
+        for codes in source.panels(selection, budget.panel_bytes, omitted, workers):
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
     # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
     counted = (
-        source.sites if not selection.complete_only and selection.needed_sites is NeededSites.DIFFERENCES else sites + omitted.site_count
+        source.site_count
+        if not selection.complete_only and selection.needed_sites is NeededSites.DIFFERENCES
+        else sites + omitted.site_count
     )
     if called is None:
         assert omitted.calls_per_sample is not None  # a source that does not know the calls in advance reports them with its panels
@@ -230,7 +232,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if min_shared is not None and not (doubts := _make_coverage(samples, task, called, counted, min_shared)).is_sufficient:
         few = min_sites_filter_from_calls(called, doubts.min_sites)
         if decided and not doubts.is_decisive and not asked.counts_compared_sites:
-            counted_few = make_min_sites_filter(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel)
+            counted_few = make_min_sites_filter(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel_bytes)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, request=asked)
@@ -238,7 +240,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     dtype = task.metric.dtype if coverage.is_sufficient else np.dtype(np.float64)
     bands = _make_plan(samples, counter, dtype)
     return PreparedDistances(
-        task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few
+        task, samples, panels, store.nbytes, counter, bands, counted, source.site_count, omitted, called, coverage, dtype, few
     )
 
 

@@ -68,9 +68,9 @@ class RemoteCountRequest:
 
 @dataclass(frozen=True)
 class WordCountRequest:
-    """Request for the number of words needed for `sites` sites (`PreparedCounter.words_per_sample`)."""
+    """Request for the number of words needed for `site_count` sites (`PreparedCounter.words_per_sample`)."""
 
-    sites: int
+    site_count: int
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ class CounterServer:
         if panels and counter.products_only and not order.products_only:
             device = parameter("device", "cpu")
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
-        self._panels = [_with_words(panel, counter.words_per_sample(panel.sites)) for panel in panels]
+        self._panels = [_with_words(panel, counter.words_per_sample(panel.site_count)) for panel in panels]
 
     def __call__(self, request: SampleBand | WordCountRequest | None) -> Any:
         if request is None:
             return self._properties
         if isinstance(request, WordCountRequest):
-            return self._counter.words_per_sample(request.sites)
+            return self._counter.words_per_sample(request.site_count)
         a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
         rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
         if rule is None:
@@ -157,7 +157,7 @@ class _PicklablePanel:
 
     def __reduce__(self) -> tuple[Callable[..., Panel], tuple[Any, ...]]:
         panel = self._panel
-        return _unpickle_panel, (np.array(panel.bits), panel.sites, panel.recipe)
+        return _unpickle_panel, (np.array(panel.bits), panel.site_count, panel.recipe)
 
 
 def _unpickle_panel(bits: BitPlanes, sites: int, recipe: PanelRecipe) -> Panel:
@@ -174,7 +174,7 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
     copied = min(words, existing)  # beyond the sites both are empty
     bits[..., :copied] = panel.bits[..., :copied]
     bits[..., copied:] = 0
-    return Panel(bits, panel.sites, panel.recipe)
+    return Panel(bits, panel.site_count, panel.recipe)
 
 
 def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, piece_counts: dict[str, CountMatrix]) -> None:
@@ -224,7 +224,7 @@ class RemoteDistanceEngine:
                     if piece.start == band.start:
                         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
                     write_counts(band, counts, piece, some)
-                    on_progress(piece.pairs * sites)
+                    on_progress(piece.pair_count * sites)
                     if piece.stop == band.stop:
                         yield band, counts
 
@@ -248,7 +248,7 @@ class RemoteDistanceEngine:
                     while chosen.stop_row < piece.stop:  # too many pairs were chosen for one answer
                         chosen = pool.ask(shared, piece.select_rows(chosen.stop_row, piece.stop))
                         yield from chosen.pairs
-                    on_progress(piece.pairs * sites)
+                    on_progress(piece.pair_count * sites)
 
         # Half of the memory is for pieces in flight.
         hardware, near = pool.describe_workers(properties.hardware), pick if request.selected_pairs_only else None
@@ -293,4 +293,4 @@ class RemoteDistanceEngine:
 
 def _total_sites(panels: Sequence[Panel]) -> int:
     """Return the number of sites in all panels."""
-    return sum(panel.sites for panel in panels)
+    return sum(panel.site_count for panel in panels)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class DistanceTotals(Totals):
     """Run totals for the summary. `work` is pairs times sites.
 
-    sites: number of compared sites
-    too_few_sites_count: number of pairs with too few compared sites for a distance
+    site_count: number of compared site_count
+    too_few_sites_count: number of pairs with too few compared site_count for a distance
     undefined_count: number of additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated
         pairs are not counted, because they are far apart
     near_count: number of pairs that meet the threshold; None: there is no threshold
@@ -38,7 +38,7 @@ class DistanceTotals(Totals):
     left_out_earlier_count: number of near pairs left out in the earlier runs that this run resumes
     """
 
-    sites: int
+    site_count: int
     too_few_sites_count: int
     undefined_count: int
     near_count: int | None = None
@@ -54,7 +54,7 @@ class DistanceTotals(Totals):
         near = {} if self.near_count is None else {"pairs_kept": self.near_count}
         if self.left_out_per_sample is not None:
             near["near_pairs_left_out"] = int(self.left_out_per_sample.sum()) + self.left_out_earlier_count
-        totals = {"sites": self.sites, "pairs": self.pair_count, "comparisons": self.work, "seconds": round(self.seconds, 6)}
+        totals = {"sites": self.site_count, "pairs": self.pair_count, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {
             "pairs_without_distance": self.too_few_sites_count + self.undefined_count,
             "pairs_with_too_few_sites": self.too_few_sites_count,
@@ -91,7 +91,7 @@ def measure(
 
     before = checkpoints.register_counts(counts)
     run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.complete_rows, checkpoints)
-    pairs, sites = prepared.pairs, prepared.max_compared_sites
+    pairs, sites = prepared.pair_count, prepared.max_compared_sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
     seconds = time.perf_counter() - start
@@ -199,8 +199,8 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
     start = time.perf_counter()
     list(_run_counter(prepared, panels, SampleBands.of([corner]), lambda _: None))
     seconds = time.perf_counter() - start
-    work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
-    return seconds * plan.pairs * prepared.panel_sites / work
+    work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.site_count for panel in panels))
+    return seconds * plan.pair_count * prepared.panel_site_count / work
 
 
 _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64

@@ -46,19 +46,19 @@ class SiteFilters:
 class FilterResult:
     """Number of sites that each filter removed, and chromosomes on which the input has no site.
 
-    input_sites: number of sites in the input
+    input_site_count: number of sites in the input
     removed_by_filter: number of sites removed by each filter in use, keyed by filter name, in filter order
     absent_chromosomes: chromosomes of intervals on which the input has no site, keyed by interval source
     """
 
-    input_sites: int
+    input_site_count: int
     removed_by_filter: dict[str, int] = field(default_factory=dict)
     absent_chromosomes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def remaining_sites(self) -> int:
+    def remaining_site_count(self) -> int:
         """Number of remaining sites."""
-        return self.input_sites - sum(self.removed_by_filter.values())
+        return self.input_site_count - sum(self.removed_by_filter.values())
 
 
 def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
@@ -67,7 +67,7 @@ def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
     panel_bytes: amount of calls to examine at a time, in bytes
     Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
     """
-    read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()
+    read, out, absent = source.site_count, dict[str, int](), dict[str, list[str]]()
     by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
     if by_place:
         positions = source.site_positions()
@@ -91,9 +91,9 @@ def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             f"{maf} is for genotypes 0, 1, 2 and for letters; these are {source.kind.value}. {core} chooses sites by their calls"
         )
     out |= {name: 0 for name, _ in shares}
-    if shares and source.sites:
+    if shares and source.site_count:
         counts = source.count_per_site(filters.maf is not None, panel_bytes, workers)
-        passing = np.ones(source.sites, dtype=bool)
+        passing = np.ones(source.site_count, dtype=bool)
         for name, share in shares:
             passes = (
                 counts.call_counts >= _min_count(share, source.samples.row_count) if name == "core" else _sites_with_min_maf(counts, share)

@@ -147,7 +147,7 @@ def _selected_rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator
         return
 
     rows, lengths = np.arange(tile.query_start, tile.query_stop), (task.queries.lengths, task.targets.lengths)
-    for start, stop, columns in selected_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lanes):
+    for start, stop, columns in selected_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lane_count):
         cells = task.cost.cells(lengths[0][rows[start:stop]], lengths[1][tile.targets[columns]])
         yield _TileRectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
 

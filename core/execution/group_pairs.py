@@ -65,7 +65,7 @@ class GroupedPreparedTask:
 
     def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
         """Split a tile into rectangles of selected pairs. Parameters as for `split` of `retile`."""
-        task, lanes, numbers = self.task, self.limits.lanes, count(first_number)
+        task, lane_count, numbers = self.task, self.limits.lane_count, count(first_number)
         lengths = task.queries.lengths, task.targets.lengths
         query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]
         pieces: list[TilePiece] = []

@@ -66,7 +66,7 @@ class MultiDevicePreparedTask:
             return
         first, *others = self.prepared_tasks
         workers = [_make_worker_function(first.run), *(_make_worker_function(partial(run_retiled, other)) for other in others)]
-        waiting = (_MAX_WAITING_RESULTS if self.task.top is None else _MAX_WAITING_HIT_RESULTS) * len(workers)
+        waiting = (_MAX_WAITING_RESULTS if self.task.top_count is None else _MAX_WAITING_HIT_RESULTS) * len(workers)
         sharing = LoadBalancing(
             [self.task.approximate_cell_count / one.estimated_seconds for one in self.prepared_tasks], self._max_open_bands(tile)
         )

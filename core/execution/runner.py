@@ -87,7 +87,7 @@ def measure_cell_rate(
         offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
         return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
 
-    subset = replace(task, queries=sample(task.queries, letters[0]), targets=sample(task.targets, letters[1]), top=None)
+    subset = replace(task, queries=sample(task.queries, letters[0]), targets=sample(task.targets, letters[1]), top_count=None)
     prepared = engine.prepare(subset, budget)
     discard = NullSink()
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, discard, discard).rate

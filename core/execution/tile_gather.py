@@ -27,16 +27,16 @@ def make_tile_gather(task: Task, tile: Tile) -> TileGather:
     """Return an object that gathers the kind of results that the task asks for."""
     if task.edit_bound is not None:
         return PairGather(tile)
-    return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)
+    return ResultGather(task, tile.shape) if task.top_count is None else HitGather(task, tile)
 
 
 class HitGather:
-    """Gathers the best targets of each query (`Task.top`)."""
+    """Gathers the best targets of each query (`Task.top_count`)."""
 
     def __init__(self, task: Task, tile: Tile) -> None:
-        assert task.top is not None
-        self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
-        self._best = BestTargetCollector(tile.shape[0], task.top, task.score_dtype, task.targets.file_positions)
+        assert task.top_count is not None
+        self._columns = slice(min(task.top_count, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
+        self._best = BestTargetCollector(tile.shape[0], task.top_count, task.score_dtype, task.targets.file_positions)
 
     def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileHits)

@@ -44,7 +44,7 @@ def _query_tiles(prepared: PreparedTask, pairs: NearPairs, indices_by_tile: dict
     while start < len(order):
         query, done = int(pairs.queries[order[start]]), int(cells[start - 1]) if start else 0
         reach = int(np.searchsorted(cells, done + limits.tile_cells, side="right"))
-        stop = min(max(start + limits.lanes, reach), int(np.searchsorted(pairs.queries, query, side="right", sorter=order)))
+        stop = min(max(start + limits.lane_count, reach), int(np.searchsorted(pairs.queries, query, side="right", sorter=order)))
         place = order[start:stop]
         targets, number = pairs.targets[place], next(numbers)
         band = Band(query, query + 1, int(targets.min()), int(targets.max()) + 1, number, 1)

@@ -79,7 +79,7 @@ class TileLimits:
     result_bytes: memory for the results of bands, in bytes
     scratch_bytes: memory for the engine itself, in bytes
     pair_bytes: size of the result of one pair, in bytes
-    lanes: number of targets that the engine computes at once
+    lane_count: number of targets that the engine computes at once
     tile_cells: approximate cost of a tile, in DP cells for most tasks
     band_rows: maximum number of queries in a band
     bytes_per_letter: additional bytes of a pair's result for each letter of its two records
@@ -90,13 +90,13 @@ class TileLimits:
     min_diagonal_bands: minimum number of bands for one set
     diagonal_group_size: number of targets in a group that the engine skips for a query if it selects none of them; adjacent targets should
         share a group unless selected for all queries (0: the engine skips no groups)
-    query_lanes: number of queries that the engine may compute at once; tiles with more queries should have a multiple of this number
+    query_lane_count: number of queries that the engine may compute at once; tiles with more queries should have a multiple of this number
     """
 
     result_bytes: int
     scratch_bytes: int
     pair_bytes: int
-    lanes: int
+    lane_count: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
     bytes_per_letter: int = 0
@@ -105,7 +105,7 @@ class TileLimits:
     first_band_rows: int = 0
     min_diagonal_bands: int = MIN_DIAGONAL_BANDS
     diagonal_group_size: int = 0
-    query_lanes: int = 1
+    query_lane_count: int = 1
 
     def next_tile_cells(self, remaining_cells: int) -> int:
         """Cost of the next tile when `remaining_cells` cells remain, low enough that no worker takes more than its share of them in
@@ -174,7 +174,7 @@ class Plan:
     """Division of all selected pairs into tiles, each pair in exactly one; `tiles()` yields the tiles one by one.
 
     band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`)
-    panel_targets: maximum number of targets per band; fewer than all only if each band has a single query
+    targets_per_band: maximum number of targets per band; fewer than all only if each band has a single query
     cost: computes the cost of pairs
     start, stop: if the plan covers only part of a job, the range [start, stop) of its queries; None: up to the last query
     """
@@ -184,7 +184,7 @@ class Plan:
     pairing: Pairing
     limits: TileLimits
     band_rows: int
-    panel_targets: int
+    targets_per_band: int
     cost: Cost = field(default=FULL_MATRIX_COST, repr=False)
     start: int = 0
     stop: int | None = None
@@ -230,7 +230,7 @@ class Plan:
     def result_bytes(self) -> int:
         """Upper bound, in bytes, on the memory for the results of bands in flight."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.query_count, 1))
-        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel_targets, self.target_count))
+        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.targets_per_band, self.target_count))
 
     @cached_property
     def band_count(self) -> int:
@@ -241,8 +241,8 @@ class Plan:
         start, rows = self.start, min(self.limits.first_band_rows or self.band_rows, self.band_rows)
         while start < self.query_stop:
             stop = min(self.query_stop, start + rows)
-            for first in range(self.pairing.first_target(start), self.target_count, self.panel_targets):
-                yield start, stop, first, min(self.target_count, first + self.panel_targets)
+            for first in range(self.pairing.first_target(start), self.target_count, self.targets_per_band):
+                yield start, stop, first, min(self.target_count, first + self.targets_per_band)
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
@@ -255,11 +255,11 @@ class Plan:
             tile_cells = self.limits.next_tile_cells(remaining_cells - int(before[at]))
             # As many whole passes of the lanes as the tile has cells for with all queries of the band, at least one; or all that are left.
             reach = int(np.searchsorted(before, before[at] + tile_cells, side="right")) - 1
-            to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
+            to = min(len(targets), at + max(1, (reach - at) // self.limits.lane_count) * self.limits.lane_count)
             if reach >= len(targets):
                 to = len(targets)
             cells_per_row = float(before[to] - before[at]) / (stop - start)
-            rows, lanes = max(1, int(tile_cells / cells_per_row)), self.limits.query_lanes
+            rows, lanes = max(1, int(tile_cells / cells_per_row)), self.limits.query_lane_count
             if rows > lanes:  # a tile of fewer queries may be all that a thread gets
                 rows -= rows % lanes
             rows = min(stop - start, rows)

@@ -21,17 +21,17 @@ _CHUNK_HITS = 1 << 17
 
 
 class BestHitAssembly:
-    """Gathers the best `task.top` targets for each query in a band, and returns the targets that score at least `min_score`.
+    """Gathers the best `task.top_count` targets for each query in a band, and returns the targets that score at least `min_score`.
 
     per_record: number of queries (strands or frames) per input record; all of them are in the same band
     """
 
     def __init__(self, task: Task, min_score: int, queries_per_record: int, band: Band) -> None:
-        assert task.top is not None
+        assert task.top_count is not None
         self._per_record = queries_per_record
         self._band = band
         self._min_score = max(1, min_score)
-        self._best = BestTargetCollector(band.stop - band.start, task.top, task.score_dtype, task.targets.file_positions)
+        self._best = BestTargetCollector(band.stop - band.start, task.top_count, task.score_dtype, task.targets.file_positions)
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)
@@ -72,17 +72,17 @@ class QueryHits:
 class PassingHitAssembly:
     """Gathers every target that scores at least the query's cutoff, for each query in a band.
 
-    task: a search for the best `task.top` targets
+    task: a search for the best `task.top_count` targets
     query_numbers: numbers of the task's queries in the whole search, int64[queries]
     cutoffs: score cutoff of each of these queries, at least 1, int64[queries]
 
     A tile certainly reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query
-    is truncated if a tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
+    is truncated if a tile may have left out such targets, or if the query has more than `task.top_count` hits, for which no memory is planned.
     """
 
     def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:
-        assert task.top is not None
-        self._top = task.top
+        assert task.top_count is not None
+        self._top = task.top_count
         self._start = band.start
         self._queries = query_numbers[band.start : band.stop]
         self._cutoffs = cutoffs[band.start : band.stop]

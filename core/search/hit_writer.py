@@ -36,21 +36,21 @@ class HitFilter:
     max_hits: number of best hits per query; None for all
     min_score: minimum score
     max_evalue: maximum E-value; None for any
-    without_self: whether to leave out a query's hit to itself
+    excludes_self: whether to leave out a query's hit to itself
     pair_filter: further thresholds, such as on identity, which may need a hit's path
     """
 
     max_hits: int | None
     min_score: int = 1
     max_evalue: float | None = None
-    without_self: bool = False
+    excludes_self: bool = False
     pair_filter: Filter = field(default_factory=Filter)
 
     @property
     def target_limit(self) -> int | None:
         """Number of best targets that the search must find for each query: more than are written, to show whether further hits exist. None:
         all targets that pass, because a hit with a lower score may have a lower E-value."""
-        return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
+        return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.excludes_self
 
 
 NOTABLE_EVALUE = 1e-3
@@ -128,7 +128,7 @@ class HitsWriter:
         the best counts (the first if tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
         records = of_queries.record_numbers(hits.queries)
-        if self._filter.without_self:
+        if self._filter.excludes_self:
             others = records != of_targets.record_numbers(hits.targets)
             hits, records = hits.select(others), records[others]
         order = order_hits(records, hits.scores, self._task.targets.file_positions[hits.targets], hits.queries)

@@ -101,7 +101,7 @@ def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, en
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.from_total(memory)
-    prepared = engine.prepare(replace(task, top=top), budget)
+    prepared = engine.prepare(replace(task, top_count=top), budget)
     return SearchPlan(
         prepared, filter, frame_sets, plan_task(prepared, Pairing.ALL, frame_sets.queries.sequences_per_record), budget, group
     )
@@ -175,7 +175,7 @@ class _MultiPassSearch:
         """Search all queries in the plan and yield their hits, in record order."""
         task, order = self.search.task, HitReorderBuffer(self.search.frame_sets.queries.sequences_per_record)
         first, query_stop, targets = self.search.plan.start, self.search.plan.query_stop, len(task.targets)
-        top, start = task.top or 0, first
+        top_count, start = task.top_count or 0, first
         while start < end:
             probe = start == first and end - first >= 2 * _PROBE_QUERY_COUNT and top < targets
             stop = min(end, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
@@ -192,9 +192,9 @@ class _MultiPassSearch:
     def _run_pass(self, query_numbers: Integers, top: int) -> Iterator[QueryHits]:
         """Search some queries, keeping the `top` best targets for each, and yield their hits."""
         task, prepared = self.search.task, self.search.prepared
-        if top != task.top or len(query_numbers) < len(task.queries):
+        if top != task.top_count or len(query_numbers) < len(task.queries):
             queries = task.queries.select(query_numbers) if len(query_numbers) < len(task.queries) else task.queries
-            prepared = self.engine.prepare(replace(task, queries=queries, top=top), self.search.budget)
+            prepared = self.engine.prepare(replace(task, queries=queries, top_count=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
         make_assembly = partial(PassingHitAssembly, prepared.task, query_numbers, self.cutoffs[query_numbers])
         for band in bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, self.progress):

@@ -195,7 +195,9 @@ class CpuEngine:
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
             first_rows = queries if self._estimate_seconds(task, threads, rate) > _MAX_SHORT_RUN_SECONDS else 0
-            limits = replace(limits, query_lanes=queries, first_band_rows=first_rows, diagonal_group_size=targets_per_query(vector_bytes))
+            limits = replace(
+                limits, query_lane_count=queries, first_band_rows=first_rows, diagonal_group_size=targets_per_query(vector_bytes)
+            )
         native = native_recipes(recipe, vector_bytes)
         return self._make_prepared_task(
             task, limits, recipe.kernel, threads, rate, lambda: GlobalScorer(task, self.instruction_set.name, native)
@@ -260,7 +262,7 @@ class CpuEngine:
         recipe = make_near_pair_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
         limits = near_pair_tile_limits(task, recipe, budget, letters, self.threads)
         if recipe.cascade.full_matrix and (all_pairs := whole):
-            limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
+            limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lane_count=all_pairs.limits.lane_count)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
             return replace(
                 all_pairs,

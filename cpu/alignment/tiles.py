@@ -56,11 +56,11 @@ class LocalScorer:
         scores = np.zeros(tile.shape, dtype=task.score_dtype)
         if not self._score(self._instruction_set, *_kernel_arguments(task, tile), self._recipe, self._history, scores, cancel):
             return None
-        if task.top is None:
+        if task.top_count is None:
             return TileScores(tile, scores)
         from gpualign.core.alignment.hit_order import best_targets
 
-        return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
+        return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top_count))
 
 
 class GlobalAligner:

@@ -109,7 +109,7 @@ class CpuDistanceEngine:
                 for number, panel in enumerate(panels):
                     relates = relationship_term(panel) is not None
                     terms = relationship.panel_terms(number) if relates else None
-                    width = max(_TILE_ROWS, _MAX_TILE_COMPARISONS // max(1, panel.sites * _TILE_ROWS))
+                    width = max(_TILE_ROWS, _MAX_TILE_COMPARISONS // max(1, panel.site_count * _TILE_ROWS))
                     size = (_RELATIONSHIP_TILE_COLUMNS, _RELATIONSHIP_TILE_ROWS) if relates else (width, _TILE_ROWS)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in _tiles(band, *size)]
@@ -141,8 +141,8 @@ class CpuDistanceEngine:
             assert terms is not None
             (one, two), called = term.left, -1 if term.mask is None else term.mask
             where = rows, columns, matrix, *position, tile.upper_triangle
-            _distance.relate(self.instruction_set, panel.bits, one, two, called, panel.sites, terms, *where)
-        return tile.pairs * panel.sites
+            _distance.relate(self.instruction_set, panel.bits, one, two, called, panel.site_count, terms, *where)
+        return tile.pair_count * panel.site_count
 
 
 def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
@@ -257,9 +257,9 @@ class _Progress:
 def _select_band_pairs(
     selector: _TilePairSelector, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
-    """Yield the selected pairs of a band: together or, if there are more than `max_pairs`, for each half of the band in turn."""
-    sites = sum(panel.sites for panel in selector.panels)
-    work = {workers.submit(selector.select_pairs, tile): tile.pairs * sites for tile in _tiles(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)}
+    """Yield the selected pair_count of a band: together or, if there are more than `max_pairs`, for each half of the band in turn."""
+    site_count = sum(panel.site_count for panel in selector.panels)
+    work = {workers.submit(selector.select_pairs, tile): tile.pair_count * site_count for tile in _tiles(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)}
     pairs = done_work = 0
     try:
         for done in as_completed(work):

@@ -1,4 +1,4 @@
-"""Layout of a batch for a kernel family: the arrays to upload, and the memory that the kernel needs. Pure."""
+"""BatchLayout of a batch for a kernel family: the arrays to upload, and the memory that the kernel needs. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpualign.gpu.kernels.argument_structs import NamedArrays, aligned_bytes
 
 
 @dataclass(frozen=True)
-class Layout:
+class BatchLayout:
     """A batch in the format that a kernel family reads.
 
     If the kernel uses chains of warps, each pair has its own slot, and a launch processes as many pairs as there is memory for slots.
@@ -104,7 +104,7 @@ def shared_arrays(batch: Batch, recipe: Recipe, task: Task, sequences_resident: 
         "target_lengths": task.targets.lengths[targets].astype(np.int32),
         "target_numbers": targets.astype(np.int32),
     }
-    if task.top is not None:
+    if task.top_count is not None:
         arrays["ranks"] = task.targets.file_positions[targets].astype(np.int32)
     if recipe.usable_pair_bits is not None:
         arrays["usable"] = recipe.usable_pair_bits[[*range(recipe.letter_count), -1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.recipe import Recipe
@@ -24,7 +24,7 @@ class BatchSubmission:
     """
 
     batch: Batch
-    layout: Layout
+    layout: BatchLayout
     variant: Variant
     recipe: Recipe
     resident_addresses: Mapping[str, int]
@@ -57,22 +57,22 @@ class BatchSubmission:
             layout,
             self.recipe,
             {**self.resident_addresses, **stream.stage(layout.arrays)},
-            packed_targets=stream.address("packed", layout.packed_bytes),
-            carries=stream.address("carries", carry_bytes, max_bytes=int(ratio * carry_bytes)),
-            checkpoints=stream.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
+            packed_targets_address=stream.address("packed", layout.packed_bytes),
+            carries_address=stream.address("carries", carry_bytes, max_bytes=int(ratio * carry_bytes)),
+            checkpoints_address=stream.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
             slot_count=slots,
-            scores=output.reserve(stream),
-            queue=stream.address("queue", QUEUE_BYTES),
-            progress_flags=stream.address("progress", layout.progress_bytes),
+            scores_address=output.reserve(stream),
+            queue_address=stream.address("queue", QUEUE_BYTES),
+            progress_flags_address=stream.address("progress", layout.progress_bytes),
             max_blocks=grid,
         )
         traceback = output.traceback(stream, variant, device_batch)
 
         stream.begin_batch()
         stream.upload_staged()
-        stream.fill(device_batch.queue, 0, QUEUE_BYTES)
+        stream.fill(device_batch.queue_address, 0, QUEUE_BYTES)
         if layout.progress_bytes:
-            stream.fill(device_batch.progress_flags, 0, layout.progress_bytes)
+            stream.fill(device_batch.progress_flags_address, 0, layout.progress_bytes)
         output.clear(stream, variant.needs_clear_scores)
         stream.mark_event()
         variant.launch(device_batch, stream, traceback)

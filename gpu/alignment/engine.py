@@ -20,7 +20,7 @@ from gpualign.gpu.alignment.kernel_selection import choose_variant
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
 from gpualign.gpu.alignment.results.paths import RUN_ALIGNMENT_BYTES
 from gpualign.gpu.alignment.worker import AlignmentWorker, FinishedBatch
-from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
+from gpualign.gpu.near_pairs.engine import CudaNearPairPreparedTask, prepare_near
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultPool
@@ -71,7 +71,7 @@ class CudaPreparedTask:
             return work
 
         # Hits are small, so the hits of many tiles may wait to be traced.
-        waiting = 2 if self.task.top is None else _MAX_WAITING_HIT_TILES
+        waiting = 2 if self.task.top_count is None else _MAX_WAITING_HIT_TILES
         workers = [worker(device) for device in self.devices]
         return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
@@ -107,7 +107,7 @@ class CudaEngine:
         """Number of devices, each fed by a host thread."""
         return len(self._devices)
 
-    def prepare(self, task: Task, budget: Budget) -> CudaPreparedTask | CudaNearPrepared:
+    def prepare(self, task: Task, budget: Budget) -> CudaPreparedTask | CudaNearPairPreparedTask:
         """Prepare a task. budget: host memory; the scratch memory is for pinned buffers and for results being copied.
 
         Raises `RunError` for a task that the engine does not support.
@@ -131,7 +131,7 @@ class CudaEngine:
         )
         cells = int(rate * _TILE_SECONDS)
         rows = _BAND_ROWS
-        if task.top is not None:
+        if task.top_count is not None:
             # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_TILES_PER_SEARCH_BAND * cells // mean)))

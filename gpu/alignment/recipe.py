@@ -127,7 +127,7 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
     to compute. Otherwise it is the task's type: local scores are maxima to which many threads contribute with an atomic instruction,
     which exists only for 32 and 64 bits.
     """
-    if task.mode is Mode.LOCAL or task.top is not None or task.needs_more_than_final_cell:
+    if task.mode is Mode.LOCAL or task.top_count is not None or task.needs_more_than_final_cell:
         return task.score_dtype
     low, high = task.scoring.score_bounds(task.queries.max_length, task.targets.max_length)
     narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))

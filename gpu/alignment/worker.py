@@ -16,7 +16,7 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerHandle
-from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile_batch
 from gpualign.gpu.alignment.families.base import Variant
@@ -136,7 +136,7 @@ class AlignmentWorker:
             self._allowance //= 2
         return addresses
 
-    def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[Variant, Layout]:
+    def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[Variant, BatchLayout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
         hardware = self._device.hardware
         variant = choose_variant(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory_bytes)

@@ -38,7 +38,7 @@ from gpualign.gpu.distance.kernels import (
     usable_kernels,
 )
 from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DevicePairSelector, needed_counts
-from gpualign.gpu.kernels.argument_structs import DIFFER_ARGS, DISTANCE_ARGS, WGMMA_ARGS, arguments
+from gpualign.gpu.kernels.argument_structs import DIFFER_ARGS, DISTANCE_ARGS, WGMMA_ARGS, pack_arguments
 from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
 from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -74,7 +74,7 @@ class _DistanceWorker:
         self._opened = ExitStack()
         self._copied: dict[str, Event] = {}  # when page-locked memory may be filled again
 
-    def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None) -> None:
+    def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearPairArguments | None) -> None:
         """Open the device and allocate memory for `matrix_count` count matrices of `pair_count` pairs.
 
         Planes stay on the device if all of them fit in addition to the counts.
@@ -165,7 +165,7 @@ class _DistanceWorker:
             for kernel, filled, grid in launches:
                 stream.launch(kernel.kernel, grid, kernel.threads, filled, kernel.shared_bytes)
         stream.mark_event()
-        on_progress(band.pairs * piece.site_count)
+        on_progress(band.pair_count * piece.site_count)
 
     def _upload_piece(self, stream: StreamBuffers, piece_number: int, piece: PlanePiece) -> int:
         """Copy a piece's planes to the device unless they are already there, and return their address.
@@ -224,13 +224,17 @@ class _DistanceWorker:
                 launch = plan_launch(DIFFER_KERNEL, band, chunks, multiprocessors)
                 pairs = _pair_arguments(piece, addresses, band, term, launch, (0,), (0,))
                 mask = -1 if term.mask is None else term.mask
-                yield DIFFER_KERNEL, arguments(DIFFER_ARGS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
+                yield (
+                    DIFFER_KERNEL,
+                    pack_arguments(DIFFER_ARGS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask),
+                    launch.grid,
+                )
                 continue
             for left, right in split_into_launches(term.left, term.right):
                 launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
                 pairs = _pair_arguments(piece, addresses, band, term, launch, left, right)
                 if self._kernel.box_samples:
-                    pairs = arguments(WGMMA_ARGS, map=planes_address + piece.nbytes, pairs=pairs)
+                    pairs = pack_arguments(WGMMA_ARGS, map=planes_address + piece.nbytes, pairs=pairs)
                 yield self._kernel, pairs, launch.grid
 
 
@@ -250,7 +254,7 @@ def _pair_arguments(
     """
     rows, columns = band.shape
     sample_bytes = piece.word_count * 8
-    return arguments(
+    return pack_arguments(
         DISTANCE_ARGS,
         planes=addresses[0],
         out=addresses[1],
@@ -271,7 +275,7 @@ def _pair_arguments(
 
 
 @dataclass(frozen=True)
-class _NearArguments:
+class _NearPairArguments:
     """Arguments with which a `DevicePairSelector` is created.
 
     count_names: names of all counts in the results
@@ -329,7 +333,7 @@ class CudaDistanceEngine:
 
     @contextmanager
     def _open_worker(
-        self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None
+        self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearPairArguments | None
     ) -> Iterator[tuple[_DistanceWorker, ThreadPoolExecutor]]:
         """Yield (worker with an opened device, pool with the one thread that may call it: the device's context belongs to this thread).
 
@@ -375,7 +379,7 @@ class CudaDistanceEngine:
         if (first := next(remaining, None)) is None:
             return
         held = needed_counts(names, {term.count_name for panel in panels for term in panel.recipe.terms}, rule)
-        near = _NearArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.max_columns))
+        near = _NearPairArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.max_columns))
         with self._open_worker(panels, bands.max_pairs, len(held), near) as (worker, pool):
             for band in chain([first], remaining):
                 pool.submit(worker.multiply_planes, band, held, on_progress).result()

@@ -118,7 +118,7 @@ class PanelWords:
     @property
     def site_count(self) -> int:
         """Number of sites in these words."""
-        return max(0, min(self.panel.sites, self.stop * WORD_BITS) - self.start * WORD_BITS)
+        return max(0, min(self.panel.site_count, self.stop * WORD_BITS) - self.start * WORD_BITS)
 
 
 @dataclass(frozen=True)

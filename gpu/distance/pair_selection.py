@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs
-from gpualign.gpu.kernels.argument_structs import CHOOSE_PAIRS_ARGS, arguments
+from gpualign.gpu.kernels.argument_structs import CHOOSE_PAIRS_ARGS, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -69,7 +69,7 @@ class DevicePairSelector:
         """Return the near pairs in rows start .. stop - 1 of a band, or None if there are more than `max_records`."""
         rows, columns = band.shape
         rule, buffers = self._rule, self._buffers
-        filled = arguments(
+        filled = pack_arguments(
             CHOOSE_PAIRS_ARGS,
             counts=counts_address,
             offsets=self._offsets,

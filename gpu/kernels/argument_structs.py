@@ -152,19 +152,19 @@ SELECT_HITS_ARGS = _make_struct(
 )
 
 
-def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return a struct of type `struct`. values: one for every field
+def pack_arguments(struct_type: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
+    """Return a struct_type of type `struct_type`. values: one for every field
 
     A field that is an array is filled from its start; its remaining elements are 0.
 
     Raises `KeyError` for a missing field, `ValueError` for an unknown field or an array that is too long.
     """
-    out = np.zeros((), dtype=struct)
-    assert struct.names is not None
-    for name in struct.names:
+    out = np.zeros((), dtype=struct_type)
+    assert struct_type.names is not None
+    for name in struct_type.names:
         value = values.pop(name)
         if isinstance(value, Sequence):
-            capacity = sum(struct[name].shape)
+            capacity = sum(struct_type[name].shape)
             if len(value) > capacity:
                 raise ValueError(f"{name}: expected at most {capacity} numbers, found {len(value)}")
             out[name][: len(value)] = value

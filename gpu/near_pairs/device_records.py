@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, arguments
+from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, pack_arguments
 from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, RECORDS_KERNEL
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.sketches import hash_shift
@@ -54,7 +54,7 @@ def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, 
     """
     resident, steps = pipeline.resident, recipe.cascade
     starts = plane_starts(records.lengths, recipe.bits_per_letter)
-    device_records = arguments(
+    device_records = pack_arguments(
         NEAR_RECORDS_STRUCT,
         planes=resident.address(f"{name} planes", 4 * int(starts[-1]), max_bytes=0),
         starts=resident.copy(f"{name} starts", starts[:-1]),
@@ -68,7 +68,7 @@ def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, 
         codes = records.codes[records.offsets[first] : records.offsets[stop]]
         stream.host_buffer("codes", codes.nbytes)[:] = codes
         stream.upload("codes", codes.nbytes)
-        filled = arguments(
+        filled = pack_arguments(
             NEAR_RECORDS_ARGS,
             records=device_records,
             codes=stream.address("codes", codes.nbytes),

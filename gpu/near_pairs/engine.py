@@ -33,7 +33,7 @@ _MAX_NEAR_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True)
-class CudaNearPrepared:
+class CudaNearPairPreparedTask:
     """Task prepared for finding near pairs on CUDA devices. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated run time
@@ -80,7 +80,7 @@ def prepare_near(
     on_finished: Callable[[FinishedRectangle], None] | None = None,
     screening_kernel: ScreeningKernel | None = None,
     on_device_failure: OnDeviceFailure | None = None,
-) -> CudaNearPrepared:
+) -> CudaNearPairPreparedTask:
     """Prepare a task that has an edit bound (`Task.edit_bound`).
 
     hardware: human-readable name of the devices
@@ -101,6 +101,6 @@ def prepare_near(
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
     max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, _MAX_NEAR_PAIRS))
     seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
-    return CudaNearPrepared(
+    return CudaNearPairPreparedTask(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, on_finished, on_device_failure, process_id
     )

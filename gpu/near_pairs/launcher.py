@@ -18,7 +18,7 @@ from gpualign.gpu.kernels.argument_structs import (
     NEAR_SCREEN_ARGS,
     NEAR_VERIFY_ARGS,
     QUEUE_BYTES,
-    arguments,
+    pack_arguments,
 )
 from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, ScreeningKernel, verification_kernel
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
@@ -64,7 +64,7 @@ class RectangleLauncher:
         bound = recipe.bound
         self._recipe = recipe
         self._records = device_records
-        self._bound = arguments(NEAR_BOUND_STRUCT, **{name: getattr(bound, name) for name in NEAR_BOUND_STRUCT.names or ()})
+        self._bound = pack_arguments(NEAR_BOUND_STRUCT, **{name: getattr(bound, name) for name in NEAR_BOUND_STRUCT.names or ()})
         self._screen = screening_kernel
 
     def submit(
@@ -101,7 +101,7 @@ class RectangleLauncher:
         stream.begin_batch()
         stream.upload_staged()
         stream.fill(places["counters"], 0, QUEUE_BYTES)
-        gather = arguments(
+        gather = pack_arguments(
             NEAR_GATHER_ARGS,
             **self._records,
             **staged,
@@ -114,7 +114,7 @@ class RectangleLauncher:
             sketch_words=sketch_bytes // 4,
         )
         stream.launch(GATHER_KERNEL, _GATHER_WAVES_PER_LAUNCH * stream.resident_blocks(GATHER_KERNEL, BLOCK_THREADS), BLOCK_THREADS, gather)
-        screen = arguments(
+        screen = pack_arguments(
             NEAR_SCREEN_ARGS,
             **self._records,
             **places,
@@ -129,7 +129,7 @@ class RectangleLauncher:
         tiles = -(-rectangle.shape[0] // self._screen.rows) * -(-rectangle.shape[1] // self._screen.columns)
         stream.launch(self._screen.kernel, tiles, self._screen.threads, screen, self._screen.shared_bytes)
         stream.mark_event()
-        verify = arguments(
+        verify = pack_arguments(
             NEAR_VERIFY_ARGS,
             **self._records,
             **places,
@@ -171,7 +171,7 @@ def _product_arguments(rectangle: Rectangle, sketches_address: int, sketch_bytes
     """
     assert sketch_bytes % (CHUNK_WORDS * 8) == 0
     rows, columns = rectangle.shape
-    return arguments(
+    return pack_arguments(
         DISTANCE_ARGS,
         planes=sketches_address,
         out=0,

@@ -25,7 +25,7 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_pair_mask
-from gpualign.gpu.kernels.argument_structs import LI_ARGS, arguments
+from gpualign.gpu.kernels.argument_structs import LI_ARGS, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, device_session
 from gpualign.gpu.runtime.device import Device
@@ -204,7 +204,7 @@ class DeviceTask:
         matrices = stream.address("matrices", 4 * int(matrix_starts[-1]), max_bytes=0)
         shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": matrices}
         stream.upload_staged()
-        of_batch = partial(arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
+        of_batch = partial(pack_arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
         with log_kernel_time(self.pipeline, stream, int((rows * columns).sum()), self._log):
             stream.launch(INIT_KERNEL, len(pairs), _INIT_BLOCK_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
             self._launch_kernel(stream, of_batch, rows, columns)

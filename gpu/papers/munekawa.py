@@ -20,7 +20,7 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.kernels.argument_structs import MUNEKAWA_ARGS, NamedArrays, arguments
+from gpualign.gpu.kernels.argument_structs import MUNEKAWA_ARGS, NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, device_session
 from gpualign.gpu.runtime.device import Device
@@ -100,10 +100,10 @@ class MunekawaEngine(SingleDeviceEngine):
             on_device = pipeline.resident.copy("table", table)
             for tile in tiles:
                 scores = self._compute_scores(pipeline, task, tile, on_device)
-                if task.top is None:
+                if task.top_count is None:
                     yield TileScores(tile, scores)
                 else:
-                    yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top))
+                    yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top_count))
 
     def _compute_scores(self, pipeline: StreamPipeline, task: Task, tile: Tile, table_address: int) -> npt.NDArray[np.int32]:
         buffers = pipeline.resident
@@ -116,7 +116,7 @@ class MunekawaEngine(SingleDeviceEngine):
         scores = buffers.address("scores", 4 * tile.shape[0] * count)
         buffers.fill(scores, 0, 4 * tile.shape[0] * count)
         of_tile = partial(
-            arguments,
+            pack_arguments,
             MUNEKAWA_ARGS,
             **{name: buffers.copy(name, array) for name, array in arrays.items()},
             table=table_address,

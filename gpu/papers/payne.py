@@ -16,7 +16,7 @@ from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
-from gpualign.gpu.kernels.argument_structs import PAYNE_ARGS, arguments
+from gpualign.gpu.kernels.argument_structs import PAYNE_ARGS, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import SingleDeviceEngine, device_session
 from gpualign.gpu.runtime.device import ByteArray, Device
@@ -51,7 +51,7 @@ def decode_calls(panel: Panel) -> Codes:
             codes |= _unpack_plane(panel, plane) << number
         if term.mask is not None:
             codes[_unpack_plane(panel, term.mask) == 0] = MISSING
-    return codes[:, : panel.sites]
+    return codes[:, : panel.site_count]
 
 
 def _unpack_plane(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
@@ -135,7 +135,7 @@ class PayneEngine(SingleDeviceEngine):
                 step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
                     self._launch_kernel(pipeline, codes[:, start : start + step], band, distances)
-            on_progress(band.pairs * panel.sites)
+            on_progress(band.pair_count * panel.site_count)
         counts: CountMatrix = buffers.fetch("distances", band.shape, np.int32).copy()
         return counts
 
@@ -147,7 +147,7 @@ class PayneEngine(SingleDeviceEngine):
         max_rows = max(1, _MAX_BLOCKS_PER_LAUNCH // columns)  # of a launch
         for first in range(0, rows, max_rows):
             count = min(max_rows, rows - first)
-            filled = arguments(
+            filled = pack_arguments(
                 PAYNE_ARGS,
                 data=address,
                 distance=distances_address + 4 * first * columns,

@@ -188,7 +188,7 @@ def write_distances(
         values = cast("MatrixSink[Samples, BandDistances]", sink).arrays[0].values
         with translate_output_errors(picture.path):
             write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
-    figures = {**totals.summary_with_earlier(earlier, earlier * totals.sites), **figures}
+    figures = {**totals.summary_with_earlier(earlier, earlier * totals.site_count), **figures}
     messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
     return totals, earlier
 

@@ -77,7 +77,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 
 
 def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Resources) -> RequestHandler:
-    memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
+    memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).count_bytes
     engine = pick_local_distance_engine(resources, SILENT_REPORTER)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(

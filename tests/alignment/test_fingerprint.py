@@ -28,7 +28,7 @@ def test_whatever_changes_results_changes_the_digest(task):
         replace(task, scoring=two_valued(4, 5, -4, 10, 2)),
         replace(task, scoring=two_valued(4, 5, -3, 10, 1)),
         replace(task, detail=Detail.PATH),
-        replace(task, top=3),
+        replace(task, top_count=3),
     ]
     same = replace(task, queries=queries, targets=queries)
     assert fingerprint(same) == fingerprint(task)

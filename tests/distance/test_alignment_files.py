@@ -115,7 +115,7 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
         found = read_file(text, scratch, threads, 30 * sites if spill else 1 << 20)
     for source in (found, read_stream(text, scratch)):
         assert source.samples.queries.ids == ids
-        assert source.sites == sites
+        assert source.site_count == sites
         np.testing.assert_array_equal(source.calls_per_sample, (codes != MISSING).sum(axis=1))
         agree = (codes == codes[0]).all(axis=0) & (codes[0] != MISSING)
         everything, omitted = panels_of(source, panel_bytes=1)

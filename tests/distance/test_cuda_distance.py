@@ -117,7 +117,7 @@ def test_pieces_of_panels(kinds, most, sites):
     pieces = list(cut_panels(panels, most, sites))
     multiplied = [panel for panel in panels if panel.recipe.terms]
     assert sum(piece.nbytes for piece in pieces) == plane_bytes(panels)
-    assert sum(piece.site_count for piece in pieces) == sum(panel.sites for panel in multiplied)
+    assert sum(piece.site_count for piece in pieces) == sum(panel.site_count for panel in multiplied)
     assert all(piece.word_count % CHUNK_WORDS == 0 for piece in pieces)
     assert all(piece.word_count <= max(CHUNK_WORDS, most / 8 / piece.row_count, sites / 64) for piece in pieces)
     found = [[np.empty((piece.row_count, piece.word_count), np.uint64), piece] for piece in pieces]

@@ -42,7 +42,7 @@ def as_table(cells, scratch, all_letters=False):
 
 def same(array, table):
     assert array.kind is table.kind
-    assert array.sites == table.sites
+    assert array.site_count == table.site_count
     assert array.samples.queries.ids == table.samples.queries.ids
     np.testing.assert_array_equal(panels_of(array, panel_bytes=1)[0], panels_of(table)[0])
 
@@ -211,7 +211,7 @@ def test_streams_without_a_name(tmp_path):
         with ScratchFiles() as files:
             inputs = (CallFile(io.BytesIO(content), name) for name in ("one", "other"))
             source = read_calls(inputs, CallOptions(), 1 << 20, files, pytest.fail)
-            assert (source.kind, source.sites) == (kind, sites)
+            assert (source.kind, source.site_count) == (kind, sites)
             assert (source.samples.queries.ids, source.samples.targets.ids) == (["a", "b"], ["a", "b"])
 
 

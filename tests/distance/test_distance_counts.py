@@ -167,7 +167,7 @@ def test_progress_comes_to_its_end(rng, scratch, samples, queries):
         done = []
         prepared = prepare(dense_source(codes, queries=queries), task, engine, DistanceBudget.of(memory), scratch)
         list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, done.append))
-        assert sum(done) == prepared.plan.pairs * prepared.panel_sites
+        assert sum(done) == prepared.plan.pair_count * prepared.panel_site_count
 
 
 def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
@@ -210,8 +210,8 @@ def test_sites_with_more_alleles_are_counted_apart(rng):
     codes[:, ::500] = np.array([20, 5, 9] * 3)[:, None]
     task = DistanceTask(METRICS["allele"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
-    of_two, of_more = sorted(prepared.panels, key=lambda panel: panel.sites, reverse=True)
-    assert of_more.sites == 6
+    of_two, of_more = sorted(prepared.panels, key=lambda panel: panel.site_count, reverse=True)
+    assert of_more.site_count == 6
     assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
 
 
@@ -229,7 +229,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
     prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
     if engine is ProductsOnly or not missing:
         of_two, of_more = prepared.panels
-        assert of_more.sites <= 30
+        assert of_more.site_count <= 30
         assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
     expected = plain_distances(codes, 13, "hamming", rule)
     agree(compute(dense_source(codes, CallKind.NUCLEOTIDE), engine(2), "hamming", rule), expected)
@@ -260,5 +260,5 @@ def test_parts_of_a_budget_fit_in_it(memory, calls):
             DistanceBudget.of(memory, calls)
         return
     budget = DistanceBudget.of(memory, calls)
-    assert calls + budget.panel + budget.planes + budget.counts <= memory
-    assert budget.reading <= memory // 4
+    assert calls + budget.panel_bytes + budget.plane_bytes + budget.count_bytes <= memory
+    assert budget.reading_bytes <= memory // 4

@@ -48,7 +48,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
     np.testing.assert_array_equal(sink.arrays[0].values, expected)
     assert sink.arrays[0].values.dtype == expected.dtype
     np.testing.assert_array_equal(sink.arrays[1].values, np.load(tmp_path / "m.compared.npy"))
-    assert totals.work == totals.pair_count * totals.sites == 6 * 20
+    assert totals.work == totals.pair_count * totals.site_count == 6 * 20
     without = describe_undefined_pairs(job.prepared, totals)
     assert without is None or f"{without}: they have no distance".encode() in done.stderr
     assert (without is None) == (b"no distance" not in done.stderr)

@@ -215,7 +215,7 @@ def test_work_is_told_once(rng, told, together):
     engine = told.engine(Failing(begin=together(0)), Watched(begin=together(1)))
     prepared = prepare(dense_source(random_codes(rng, 60, 300)), task, engine, DistanceBudget.of(1 << 24), io.BytesIO)
     list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, done.append))
-    assert sum(done) == prepared.plan.pairs * prepared.panel_sites
+    assert sum(done) == prepared.plan.pair_count * prepared.panel_site_count
     assert len(told.notes) == 1
 
 

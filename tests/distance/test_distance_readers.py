@@ -45,7 +45,7 @@ def test_letters_of_an_alignment(scratch):
     codes, omitted = panels_of(source)
     assert source.samples.queries.ids == ["a", "b", "c"]
     assert source.kind is CallKind.NUCLEOTIDE
-    assert source.sites == 8
+    assert source.site_count == 8
     assert omitted.sites_by_code == {0: 1, 1: 1, 2: 1, 3: 2}  # A, C, G, T, and T with U
     np.testing.assert_array_equal(codes, [[M, M, M], [M, M, M], [1, 2, 0]])
 
@@ -205,13 +205,13 @@ def test_tables_as_other_programs_write_them(scratch):
     np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
     for line in ("sep=;\r\n", '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n"):
         source = table([line + "id;r1,A;r2\r\na,b;0;1\r\n"], scratch)  # who writes semicolons need not quote commas
-        assert (source.samples.queries.ids, source.sites) == (["a,b"], 2)
+        assert (source.samples.queries.ids, source.site_count) == (["a,b"], 2)
     source = table(["sep=;\nid,x;r1,y;r2,z\na,b,c;0;1\n"], scratch)
-    assert (source.samples.queries.ids, source.sites) == (["a,b,c"], 2)
-    assert table(["id;r1,A;r2,C\na;0;1\n"], scratch).sites == 2
+    assert (source.samples.queries.ids, source.site_count) == (["a,b,c"], 2)
+    assert table(["id;r1,A;r2,C\na;0;1\n"], scratch).site_count == 2
     assert table(["id,r1;x,r2;y\na;size=3;,0,1\n"], scratch).samples.queries.ids == ["a;size=3;"]
     r_table = "r1,A;r2,C;r3,A\na;0;1;2\n"
-    assert table([r_table], scratch).sites == 3
+    assert table([r_table], scratch).site_count == 3
     with pytest.raises(InputError, match=r"line 4 \('b'\), column 3"):
         table(["sep=\t\nid\tr1\tr2\na\t0\t1\nb\t0\tx\n"], scratch)
     pandas = "id,r1,r2\na,0.0,\nb,1.0,2.0\n"
@@ -235,7 +235,7 @@ def test_separators_and_quotes_in_quotes(scratch, separator):
     tabs = 'id\tr1\tr2\n"a""1"\t0\t1\n5" long\t1\t1\n"x\t0\t0\n'
     assert table([tabs], scratch).samples.queries.ids == ['a"1', '5" long', '"x']
     tabs = 'id"\trs1\trs2"\na\t0\t1\n'
-    assert table([tabs], scratch).sites == 2
+    assert table([tabs], scratch).site_count == 2
 
 
 def test_what_hides_separators_is_in_no_cell(scratch):
@@ -246,7 +246,7 @@ def test_what_hides_separators_is_in_no_cell(scratch):
 def test_alleles_of_isolates_in_quotes(scratch):
     source = table(['FILE,L1,L2\n"iso,7",3,4\n"iso2,7",3,5\n'], scratch)
     assert source.kind is CallKind.ALLELE
-    assert (source.samples.queries.ids, source.sites) == (["iso,7", "iso2,7"], 2)
+    assert (source.samples.queries.ids, source.site_count) == (["iso,7", "iso2,7"], 2)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -79,7 +79,7 @@ def test_shares_of_calls_and_of_alleles(samples, sites, what, missing, core, maf
     with opened(codes, kind, memory=memory, queries=1 if what == "two files" and samples > 1 else None) as source:
         found, left = chosen(source, SiteFilters(core=core, maf=maf), panel_bytes=memory)
         assert left == FilterResult(sites, fallen)
-        assert left.remaining_sites == found.sites == keep.sum()
+        assert left.remaining_site_count == found.site_count == keep.sum()
         rest = codes[:, keep]
         panels, omitted = panels_of(found, panel_bytes=1)
         agree = np.array([kind is not CallKind.GENOTYPE and len(set(c)) == 1 and c[0] != MISSING for c in rest.T.tolist()], dtype=bool)
@@ -88,7 +88,7 @@ def test_shares_of_calls_and_of_alleles(samples, sites, what, missing, core, maf
         called = omitted.calls_per_sample if found.calls_per_sample is None else found.calls_per_sample
         np.testing.assert_array_equal(called, (rest != MISSING).sum(axis=1))
         again, _ = chosen(found, SiteFilters(core=Fraction(1)))
-        assert again.sites == (rest != MISSING).all(axis=0).sum()  # what was chosen can be chosen from
+        assert again.site_count == (rest != MISSING).all(axis=0).sum()  # what was chosen can be chosen from
 
 
 @pytest.mark.parametrize("kind", [CallKind.GENOTYPE, CallKind.NUCLEOTIDE])
@@ -120,8 +120,8 @@ def test_shares_are_exact():
 def test_sites_without_a_call_have_no_minor_allele():
     codes = np.full((3, 2), MISSING, np.uint8)
     codes[:, 1] = 0, 1, 2
-    assert chosen(dense_source(codes), SiteFilters(maf=Fraction(1, 1000)))[0].sites == 1
-    assert chosen(dense_source(codes), SiteFilters(core=Fraction(0), maf=Fraction(0)))[0].sites == 2
+    assert chosen(dense_source(codes), SiteFilters(maf=Fraction(1, 1000)))[0].site_count == 1
+    assert chosen(dense_source(codes), SiteFilters(core=Fraction(0), maf=Fraction(0)))[0].site_count == 2
 
 
 def test_tables_have_no_positions(rng):
@@ -138,5 +138,5 @@ def test_regions_go_before_the_mask_and_both_before_calls():
     with alignment(codes) as source:
         found, left = chosen(source, filters)
     assert left == FilterResult(10, {"regions": 2, "mask": 3, "core": 3, "maf": 2})
-    assert found.sites == left.remaining_sites == 0
+    assert found.site_count == left.remaining_site_count == 0
     assert list(left.removed_by_filter) == ["regions", "mask", "core", "maf"]

@@ -42,7 +42,7 @@ class Small:
         prepared = self._engine.prepare(task, budget)
         if task.edit_bound is not None:
             return prepared
-        limits = replace(prepared.limits, lanes=3, tile_cells=5000, band_rows=4)
+        limits = replace(prepared.limits, lane_count=3, tile_cells=5000, band_rows=4)
         begin = self._watched(prepared.make_computer)
         return replace(prepared, limits=limits, estimated_seconds=self._seconds, hardware=f"small {len(self.tiles)}", make_computer=begin)
 
@@ -207,7 +207,7 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
 
     for name, value in (("_TILE_SECONDS", 1e-7), ("_TARGET_COUNT_STEP", 4), ("_BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
-    task = replace(task, mode=mode, top=3 if mode is Mode.LOCAL else None)
+    task = replace(task, mode=mode, top_count=3 if mode is Mode.LOCAL else None)
     cpu, device = Small(2, seconds=1e-9, begin=together(0)), WaitingDevice(together(1))
     prepared = told.engine(CudaEngine([device]), cpu).prepare(task, BUDGET)
     assert prepared.hardware == "cuda (host) + small 0"

@@ -102,12 +102,12 @@ def test_results_are_those_of_one_process(sets, pairing, detail):
 
 
 def test_searches_and_near_pairs_are_those_of_one_process(sets):
-    search = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=4)
+    search = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top_count=4)
     near = Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20))
 
     def results(engine, task, pairing, tile_cells):
         prepared = engine.prepare(task, Budget.from_total(MEMORY))
-        limits = replace(prepared.limits, lanes=2, tile_cells=tile_cells, band_rows=7, worker_count=1)
+        limits = replace(prepared.limits, lane_count=2, tile_cells=tile_cells, band_rows=7, worker_count=1)
         plan = make_plan(task.queries.lengths, task.targets.lengths, pairing, limits, task.cost)
         return {one.tile.number: one for one in prepared.run(plan.tiles())}
 
@@ -136,7 +136,7 @@ def test_targets_travel_once_for_several_tasks(sets):
         fleet = replace(fleet, share=lambda pickled: shipped.append(len(pickled)) or pickled)
         engine = RemoteEngine(fleet, SETTINGS)
         for number in (3, 5):
-            task = Task(sets[0].select_first(number), sets[1], two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=2)
+            task = Task(sets[0].select_first(number), sets[1], two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top_count=2)
             collect_scores = list(engine.prepare(task, Budget.from_total(MEMORY)).run(iter(())))
             assert collect_scores == []
     assert len(shipped) == 2 + 1 + 2, "two orders, one set of targets, two of queries"
@@ -300,7 +300,7 @@ def test_tiles_fit_the_memory(sets, rng):
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
                 pair = each.pair_bytes + each.path_bytes_per_letter * 120
                 largest = max(tile.shape[0] * tile.shape[1] for tile in plan.tiles())
-                assert largest * pair * ahead <= results or largest <= limits.lanes, "or one query with what shares a vector"
+                assert largest * pair * ahead <= results or largest <= limits.lane_count, "or one query with what shares a vector"
 
 
 class _Planned:

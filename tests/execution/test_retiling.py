@@ -24,8 +24,8 @@ class Within:
 
     def __init__(self, task, threads):
         whole = CpuEngine(threads).prepare(task, Budget.from_total(MEMORY))
-        self.task, self.limits = task, replace(whole.limits, lanes=7, tile_cells=1 << 40)
-        self._small = replace(whole, limits=replace(whole.limits, lanes=3, tile_cells=5_000))
+        self.task, self.limits = task, replace(whole.limits, lane_count=7, tile_cells=1 << 40)
+        self._small = replace(whole, limits=replace(whole.limits, lane_count=3, tile_cells=5_000))
 
     def run(self, tiles):
         return run_retiled(self._small, tiles)
@@ -53,9 +53,9 @@ def test_results_are_those_of_the_whole(sets, pairing, detail, threads):
 
 
 def test_best_targets_of_a_search_are_those_of_the_whole(sets):
-    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=4)
+    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top_count=4)
     plan = plan_task(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)), Pairing.ALL)
-    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(plan.limits, lanes=2, tile_cells=20_000))
+    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(plan.limits, lane_count=2, tile_cells=20_000))
     tiles = list(plan.tiles())
     assert len(tiles) > 3
     whole = {result.tile.number: result for result in CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).run(iter(tiles))}
@@ -74,7 +74,9 @@ def test_near_pairs_are_those_of_the_whole(rng):
     prepared = engine.prepare(task, Budget.from_total(MEMORY))
 
     def found(prepared):
-        tiles = make_plan(records.lengths, records.lengths, Pairing.ABOVE, replace(prepared.limits, lanes=2, tile_cells=300), task.cost)
+        tiles = make_plan(
+            records.lengths, records.lengths, Pairing.ABOVE, replace(prepared.limits, lane_count=2, tile_cells=300), task.cost
+        )
         results = list(prepared.run(tiles.tiles()))
         pairs = sorted(p for r in results for p in zip(r.pairs.queries, r.pairs.targets, r.pairs.distances, strict=True))
         return pairs, sum(r.survivor_counts["pairs"] for r in results)
@@ -87,7 +89,7 @@ def test_near_pairs_are_those_of_the_whole(rng):
 def test_tiles_have_no_more_queries_than_a_band(sets):
     """Of some tasks a tile is one thread's, whatever its size."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
-    limits = replace(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
+    limits = replace(CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lane_count=1)
     whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256, first_band_rows=0)).tiles())
     parts = [piece.tile for piece in split_by_limits(task, whole, limits)]
     assert [(part.query_start, part.query_stop) for part in parts] == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
@@ -98,7 +100,7 @@ def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
     """Workers share them, and none is to wait long for the last one; where other tiles follow, nobody waits."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     limits = replace(
-        CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, lanes=1, tile_cells=60_000, worker_count=2, first_band_rows=0
+        CpuEngine(1).prepare(task, Budget.from_total(MEMORY)).limits, lane_count=1, tile_cells=60_000, worker_count=2, first_band_rows=0
     )
     whole = replace(
         next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), remaining_cells=0
@@ -115,7 +117,7 @@ def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
 def test_closing_stops_all_work(sets):
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     within = Within(task, 2)
-    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(within.limits, lanes=1, tile_cells=1))
+    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(within.limits, lane_count=1, tile_cells=1))
     taken = []
 
     def tiles():

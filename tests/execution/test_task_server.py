@@ -30,7 +30,7 @@ class Engine:
 
     def __init__(self, prepared, ahead=False, fails=0, early=False):
         self.task, self.kernel, self.hardware = prepared.task, prepared.kernel, prepared.hardware
-        self.limits = replace(prepared.limits, lanes=3, tile_cells=5_000)
+        self.limits = replace(prepared.limits, lane_count=3, tile_cells=5_000)
         self._prepared, self._ahead, self._fails, self._early = prepared, ahead, fails, early
         self.gate, self.runs = threading.Event(), 0
 
@@ -56,7 +56,7 @@ def task(rng):
 
 
 def tiles_of(task, prepared):
-    limits = replace(prepared.limits, lanes=7, tile_cells=20_000, band_rows=5, worker_count=1)
+    limits = replace(prepared.limits, lane_count=7, tile_cells=20_000, band_rows=5, worker_count=1)
     return list(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits, task.cost).tiles())
 
 
@@ -113,7 +113,7 @@ def test_an_error_is_that_of_the_calls_it_concerns(task, early):
 def test_engines_side_by_side_serve_as_one(task):
     """They tell bands apart, which wait for each other."""
     parts = [CpuEngine(threads).prepare(task, BUDGET) for threads in (1, 2)]
-    limits = replace(parts[0].limits, tile_cells=5_000, lanes=1)
+    limits = replace(parts[0].limits, tile_cells=5_000, lane_count=1)
     serve = TaskServer(MultiDevicePreparedTask(task, limits, parts, 0, lambda number, error: None), 1e9)
     tiles = tiles_of(task, parts[0])
     with ThreadPoolExecutor(4) as callers:

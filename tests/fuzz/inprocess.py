@@ -47,7 +47,7 @@ def _alignment(rng, folder):
             raise NoOpinion  # the command would not have taken it for an alignment
         with tempfile.TemporaryFile() as scratch:
             found = read_alignments([AlignmentText(BytesIO(data), "x")], False, False, 1 << 20, lambda: scratch)
-            return found.samples.queries.ids, found.sites
+            return found.samples.queries.ids, found.site_count
 
     def expected():
         ids, codes = reference.alignment(data)
@@ -68,7 +68,7 @@ def _table(rng, folder):
             raise NoOpinion  # the command would have unpacked it
         with tempfile.TemporaryFile() as scratch:
             found = read_tables([(BytesIO(data), "x")], CallOptions(), 1 << 20, lambda: scratch, lambda _: None)
-            return found.samples.queries.ids, found.call_readers[0](0, found.sites, None).tolist()
+            return found.samples.queries.ids, found.call_readers[0](0, found.site_count, None).tolist()
 
     def expected():
         ids, codes = reference.table(data)

@@ -159,7 +159,7 @@ def force(family):
 def search(queries, targets, scheme, family):
     """Hits that are chosen on the device."""
     force(family)
-    task = Task(queries, targets, scheme, Mode.LOCAL, top=9)
+    task = Task(queries, targets, scheme, Mode.LOCAL, top_count=9)
     found = []
     for engine in (CudaEngine([CudaDevice(0)]), CpuEngine(2)):
         prepared = engine.prepare(task, Budget.from_total(1 << 30))

@@ -239,7 +239,7 @@ import time
 
 sequences = sequence_set(list(np.random.default_rng(1).integers(0, 4, (70, 40))))
 prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.from_total(1 << 26))
-prepared = replace(prepared, limits=replace(prepared.limits, lanes=1, tile_cells=30_000))
+prepared = replace(prepared, limits=replace(prepared.limits, lane_count=1, tile_cells=30_000))
 results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
 next(results)
 time.sleep(1)

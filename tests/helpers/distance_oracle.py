@@ -196,7 +196,7 @@ def near_pairs(
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()
         totals = measure(prepared, sink, told)
-        assert told.work == prepared.plan.pairs * prepared.panel_sites
+        assert told.work == prepared.plan.pair_count * prepared.panel_site_count
         return sink, totals
 
 

@@ -92,7 +92,7 @@ def collect(prepared, pairing=Pairing.ALL, tile_cells=None, keep=Collect):
     """What a prepared task gives, tile by tile, in a `Collect`; tile_cells: instead of the engine's wish."""
     limits = prepared.limits
     if tile_cells:
-        limits = replace(limits, lanes=1, tile_cells=tile_cells)
+        limits = replace(limits, lane_count=1, tile_cells=tile_cells)
     plan = make_plan(prepared.task.queries.lengths, prepared.task.targets.lengths, pairing, limits)
     kept = keep(plan)
     for result in prepared.run(plan.tiles()):

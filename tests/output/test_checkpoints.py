@@ -46,7 +46,7 @@ def test_no_query_is_marked_behind_which_more_is_written(every, rng):
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))
     prepared = CpuEngine(1).prepare(task, Budget(BANDS_IN_FLIGHT * (task.query_bytes + 16 * task.pair_bytes), 1 << 28))
     plan = plan_task(prepared, Pairing.ALL)
-    assert plan.panel_targets < 40
+    assert plan.targets_per_band < 40
     told = Told(every)
     run_plan(plan, prepared, told, NullSink(), told)
     assert len(told.taken) > 1

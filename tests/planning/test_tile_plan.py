@@ -24,7 +24,15 @@ LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0, query_lanes=1):
     limits = TileLimits(
-        memory, 0, 4, lanes, cells, worker_count=sharing, first_band_rows=first_rows, diagonal_group_size=group, query_lanes=query_lanes
+        memory,
+        0,
+        4,
+        lanes,
+        cells,
+        worker_count=sharing,
+        first_band_rows=first_rows,
+        diagonal_group_size=group,
+        query_lane_count=query_lanes,
     )
     return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
@@ -167,7 +175,7 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=1 << 40).band_rows == MAX_BAND_ROWS
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // MIN_DIAGONAL_BANDS
     part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
-    assert (part.band_rows, part.panel_targets, part.band_count) == (1, 999, 2000)
+    assert (part.band_rows, part.targets_per_band, part.band_count) == (1, 999, 2000)
     with pytest.raises(RunError, match="raise memory"):
         plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_BAND_TARGETS - 1)
 

@@ -37,7 +37,7 @@ class Best:
 
 
 def search(queries, targets, scheme, top, engine, tile_cells=None):
-    task = Task(queries, targets, scheme, Mode.LOCAL, top=top)
+    task = Task(queries, targets, scheme, Mode.LOCAL, top_count=top)
     prepared = engine.prepare(task, Budget.from_total(1 << 30))
     best = collect(prepared, Pairing.ALL, tile_cells, lambda plan: Best(targets, top))
     best.finish()

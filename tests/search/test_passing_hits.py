@@ -76,7 +76,7 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
     rows = []
     for record, row in enumerate(scores):
         order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.min_score)]
-        if filter.without_self:
+        if filter.excludes_self:
             order.remove(record)
         for target in order[: filter.max_hits]:
             lengths = np.array([queries.lengths[record]]), np.array([targets.lengths[target]])
@@ -162,7 +162,7 @@ def test_protein_evalues(rng, monkeypatch):
 def test_a_set_with_itself(family):
     queries, _ = family
     both = sequence_set([part for part in np.split(queries.codes, queries.offsets[1:-1]) for _ in range(3)])
-    for filter in (HitFilter(None, 100, without_self=True), HitFilter(1, 1, without_self=True)):
+    for filter in (HitFilter(None, 100, excludes_self=True), HitFilter(1, 1, excludes_self=True)):
         assert search(both, both, SCHEME, filter, CpuEngine(2))[0] == expected(both, both, SCHEME, filter)
 
 

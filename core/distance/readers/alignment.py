@@ -67,7 +67,7 @@ class AlignmentSource:
         self.kind = kind
 
     @property
-    def sites(self) -> int:
+    def site_count(self) -> int:
         return self._scanner.length if self._site_mask is None else int(np.count_nonzero(self._site_mask))
 
     @property

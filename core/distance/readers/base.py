@@ -61,7 +61,7 @@ class Source(Protocol):
     def kind(self) -> CallKind: ...
 
     @property
-    def sites(self) -> int: ...
+    def site_count(self) -> int: ...
 
     @property
     def nbytes(self) -> int:
@@ -184,7 +184,7 @@ class DenseSource:
 
     samples: the samples
     kind: kind of calls
-    sites: number of sites
+    site_count: number of site_count
     call_readers: one call reader per input
     nbytes: memory held, in bytes
     call_bytes: memory per call in a panel, in bytes
@@ -195,7 +195,7 @@ class DenseSource:
 
     samples: Samples
     kind: CallKind
-    sites: int
+    site_count: int
     call_readers: Sequence[CallReader]
     nbytes: int = 0
     call_bytes: int = 1
@@ -225,7 +225,7 @@ class DenseSource:
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
         chosen = np.flatnonzero(mask) if self.site_indices is None else self.site_indices[mask]
-        return replace(self, sites=len(chosen), site_indices=chosen)
+        return replace(self, site_count=len(chosen), site_indices=chosen)
 
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
         return replace(self, samples=self.samples.select(mask), row_mask=combined_mask(self.row_mask, mask))
@@ -245,18 +245,18 @@ class DenseSource:
         rows = self.samples.row_count + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.site_indices is None:
-            for start in range(0, self.sites, step):
-                yield self._read_sites(start, min(self.sites, start + step), workers)
+            for start in range(0, self.site_count, step):
+                yield self._read_sites(start, min(self.site_count, start + step), workers)
             return
         parts, held, first = list[Calls](), 0, 0  # if few sites are chosen, a panel has those of several reads
-        while first < self.sites:
+        while first < self.site_count:
             start = int(self.site_indices[first])
             last = int(np.searchsorted(self.site_indices, start + step))
             codes = self._read_sites(start, int(self.site_indices[last - 1]) + 1, workers)
             all_of_them = codes.shape[1] == last - first
             parts.append(codes if all_of_them else np.take(codes, self.site_indices[first:last] - start, axis=1))
             held, first = held + last - first, last
-            if held >= step or first == self.sites:
+            if held >= step or first == self.site_count:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 

@@ -93,7 +93,7 @@ def unpack_result(task: Task, tile: Tile, packed: PackedResult) -> TileResult:
         queries, targets, distances, survivors = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), survivors)
     scores = packed[0].astype(task.score_dtype)
-    if task.top is not None:
+    if task.top_count is not None:
         return TileHits(tile, scores, packed[1].astype(np.int64))
     if len(packed) == 1:
         return TileScores(tile, scores)

@@ -56,12 +56,12 @@ def remote_tile_limits(
     if task.edit_bound is not None:
         # Whole bands: a worker may find near pairs by a join on equal parts rather than pair by pair.
         rows = max(1, min(cells_per_tile // targets, share))
-        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, worker_count=1)
+        return replace(limits, lane_count=1, tile_cells=queries * targets + 1, band_rows=rows, worker_count=1)
     query_letters, target_letters = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     cells_of_query = query_letters / queries * target_letters
     # Bands of short records have as many queries as a tile's time allows.
     rows = max(limits.band_rows, min(share, int(cells_per_tile / cells_of_query)))
-    if task.top is not None:
+    if task.top_count is not None:
         return replace(limits, tile_cells=cells_per_tile, band_rows=max(1, min(rows, tile_bytes // task.query_bytes)))
     letters = query_letters / queries + target_letters / targets
     pairs = tile_bytes / (task.pair_bytes + task.path_bytes_per_letter * letters)

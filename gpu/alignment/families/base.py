@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import MIN_DIAGONAL_BANDS
-from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout, shared_arrays
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity, shared_arrays
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels.argument_structs import NamedArrays
@@ -50,27 +50,27 @@ class DeviceBatch:
     """Batch with allocated memory; all addresses are device addresses.
 
     array_addresses: addresses of the layout's arrays, and of the codes and offsets of queries and targets
-    packed_targets: memory for the targets as packed by pack.cu
-    carries: carries of all slots
-    checkpoints: path checkpoints of all slots
+    packed_targets_address: memory for the targets as packed by pack.cu
+    carries_address: carries_address of all slots
+    checkpoints_address: path checkpoints_address of all slots
     slot_count: number of slots that a launch uses
     scores: memory to which the alignment kernel writes scores
     queue: counter of the units that blocks have taken
-    progress_flags: progress flags of all strips
+    progress_flags_address: progress flags of all strips
     max_blocks: maximum number of blocks per launch
     """
 
     batch: Batch
-    layout: Layout
+    layout: BatchLayout
     recipe: Recipe
     array_addresses: dict[str, int]
-    packed_targets: int
-    carries: int
-    checkpoints: int
+    packed_targets_address: int
+    carries_address: int
+    checkpoints_address: int
     slot_count: int
-    scores: int
-    queue: int
-    progress_flags: int
+    scores_address: int
+    queue_address: int
+    progress_flags_address: int
     max_blocks: int
 
     @property
@@ -90,10 +90,10 @@ class DeviceBatch:
         """Arguments shared by all alignment kernels."""
         return {
             **self.addresses("query_codes", "query_offsets", "queries", "rows"),
-            "carries": self.carries,
-            "scores": self.scores,
+            "carries": self.carries_address,
+            "scores": self.scores_address,
             "target_count": self.target_count,
-            "edges": self.checkpoints,
+            "edges": self.checkpoints_address,
             "edge_stride": self.layout.checkpoint_stride,
         }
 
@@ -159,11 +159,11 @@ class Variant(ABC):
         """
 
     @abstractmethod
-    def usable_slots(self, layout: Layout, nbytes: int) -> int:
+    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
         """Return how many slots a launch uses if `nbytes` bytes are available; 0 if these are too few for the kernel."""
 
     @abstractmethod
-    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
         """Return the layout of a batch, with the family's own arrays in addition to `arrays`."""
 
     @abstractmethod
@@ -185,11 +185,11 @@ class Variant(ABC):
         """
         return 0
 
-    def trace_threads(self, layout: Layout) -> int:
+    def trace_threads(self, layout: BatchLayout) -> int:
         """Return the number of threads per traceback block."""
         return layout.threads
 
-    def matrix_locations(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
+    def matrix_locations(self, batch: Batch, layout: BatchLayout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
         """Return (where the direction matrices of the selected pairs are, (rows, columns) of these pairs in the results).
 
         The first array is int64[pairs][5]: query record, target record, first word of the matrix, thread in the block, columns of the item.
@@ -197,7 +197,7 @@ class Variant(ABC):
         """
         raise NotImplementedError(self.title)
 
-    def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> Layout:
+    def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> BatchLayout:
         """Return the layout of a batch, which includes the sequences if they are not on the device."""
         strips = -(-task.queries.lengths[batch.queries] // self.strip_rows)
         extent = BatchDimensions(batch.targets, task.targets.lengths[batch.targets], strips)

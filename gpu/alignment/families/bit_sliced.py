@@ -9,13 +9,13 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
-from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant, best_strip_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import assign_lanes
 from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, launch_packing, pipeline_arguments
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import NamedArrays, arguments
+from gpualign.gpu.kernels.argument_structs import NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_PLANES_KERNEL = Kernel("pack.cu", "pack_planes")
@@ -99,10 +99,10 @@ class BitSlicedVariant(StripQueueVariant):
     def diagonal_group_size(self) -> int:
         return self.pairs_per_thread
 
-    def trace_threads(self, layout: Layout) -> int:
+    def trace_threads(self, layout: BatchLayout) -> int:
         return _TRACE_THREADS
 
-    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
         step = _COLUMNS_AT_A_TIME[self.carry_count]
         columns = -(-group_maxima(dimensions.target_lengths, self.pairs_per_thread) // step) * step
         width = _words_per_column(recipe.bits_per_letter)
@@ -131,15 +131,15 @@ class BitSlicedVariant(StripQueueVariant):
             structs.PACK_PLANES_ARGS,
             groups,
             **device_batch.addresses("group_planes", "group_columns"),
-            planes=device_batch.packed_targets,
+            planes=device_batch.packed_targets_address,
             groups=groups,
             plane_count=recipe.bits_per_letter,
             together=_COLUMNS_AT_A_TIME[self.carry_count],
         )
-        filled = arguments(
+        filled = pack_arguments(
             structs.SLICE_ARGS,
             **device_batch.shared_arguments,
-            planes=device_batch.packed_targets,
+            planes=device_batch.packed_targets_address,
             pipeline=pipeline_arguments(device_batch),
             query_count=device_batch.query_count,
             sum_factor=recipe.sum_factor,

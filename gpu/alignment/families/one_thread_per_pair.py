@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant, best_strip_rows
@@ -25,7 +25,7 @@ from gpualign.gpu.alignment.families.strip_queue import (
 )
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import NamedArrays, arguments
+from gpualign.gpu.kernels.argument_structs import NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_LETTERS_KERNEL = Kernel("pack.cu", "pack_letters")
@@ -104,7 +104,7 @@ class ThreadPerPairVariant(StripQueueVariant):
     def min_block_threads(self, warp_lanes: int) -> int:
         return warp_lanes
 
-    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
         needed = -(-len(dimensions.targets) // self.pairs_per_thread)
         threads = min(MAX_BLOCK_THREADS, -(-needed // capacity.warp_lanes) * capacity.warp_lanes)
         size = threads * self.pairs_per_thread
@@ -139,17 +139,17 @@ class ThreadPerPairVariant(StripQueueVariant):
             structs.PACK_LETTERS_ARGS,
             blocks,
             block_letters=device_batch.array_addresses["block_letters"],
-            letters=device_batch.packed_targets,
+            letters=device_batch.packed_targets_address,
             blocks=blocks,
             threads=layout.threads,
             pairs=self.pairs_per_thread,
             # Beyond a target's end local scores must not rise. Global scores have been read before, so any letter is good enough.
             padding=device_batch.recipe.letter_count if device_batch.recipe.is_local else 0,
         )
-        filled = arguments(
+        filled = pack_arguments(
             structs.THREAD_ARGS,
             **device_batch.shared_arguments,
-            letters=device_batch.packed_targets,
+            letters=device_batch.packed_targets_address,
             pipeline=pipeline_arguments(device_batch),
             query_count=device_batch.query_count,
             one=1,
@@ -160,7 +160,7 @@ class ThreadPerPairVariant(StripQueueVariant):
         strips = layout.max_strips if device_batch.recipe.host_traceback else 1
         traceback.trace(structs.TRACE_THREAD_ARGS, filled, items * self.pairs_per_thread * strips, items=items)
 
-    def matrix_locations(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
+    def matrix_locations(self, batch: Batch, layout: BatchLayout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
         block, query = np.divmod(layout.arrays["items"].astype(np.int64), len(batch.queries))
         unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), self.pairs_per_thread, layout.threads)))
         target = (block[unit] * self.pairs_per_thread + half) * layout.threads + thread

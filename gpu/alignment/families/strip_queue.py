@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.families.base import DeviceBatch, Launcher, Variant
 from gpualign.gpu.alignment.recipe import Lengths
 from gpualign.gpu.alignment.strip_schedule import Schedule
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import NamedArrays, arguments
+from gpualign.gpu.kernels.argument_structs import NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 _CHUNK_COLUMNS = 128  # columns by which a strip follows the one above it (cuda_src/alignment/pipeline.cuh); with waiting twice as many
@@ -65,10 +65,10 @@ class StripQueueVariant(Variant):
         lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group_size() else 1
         return min(max(_MIN_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MAX_BANDS)
 
-    def usable_slots(self, layout: Layout, nbytes: int) -> int:
+    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
         return layout.slot_count if layout.slot_count * layout.slot_bytes <= nbytes else 0
 
-    def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> Layout:
+    def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> BatchLayout:
         """Return the layout of a batch whose items are computed in the order of a schedule.
 
         arrays: arrays to upload, to which those of the schedule are added
@@ -83,7 +83,7 @@ class StripQueueVariant(Variant):
             schedule = _assign_own_slots(schedule)
             stride, edges, min_slots = strips * stride, strips * self.checkpoint_values(max_columns) * threads, schedule.slot_count
         arrays["units"], arrays["slots"], arrays["before"] = schedule.queued_strips, schedule.item_slots, schedule.previous_items
-        return Layout(
+        return BatchLayout(
             arrays,
             packed_bytes,
             threads,
@@ -143,10 +143,10 @@ def _descending_items(first_block: int, stop_block: int, query_count: int) -> np
 def pipeline_arguments(device_batch: DeviceBatch) -> np.void:
     """Return the arguments with which blocks take the units of a batch from the queue, as a `PIPELINE_ARGS` struct."""
     layout = device_batch.layout
-    return arguments(
+    return pack_arguments(
         structs.PIPELINE_ARGS,
-        next_unit=device_batch.queue,
-        progress=device_batch.progress_flags,
+        next_unit=device_batch.queue_address,
+        progress=device_batch.progress_flags_address,
         carry_stride=layout.carry_stride,
         unit_count=layout.total_strips,
         strips=layout.max_strips,
@@ -159,11 +159,11 @@ def launch_packing(
 ) -> None:
     """Launch a kernel of pack.cu, which packs the targets of a batch for the alignment kernel.
 
-    struct: type of the kernel's arguments
+    struct: type of the kernel's pack_arguments
     unit_count: maximum number of blocks that can share the work
-    values: arguments in addition to the targets and their codes
+    values: pack_arguments in addition to the targets and their codes
     """
-    filled = arguments(
+    filled = pack_arguments(
         struct,
         codes=device_batch.array_addresses["target_codes"],
         offsets=device_batch.array_addresses["target_offsets"],

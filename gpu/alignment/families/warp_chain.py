@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import fits_bytes
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.families.warp_chain_base import DEFAULT_SHARED_BYTES, WarpChainBaseVariant
@@ -80,6 +80,6 @@ class WarpChainVariant(WarpChainBaseVariant):
         """
         return columns * self.carry_count * self.carry_value_bytes // 4 * 2
 
-    def trace_threads(self, layout: Layout) -> int:
+    def trace_threads(self, layout: BatchLayout) -> int:
         """Return the number of threads in one warp."""
         return layout.threads // self.warps_per_block

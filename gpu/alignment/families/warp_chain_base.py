@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, NamedArrays, arguments
+from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Hardware
 
 DEFAULT_SHARED_BYTES = 48 << 10
@@ -55,17 +55,17 @@ class WarpChainBaseVariant(Variant):
         """Return 0, because a block computes only one pair at a time."""
         return 0
 
-    def usable_slots(self, layout: Layout, nbytes: int) -> int:
+    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
         """Return how many pairs' slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
-    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
         strips = int(-(-dimensions.query_strips.max() // capacity.warp_lanes))
         columns = -(-int(dimensions.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
         stored_strips = strips if recipe.needs_paths else 0
         edges = strips * capacity.warp_lanes * self.checkpoint_values(columns) if recipe.needs_paths else 0
         pairs = len(dimensions.query_strips) * len(dimensions.targets)
-        return Layout(
+        return BatchLayout(
             arrays,
             0,
             self.warps_per_block * capacity.warp_lanes,
@@ -83,18 +83,18 @@ class WarpChainBaseVariant(Variant):
         """Launch the kernel several times, each time for as many pairs as there are slots."""
         layout, pairs = device_batch.layout, device_batch.slot_count
         handed_bytes = 4 * self.carry_words(layout.carry_stride)
-        handed_down = device_batch.carries + pairs * (layout.carry_bytes - handed_bytes)
+        handed_down = device_batch.carries_address + pairs * (layout.carry_bytes - handed_bytes)
         total = device_batch.batch.pair_count
         for first in range(0, total, pairs):
             count = min(pairs, total - first)
             launcher.fill(handed_down, 0, count * handed_bytes)
             if first:
-                launcher.fill(device_batch.queue, 0, QUEUE_BYTES)
-            filled = arguments(
+                launcher.fill(device_batch.queue_address, 0, QUEUE_BYTES)
+            filled = pack_arguments(
                 structs.CHAIN_ARGS,
                 **device_batch.shared_arguments,
                 **device_batch.addresses("first_targets", "target_codes", "target_offsets", "targets", "target_numbers"),
-                next_item=device_batch.queue,
+                next_item=device_batch.queue_address,
                 carry_stride=layout.carry_stride,
                 table=device_batch.array_addresses.get("table", 0),  # edit distances have none
                 handed_down=handed_down,

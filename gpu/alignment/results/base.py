@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common._placing import copy_rows
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Traceback, Variant
 from gpualign.gpu.runtime.device import Event
@@ -114,7 +114,7 @@ class TileOutput(Protocol):
     def result_bytes(self, batch: Batch) -> int:
         """Return the pinned memory, in bytes, that a batch needs regardless of the kernel."""
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchOutput:
         """Return the output for a batch; `BatchOutput.collect` merges results into this tile output."""
 
     def result(self) -> TileResult:

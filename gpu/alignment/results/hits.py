@@ -14,13 +14,13 @@ from gpualign.core.alignment.tile_results import TileHits
 from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.alignment.results.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import aligned_bytes, arguments
+from gpualign.gpu.kernels.argument_structs import aligned_bytes, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -75,9 +75,9 @@ class BatchHits(BatchOutput):
 
     def finish(self, stream: StreamBuffers, device_batch: DeviceBatch) -> None:
         results = stream.address("results", self.host_bytes)
-        filled = arguments(
+        filled = pack_arguments(
             structs.SELECT_HITS_ARGS,
-            scores=device_batch.scores,
+            scores=device_batch.scores_address,
             ranks=device_batch.array_addresses["ranks"],
             hit_scores=results,
             hit_columns=results + self._columns_offset,
@@ -111,7 +111,7 @@ class TileHitsOutput:
         rows, columns = len(batch.query_rows), len(batch.targets)
         return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchOutput:
         rows, columns = len(batch.query_rows), len(batch.targets)
         if self._dtype != np.int32:
             return BatchScores((rows, columns), self._dtype, partial(self._add_all_scores, batch))

@@ -13,12 +13,12 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, T
 from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import aligned_bytes, arguments
+from gpualign.gpu.kernels.argument_structs import aligned_bytes, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import ByteArray
 from gpualign.gpu.runtime.host_buffers import ResultPool
@@ -63,7 +63,7 @@ class TraceLaunch:
 
     def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
         if unit_count:
-            filled = arguments(struct, forward=forward_arguments, path=self.path_arguments, **more)
+            filled = pack_arguments(struct, forward=forward_arguments, path=self.path_arguments, **more)
             self.stream.launch(self.kernel, min(self.grid, unit_count), self.threads, filled)
 
 
@@ -81,7 +81,7 @@ class BatchPaths(BatchOutput):
 
     task: Task
     batch: Batch
-    layout: Layout
+    layout: BatchLayout
     variant: Variant
     max_run_bytes: int
     merge: Callable[[Batch, PathResults, HostResources], None]
@@ -129,10 +129,10 @@ class BatchPaths(BatchOutput):
         kernel, threads = variant.trace_kernel, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
         grid = max(1, min(stream.resident_blocks(kernel, threads), self.layout.total_strips * variant.pairs_per_thread))
-        path = arguments(
+        path = pack_arguments(
             structs.PATH_ARGS,
             **device_batch.addresses("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
-            **{name: device_batch.scores + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
+            **{name: device_batch.scores_address + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=stream.address("scratch", self._max_batch_run_bytes),
             runs=stream.address("runs", self._max_batch_run_bytes),
             directions=stream.address("directions", self.direction_bytes(grid * threads)),
@@ -180,7 +180,7 @@ class BatchPaths(BatchOutput):
 
 
 BatchPathsFactory = Callable[
-    [Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths
+    [Task, Batch, BatchLayout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths
 ]
 
 
@@ -199,7 +199,7 @@ class TilePathsOutput:
     def result_bytes(self, batch: Batch) -> int:
         return _total_bytes(_result_ranges(self._task, batch.pair_count))
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
         capacity = -(-int(lengths) // RUN_ALIGNMENT_BYTES) * RUN_ALIGNMENT_BYTES
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)

@@ -13,7 +13,7 @@ from gpualign.core.alignment.tile_results import TileScores
 from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.recipe import Recipe
@@ -73,7 +73,7 @@ class TileScoresOutput:
     def result_bytes(self, batch: Batch) -> int:
         return batch.pair_count * self._result_dtype.itemsize
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchScores:
         return BatchScores((len(batch.query_rows), len(batch.targets)), self._result_dtype, partial(self._add, batch))
 
     def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: HostResources) -> None:

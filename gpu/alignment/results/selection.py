@@ -22,6 +22,6 @@ def tile_output_factory(task: Task, recipe: Recipe, pool: ResultPool) -> Callabl
         return partial(TilePathsOutput, task, BatchHostPaths, pool)
     if recipe.needs_paths:
         return partial(TilePathsOutput, task, BatchPaths, pool)
-    if task.top is not None:
-        return partial(TileHitsOutput, task, task.top)
+    if task.top_count is not None:
+        return partial(TileHitsOutput, task, task.top_count)
     return partial(TileScoresOutput, task, recipe, pool)
