@@ -29,10 +29,10 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MISSING, CallKind, Samples, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, MissingRule, metric_named
-from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.output.base import NearPairDistances
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection
-from gpualign.core.distance.runner import measure
+from gpualign.core.distance.runner import compute_distances
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 
@@ -95,7 +95,7 @@ class Evolved:
 
 
 class Summary:
-    """A sink of near pairs that keeps their number, and a number that depends on all of them. Implements `NearSink`."""
+    """A sink of near pairs that keeps their number, and a number that depends on all of them. Implements `NearPairSink`."""
 
     def __init__(self) -> None:
         self.pairs = self.checksum = 0
@@ -103,7 +103,7 @@ class Summary:
     def begin(self, samples: Samples) -> None:
         pass
 
-    def write(self, near: NearDistances) -> None:
+    def write(self, near: NearPairDistances) -> None:
         self.pairs += len(near.queries)
         mixed = (near.queries * 1_000_003 + near.targets) * 131 + near.values.astype(np.int64)
         self.checksum = (self.checksum + int(mixed.sum())) % (1 << 61)
@@ -138,7 +138,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
-    measure(prepared, sink, Dots(prepared.plan.pair_count * prepared.panel_site_count))
+    compute_distances(prepared, sink, Dots(prepared.plan.pair_count * prepared.panel_site_count))
     took = time.perf_counter() - start
     work = prepared.samples.pair_count * options.sites
     return [

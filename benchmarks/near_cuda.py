@@ -23,7 +23,7 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, distance
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.near_pairs.engine import prepare_near
+from gpualign.gpu.near_pairs.engine import prepare_near_pairs
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel, screening_kernels
 from gpualign.gpu.near_pairs.worker import FinishedRectangle
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
@@ -73,7 +73,7 @@ def run(
     scoring = make_scoring(DNA, ScoringOptions(edit=True))
     log: list[FinishedRectangle] = []
     start = time.perf_counter()
-    prepared = prepare_near(
+    prepared = prepare_near_pairs(
         Task(sequences, sequences, scoring, edit_bound=bound), BUDGET, [device], device.name, os.getpid(), log.append, screen
     )
     plan = plan_task(prepared, Pairing.ABOVE)

@@ -28,7 +28,7 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.search.runner import GrowingProgress
+from gpualign.core.search.runner import ExtendableProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
@@ -100,10 +100,10 @@ class DistanceSource(Protocol):
     def work_unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
-    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
         """Return the near pairs. memory: memory that the clustering may use, in bytes. Raises `TooLittleMemory` if the pairs do not fit."""
 
-    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
+    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         """Return the distances between all pairs of `members`, given in ascending order, as a condensed matrix."""
 
     def describe(self) -> DescriptionRows:
@@ -141,7 +141,7 @@ class ClusterJob:
         """Return the plan as rows, including a time estimate from a short measurement."""
         return [*self.distances.describe(), ("method", self.method)]
 
-    def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
+    def run(self, progress: ExtendableProgress) -> tuple[Clustering, int]:
         """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if the near pairs, or a linkage of
         them, would exceed the memory."""
         edges, duplicates = self.distances.find_near_pairs(progress, self.memory), self.distances.duplicates
@@ -153,7 +153,7 @@ class ClusterJob:
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
 
-    def _linkage_labels(self, edges: Edges, progress: GrowingProgress) -> Integers:
+    def _linkage_labels(self, edges: Edges, progress: ExtendableProgress) -> Integers:
         group_of = self.distances.duplicates.group_of
         largest = largest_linked_count(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
@@ -283,14 +283,14 @@ class AlignmentDistances:
         """Number of record pairs, including pairs of identical records."""
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
-    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
         edges = EdgeListBuilder(len(self.duplicates), near_pair_memory(self.task.queries, memory))
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return edges.finish()
 
-    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
+    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         subset = self.distinct_inputs.queries.select(members)
         inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
@@ -334,10 +334,10 @@ class _PrecomputedSource:
     def work_unit(self) -> str:
         return "cells"
 
-    def find_near_pairs(self, progress: GrowingProgress, memory: int) -> Edges:
+    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
         return self.precomputed.near_pairs(self.threshold, memory // 2)
 
-    def distances_among(self, members: Integers, progress: GrowingProgress) -> Reals:
+    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         return self.threshold.distances(
             self.precomputed.condensed_values_of(
                 members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"

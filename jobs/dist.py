@@ -226,12 +226,12 @@ class DistJob:
     def selected_counts(self) -> dict[str, object]:
         """Selected sample and site counts, for the summary."""
         samples, sites = self.sample_counts, self.site_counts
-        of_samples = {} if samples is None else _named_counts("samples", samples.read, samples.removed)
+        of_samples = {} if samples is None else _named_counts("samples", samples.read_count, samples.removed_by_filter)
         return of_samples | ({} if sites is None else _named_counts("sites", sites.input_site_count, sites.removed_by_filter))
 
     def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances and pass them to the sink, in order. Raises `RunError` if the hardware fails."""
-        return runner.measure(self.prepared, sink, progress, checkpoints)
+        return runner.compute_distances(self.prepared, sink, progress, checkpoints)
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:

@@ -15,10 +15,10 @@ from gpualign.jobs.sequence_loading import (
     OpenedFile,
     ReadOptions,
     check_line_end,
-    describe_empty,
-    describe_gaps,
-    describe_lower,
-    describe_unknown,
+    describe_empty_records,
+    describe_masked_letters,
+    describe_removed_gaps,
+    describe_unknown_letters,
 )
 
 
@@ -43,15 +43,15 @@ def build_index(
         alphabet = builder.read(stream, options.alphabet)
         check_line_end(stream, source, builder.unterminated_id, options, reporter)
         if unknown is not None and unknown.letter_count:
-            reporter.note(describe_unknown(unknown, source))
+            reporter.note(describe_unknown_letters(unknown, source))
         with output() as file:
             built = builder.write(file)
     if built.first_dna_record:
         reporter.note(f"{source}: {built.first_dna_record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
     if built.empty_ids:
-        reporter.note(f"{source}: left out {describe_empty(built.empty_ids)}")
+        reporter.note(f"{source}: left out {describe_empty_records(built.empty_ids)}")
     if built.gaps.letter_count:
-        reporter.note(f"{source}: {describe_gaps(built.gaps)}")
+        reporter.note(f"{source}: {describe_removed_gaps(built.gaps)}")
     if built.lower_case_counts is not None:
-        reporter.note(f"{source}: {describe_lower(built.lower_case_counts)}")
+        reporter.note(f"{source}: {describe_masked_letters(built.lower_case_counts)}")
     return built, alphabet

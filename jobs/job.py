@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpualign.core.execution.pipeline import CheckpointListener, Progress, Totals
     from gpualign.core.planning.tile_plan import Plan
     from gpualign.core.results.blocks import Block
-    from gpualign.core.search.runner import GrowingProgress
+    from gpualign.core.search.runner import ExtendableProgress
     from gpualign.jobs.pair_sample import SampledPairs
 
 WorkPerQuery: TypeAlias = Reals
@@ -58,7 +58,7 @@ class Job(Protocol):
     def for_queries(self: J, start: int, stop: int, /) -> J:
         """Return a job for only queries [start, stop)."""
 
-    def run(self, sink: Any, progress: GrowingProgress, checkpoints: CheckpointListener, /) -> Totals:
+    def run(self, sink: Any, progress: ExtendableProgress, checkpoints: CheckpointListener, /) -> Totals:
         """Compute everything and pass the results to the sink, in order."""
 
 

@@ -39,12 +39,12 @@ class SampleFilters:
 class SampleCounts:
     """Sample counts for an input, before and after filtering.
 
-    read: number of samples in the input
-    removed: number of samples removed by each requested filter, in filter order
+    read_count: number of samples in the input
+    removed_by_filter: number of samples removed by each requested filter, in filter order
     """
 
-    read: int
-    removed: dict[str, int] = field(default_factory=dict)
+    read_count: int
+    removed_by_filter: dict[str, int] = field(default_factory=dict)
 
 
 def drop_excluded(source: Source, exclude: Mapping[str, str], reporter: Reporter) -> Source:

@@ -125,7 +125,7 @@ def read_inputs(
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
-        report_stops(sets, reporter)
+        report_stop_codons(sets, reporter)
     return Inputs(
         sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, is_masked=masked
     )
@@ -167,7 +167,7 @@ def _read_file(opened: OpenedFile, options: ReadOptions, reporter: Reporter, all
     if raw.is_plain_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty_ids:
-        reporter.note(f"{source}: left out {describe_empty(raw.empty_ids)}")
+        reporter.note(f"{source}: left out {describe_empty_records(raw.empty_ids)}")
     _report_gaps(raw, reporter)
     return raw
 
@@ -224,7 +224,7 @@ def read_queries_for_index(queries: Iterable[OpenedFile], index: str, options: R
             raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
     if alphabet is PROTEIN:
-        report_stops([read, targets], reporter)
+        report_stop_codons([read, targets], reporter)
     return Inputs(read, targets, alphabet, "by the index", is_masked=masked)
 
 
@@ -250,12 +250,12 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
 
 def _report_gaps(raw: RawRecords, reporter: Reporter) -> None:
     if raw.gaps.letter_count:
-        reporter.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
+        reporter.note(f"{raw.source}: {describe_removed_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letter_count:
-        reporter.note(describe_unknown(raw.unknown, raw.source))
+        reporter.note(describe_unknown_letters(raw.unknown, raw.source))
 
 
-def report_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
+def report_stop_codons(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
     """Report how many records across all these sets end in a stop, in a single message."""
     stop = PROTEIN.letters.index("*")
     count = total = 0
@@ -283,11 +283,11 @@ def should_mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter:
     lower = LowerCaseCounts()
     for one in raw:
         lower.count_masked(one.ids, one.letters)
-    reporter.note(describe_lower(lower))
+    reporter.note(describe_masked_letters(lower))
     return lower.masked_letter_count > 0
 
 
-def describe_lower(lower: LowerCaseCounts) -> str:
+def describe_masked_letters(lower: LowerCaseCounts) -> str:
     """Describe the lower-case letters that were masked."""
     text = f"masked {lower.masked_letter_count:,} of {lower.total_letter_count:,} letters, those in lower case"
     if not lower.fully_masked_ids:
@@ -300,12 +300,12 @@ def describe_lower(lower: LowerCaseCounts) -> str:
     return f"{text}; {who} masked throughout"
 
 
-def describe_gaps(gaps: GapCounts) -> str:
+def describe_removed_gaps(gaps: GapCounts) -> str:
     """Describe the gaps that were removed."""
     return f"removed gaps, {gaps.letter_count:,} in {gaps.record_count:,} {'record' if gaps.record_count == 1 else 'records'}"
 
 
-def describe_unknown(unknown: UnknownLetters, source: str) -> str:
+def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
     """Describe the letters that were replaced. Raises `InputError` if so many are unknown that the sequences must use a different
     alphabet."""
     if unknown.letter_count > _MAX_UNKNOWN_FRACTION * unknown.total_letter_count:
@@ -318,6 +318,6 @@ def describe_unknown(unknown: UnknownLetters, source: str) -> str:
     return f"{source}: read {letters} in {records} as {unknown.replacement}"
 
 
-def describe_empty(ids: list[str]) -> str:
+def describe_empty_records(ids: list[str]) -> str:
     """Describe the records without letters."""
     return f"record {ids[0]!r}, which has no letters" if len(ids) == 1 else f"{len(ids):,} records without letters, {ids[0]!r} the first"

@@ -23,7 +23,7 @@ from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, publish
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.search.hit_writer import NOTABLE_EVALUE, HitFilter, HitsWriter, SuppressedHitCounts, TraceFunction
-from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
+from gpualign.core.search.runner import ExtendableProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.core.sequences.translation import STANDARD_CODE
@@ -198,7 +198,7 @@ class SearchJob:
         """Return a job for only the records [start, stop) as queries."""
         return replace(self, search_plan=self.search_plan.slice(start, stop))
 
-    def run(self, sink: BlockSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
+    def run(self, sink: BlockSink, progress: ExtendableProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
         with self._open_writer(sink) as (writer, space):
 
@@ -215,7 +215,7 @@ class SearchJob:
             )
         return SearchTotals(totals.pair_count, totals.work, totals.seconds, hits, cut)
 
-    def run_in_steps(self, sink: BlockSink, progress: GrowingProgress) -> Iterator[None]:
+    def run_in_steps(self, sink: BlockSink, progress: ExtendableProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
         work."""
         with self._open_writer(sink) as (writer, space):

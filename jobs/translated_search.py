@@ -19,7 +19,7 @@ from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated_frames
 from gpualign.core.sequences.translation import CODON_LENGTH, codon_table
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
-from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read_set, report_stops, should_mask_lower
+from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read_set, report_stop_codons, should_mask_lower
 
 QUERY_SIDE, TARGET_SIDE, BOTH_SIDES = "query", "target", "both"
 
@@ -52,7 +52,7 @@ def read_translated(
     sets = [encode_translated_set(one, side, translated_sets, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
         sets.append(_load_database_frames(index, translated_sets))
-    report_stops((one for side, one in enumerate(sets) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
+    report_stop_codons((one for side, one in enumerate(sets) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
     return make_inputs(sets, translated_sets, masked)
 
 

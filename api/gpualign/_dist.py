@@ -27,7 +27,7 @@ from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix
 from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index, is_missing
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.parameter_fractions import exact_fraction, sites_or_fraction
+from gpualign.core.common.parameter_fractions import exact_fraction, site_count_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.readers.array import CallArray, read_arrays
@@ -147,7 +147,7 @@ def dist(
     options = DistOptions(
         metric=metric,
         missing=rules[checked_choice("missing", missing, rules)],
-        min_compared=sites_or_fraction("min_compared", min_compared),
+        min_compared=site_count_or_fraction("min_compared", min_compared),
         call_options=calls,
         site_filters=SiteFilters(
             regions=None if regions is None else read_regions(checked_path("regions", regions)),
@@ -157,7 +157,7 @@ def dist(
         ),
         sample_filters=SampleFilters(
             exclude=dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
-            min_called=None if min_called is None else sites_or_fraction("min_called", min_called),
+            min_called=None if min_called is None else site_count_or_fraction("min_called", min_called),
         ),
         resources=make_resources(device, threads, memory, executor),
     )

@@ -136,7 +136,7 @@ def dist(
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
-    from gpualign.core.common.parameter_fractions import sites_or_fraction
+    from gpualign.core.common.parameter_fractions import site_count_or_fraction
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.tables.options import TableType
     from gpualign.core.files.digests import digest_files
@@ -155,7 +155,7 @@ def dist(
         DistOptions,
         params,
         missing=MissingRule(missing),
-        min_compared=None if min_compared is None else sites_or_fraction("min_compared", min_compared),
+        min_compared=None if min_compared is None else site_count_or_fraction("min_compared", min_compared),
         added=add is not None,
         type=TableType(type_),
         missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.parameter_fractions import sites_or_fraction
+from gpualign.core.common.parameter_fractions import site_count_or_fraction
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.jobs.sample_selection import SampleFilters
 
@@ -22,7 +22,7 @@ def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilt
     named: dict[str, str] = {}
     for one in exclude:
         named |= _read_listed_ids(one) if os.path.isfile(one) else {one: "--exclude"}
-    return SampleFilters(named, None if min_called is None else sites_or_fraction("min_called", min_called))
+    return SampleFilters(named, None if min_called is None else site_count_or_fraction("min_called", min_called))
 
 
 def _read_listed_ids(path: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ def identical_letter_kinds(alphabet: Alphabet) -> ColumnKinds:
     return table
 
 
-def recount(
+def recount_statistics(
     queries: SequenceSet,
     targets: SequenceSet,
     records: tuple[Integers, Integers],

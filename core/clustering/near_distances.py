@@ -8,7 +8,7 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.streamed import StreamedClusters
 from gpualign.core.common.arrays import Reals
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.output.base import DECIMALS, AnyDistanceSink, NearDistances
+from gpualign.core.distance.output.base import DECIMALS, AnyDistanceSink, NearPairDistances
 from gpualign.core.files.scratch import MakeScratch
 
 
@@ -30,7 +30,7 @@ class ClusteringSink:
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
-    def write(self, pairs: NearDistances) -> None:
+    def write(self, pairs: NearPairDistances) -> None:
         """Pass near pairs on, and add them to the clustering."""
         self._sink.write(pairs)
         distances: Reals = pairs.values.astype(np.float64)

@@ -44,7 +44,7 @@ def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fractio
     raise InputError(f"{parameter(name)} is a fraction from 0 to {maximum:g}; found {value!r}{_percentage_hint(text)}")
 
 
-def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
+def site_count_or_fraction(name: str, value: str | float) -> int | Fraction:
     """Return a number of sites if the value is an integer (50), or an exact fraction of the sites if it has a decimal point (0.5).
 
     Raises `InputError` for any other value.

@@ -33,20 +33,20 @@ class DistancePlan:
         return replace(self, start=start, stop=stop)
 
     @property
-    def end(self) -> int:
+    def query_stop(self) -> int:
         """Index after the last query whose pairs are to be computed."""
         return self.query_count if self.stop is None else self.stop
 
     def bands(self) -> SampleBands:
         """Return the bands in order. Targets from a second set come after the query_count in the panels."""
         first = 0 if self.upper_triangle else self.query_count
-        every = SampleBand(self.start, self.end, max(first, self.start), first + self.target_count, self.upper_triangle)
+        every = SampleBand(self.start, self.query_stop, max(first, self.start), first + self.target_count, self.upper_triangle)
         return SampleBands.of(every.pieces(self.band_rows))
 
     @property
     def band_count(self) -> int:
         """Number of bands."""
-        return -(-(self.end - self.start) // self.band_rows)
+        return -(-(self.query_stop - self.start) // self.band_rows)
 
     @property
     def max_band_bytes(self) -> int:

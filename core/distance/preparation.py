@@ -140,7 +140,7 @@ class PreparedDistances:
     def pair_count(self) -> int:
         """Number of pairs whose distance is to be computed."""
         before_end, before_start = (
-            count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
+            count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.query_stop, self.plan.start)
         )
         return before_end - before_start
 

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
-from gpualign.core.distance.output.base import AnyDistanceSink, BandDistances, NearDistances
+from gpualign.core.distance.output.base import AnyDistanceSink, BandDistances, NearPairDistances
 from gpualign.core.distance.pair_selection import SelectedPairs
 from gpualign.core.distance.preparation import PreparedDistances
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
@@ -62,7 +62,7 @@ class DistanceTotals(Totals):
         return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
 
 
-def measure(
+def compute_distances(
     prepared: PreparedDistances, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
 ) -> DistanceTotals:
     """Count every band, pass the distances to the sink, and return the totals.
@@ -75,7 +75,7 @@ def measure(
     # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
     known = coverage.too_few_calls_count if near_by_value and coverage.is_decisive and not coverage.is_sufficient else 0
 
-    def bands() -> Iterator[BandDistances | NearDistances]:
+    def bands() -> Iterator[BandDistances | NearPairDistances]:
         nonlocal lacking, undefined, chosen_pairs
         with closing(_compute_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
             for distances in every:
@@ -104,7 +104,7 @@ def _compute_distances(
     bands: SampleBands,
     on_progress: Callable[[int], None],
     left_out_per_sample: CountArray | None = None,
-) -> Generator[BandDistances | NearDistances, None, None]:
+) -> Generator[BandDistances | NearPairDistances, None, None]:
     """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
     once. left_out_per_sample: counts the near pairs left out, as described in `DistanceTotals`."""
     with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
@@ -162,7 +162,7 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: d
     return BandDistances(place, values, compared, without, undefined)
 
 
-def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_out_per_sample: CountArray | None) -> NearDistances:
+def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_out_per_sample: CountArray | None) -> NearPairDistances:
     """Return the distances for the chosen pairs that are near according to the metric's formula.
 
     All chosen pairs have enough compared sites, because the rule chooses only such pairs.
@@ -184,7 +184,7 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_o
         near[doubted] = False
     shown = counts.compared_sites.astype(np.int32, copy=False)[near] if task.writes_compared_sites else None
     targets = selected.targets[near] - prepared.samples.first_target
-    return NearDistances(
+    return NearPairDistances(
         selected.queries[near], targets, values[near], shown, selected.complete_rows, selected.too_few_sites_count, selected.undefined_count
     )
 
@@ -207,7 +207,7 @@ _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
 """Number of sampled rectangles of pairs, and the numbers of rows and targets in each."""
 
 
-def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearDistances], int]:
+def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearPairDistances], int]:
     """Return the distances for pairs sampled from several rectangles (only near pairs for a near task) and the number of pairs examined."""
     samples, bands = prepared.samples, [next(iter(prepared.plan.bands()))]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)

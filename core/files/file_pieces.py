@@ -9,7 +9,7 @@ from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)
-class Piece:
+class StridedRange:
     """Evenly spaced intervals of bytes ("stretches"), such as the rows of a matrix from the diagonal on.
 
     start: first byte of the first stretch
@@ -45,20 +45,22 @@ class Piece:
         """Total number of bytes."""
         return self.count * (self.length + self.shortest_length) // 2
 
-    def scaled_to_bytes(self, value_bytes: int, offset: int) -> Piece:
+    def scaled_to_bytes(self, value_bytes: int, offset: int) -> StridedRange:
         """Convert a piece measured in values to bytes. value_bytes: bytes per value; offset: position of the first value."""
-        return Piece(
+        return StridedRange(
             offset + self.start * value_bytes, self.length * value_bytes, self.count, self.step * value_bytes, self.shrinkage * value_bytes
         )
 
-    def tail(self, max_bytes: int) -> Piece:
+    def tail(self, max_bytes: int) -> StridedRange:
         """Return the last stretches of at most `max_bytes` bytes in total, or just the last `max_bytes` bytes of the final stretch."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:
             first -= 1
         if first and first == self.count:
-            return Piece(self.stop - max_bytes, max_bytes)
-        return Piece(self.start + first * self.step, self.length - first * self.shrinkage, self.count - first, self.step, self.shrinkage)
+            return StridedRange(self.stop - max_bytes, max_bytes)
+        return StridedRange(
+            self.start + first * self.step, self.length - first * self.shrinkage, self.count - first, self.step, self.shrinkage
+        )
 
     def checksum(self, descriptor: int) -> int:
         """Return the CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""

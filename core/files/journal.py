@@ -10,7 +10,7 @@ records. Syncing takes a while, so more marks may be written in the meantime. Th
               file is compressed), and the text position, in bytes, at which the rows end. A file that has its full size from the beginning
               has no entry.
     sums      for each file [size, start, length, count, step, shrinkage, CRC-32]: the file's minimum size (for a full-size file, its size),
-              and the checksum of a `Piece` of the data written since the previous mark (for a large piece, of the end of the piece)
+              and the checksum of a `StridedRange` of the data written since the previous mark (for a large piece, of the end of the piece)
     counts    summary counts for the rows, by name
     synced    the field `rows` of a mark that has reached the disk
 
@@ -35,7 +35,7 @@ from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 
 LAYOUT_VERSION = 3
 """Layout version of journals and their accompanying files."""
@@ -106,7 +106,7 @@ class FileChecksum:
     """
 
     size: int
-    piece: Piece
+    piece: StridedRange
     crc32: int
 
 
@@ -338,7 +338,7 @@ def _valid_marks(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], 
 
 def _parse_checksum(numbers: Sequence[Any]) -> FileChecksum:
     size, start, length, count, step, shrinkage, check = map(_parse_count, numbers)
-    piece = Piece(start, length, count, step, shrinkage)
+    piece = StridedRange(start, length, count, step, shrinkage)
     if (
         piece.count > MAX_CHECKSUM_BYTES
         or piece.size > MAX_CHECKSUM_BYTES

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.output.preallocation import DiskPreallocation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import format_matrix_rows
@@ -32,7 +32,7 @@ _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """Timestamp written to every .npz, so that equal results give equal bytes."""
 
 
-PieceLocator = Callable[[int, int], Piece]
+PieceLocator = Callable[[int, int], StridedRange]
 """Maps queries [start, stop) to the position of their values in an array, in units of values. Values that change after being written are
 left out."""
 
@@ -91,10 +91,10 @@ class NpyArray:
             self._file.write(self.values.data)
             self._file.flush()
 
-    def locate_bytes(self, queries: tuple[int, int] | None) -> Piece:
+    def locate_bytes(self, queries: tuple[int, int] | None) -> StridedRange:
         """Return where the values of queries [start, stop) are in the file, in bytes; for None, where the header is."""
         if queries is None or self.locator is None:
-            return Piece(0, self._offset if queries is None else 0)
+            return StridedRange(0, self._offset if queries is None else 0)
         return self.locator(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
 
 
@@ -130,9 +130,9 @@ def condensed_start(row: int, count: int) -> int:
 def condensed_locator(start: int, count: int) -> PieceLocator:
     """Return the `PieceLocator` for a condensed matrix of `count` records that begins with row `start`."""
 
-    def places(first: int, stop: int) -> Piece:
+    def places(first: int, stop: int) -> StridedRange:
         at = condensed_start(first, count)
-        return Piece(at - condensed_start(start, count), condensed_start(stop, count) - at)
+        return StridedRange(at - condensed_start(start, count), condensed_start(stop, count) - at)
 
     return places
 
@@ -141,10 +141,10 @@ def matrix_locator(start: int, columns: int, mirrored: bool) -> PieceLocator:
     """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: the matrix has all rows, and its lower
     triangle is written later."""
 
-    def places(first: int, stop: int) -> Piece:
+    def places(first: int, stop: int) -> StridedRange:
         if mirrored:
-            return Piece(first * (columns + 1), columns - first, stop - first, columns + 1, 1)
-        return Piece((first - start) * columns, (stop - first) * columns)
+            return StridedRange(first * (columns + 1), columns - first, stop - first, columns + 1, 1)
+        return StridedRange((first - start) * columns, (stop - first) * columns)
 
     return places
 

@@ -12,7 +12,7 @@ ResumePosition = tuple[int, int, int]
 """Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
 
 
-class GrowingOutput(Protocol):
+class ResumableOutput(Protocol):
     """Writer for a file that grows row by row."""
 
     def header_written(self) -> None:
@@ -23,7 +23,7 @@ class GrowingOutput(Protocol):
         resume_position at which the last row ends). The two sizes differ if the file is compressed."""
 
 
-class GrowingFile:
+class ResumableFile:
     """A file of numbers; the caller writes to it."""
 
     def __init__(self, file: BinaryIO) -> None:

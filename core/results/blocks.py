@@ -449,9 +449,9 @@ def _recount_listed_pairs(
     statistics: statistics as counted by the engines, `STATISTICS`[pairs]
     runs: paths, with shape [pairs]
     """
-    from gpualign.core.alignment.recount import recount
+    from gpualign.core.alignment.recount import recount_statistics
 
-    return recount(task.queries, task.targets, records, statistics, runs, ambiguity_counts.column_kinds(task.alphabet))
+    return recount_statistics(task.queries, task.targets, records, statistics, runs, ambiguity_counts.column_kinds(task.alphabet))
 
 
 def text_column(texts: StringColumn) -> Column:

@@ -46,7 +46,7 @@ _PROBE_QUERY_COUNT = 256
 start."""
 
 
-class GrowingProgress(Progress, Protocol):
+class ExtendableProgress(Progress, Protocol):
     """Progress that is also notified, through `expect`, of work in addition to the plan's."""
 
     def expect(self, work: int, /) -> None: ...
@@ -112,7 +112,7 @@ def run_search(
     space: SearchSpace | None,
     engine: Engine,
     sink: Sink[Plan, HitBatch],
-    progress: GrowingProgress,
+    progress: ExtendableProgress,
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
     """Send the hits that may pass the filter to the sink, and return the totals, which include the work of repeated searches.
@@ -124,7 +124,7 @@ def run_search(
     return Totals(search.plan.pair_count, counted.work, time.perf_counter() - start)
 
 
-def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
+def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: ExtendableProgress) -> Iterator[HitBatch]:
     """Yield the hits that may pass the filter, in record order; a record's hits are never split.
 
     space: what E-values depend on; required if the filter has an E-value threshold
@@ -141,7 +141,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
 class _CountingProgress:
     """Progress that counts the work and passes it on to another progress."""
 
-    def __init__(self, progress: GrowingProgress) -> None:
+    def __init__(self, progress: ExtendableProgress) -> None:
         self._progress = progress
         self.work = 0
 
@@ -169,7 +169,7 @@ class _MultiPassSearch:
     search: SearchPlan
     cutoffs: Integers
     engine: Engine
-    progress: GrowingProgress
+    progress: ExtendableProgress
 
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan and yield their hits, in record order."""

@@ -44,7 +44,7 @@ _BATCH_LETTERS = 8 << 20
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _IndexLayout:
     """Sizes of an index, which determine where its sections are. id_bytes: total size of all ids in bytes"""
 
     record_count: int
@@ -133,7 +133,7 @@ def _read_index_header(path: str, header: bytes) -> object:
     return description
 
 
-def _parse_index_header(description: object) -> tuple[Alphabet, _Layout, list[int]]:
+def _parse_index_header(description: object) -> tuple[Alphabet, _IndexLayout, list[int]]:
     """Return the alphabet, the layout and the number of occurrences of each code. The sizes are not compared with the file."""
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
@@ -148,10 +148,10 @@ def _parse_index_header(description: object) -> tuple[Alphabet, _Layout, list[in
         raise _DamagedIndex(f"its header has no valid counts of the {len(alphabet)} letters of the alphabet")
     if sum(counts) != letters:
         raise _DamagedIndex(f"the counts in its header add up to {sum(counts):,} letters; expected {letters:,}")
-    return alphabet, _Layout(records, letters, id_bytes), counts
+    return alphabet, _IndexLayout(records, letters, id_bytes), counts
 
 
-def _checked_offsets(lengths: Integers, layout: _Layout) -> Integers:
+def _checked_offsets(lengths: Integers, layout: _IndexLayout) -> Integers:
     """Check the record lengths and return the offsets of the records in the letters: int64[records + 1]."""
     offsets = np.zeros(layout.record_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -161,7 +161,7 @@ def _checked_offsets(lengths: Integers, layout: _Layout) -> Integers:
     return offsets
 
 
-def _checked_file_positions(places: Integers, layout: _Layout) -> Integers:
+def _checked_file_positions(places: Integers, layout: _IndexLayout) -> Integers:
     """Check that the records' positions in their file are a permutation of 0 .. records-1, and return them: int64[records]."""
     taken = np.zeros(layout.record_count, dtype=bool)
     if places.min() >= 0 and places.max() < layout.record_count:
@@ -171,7 +171,7 @@ def _checked_file_positions(places: Integers, layout: _Layout) -> Integers:
     return np.asarray(places).astype(np.int64)
 
 
-def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _Layout) -> StringColumn:
+def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayout) -> StringColumn:
     """Check that no id is empty or contains white space, and return the ids. ends: end of each id in the text"""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _DamagedIndex("the ends of its ids are not ascending, or do not cover all ids")
@@ -180,13 +180,13 @@ def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _Layout) -
     return StringColumn(np.asarray(text), np.append(0, ends))
 
 
-def _chunk_ranges(layout: _Layout) -> Iterator[tuple[int, int]]:
+def _chunk_ranges(layout: _IndexLayout) -> Iterator[tuple[int, int]]:
     stop = layout.sections()["checks"][0]
     for start in range(_PAGE_BYTES, stop, _CHECKSUM_CHUNK_BYTES):
         yield start, min(stop, start + _CHECKSUM_CHUNK_BYTES)
 
 
-def _checksum_chunks(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
+def _checksum_chunks(file: BinaryIO, layout: _IndexLayout) -> list[tuple[int, int]]:
     """Return the CRC-32 and the highest code (0 if there are no codes) of each 16 MiB chunk of the sections, reading the file once."""
     first, letters, _ = layout.sections()["codes"]
     # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
@@ -200,7 +200,7 @@ def _checksum_chunks(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
     return list(map_in_order(scan, _chunk_ranges(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
 
 
-def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
+def _verify(path: str, layout: _IndexLayout, expected: npt.NDArray[np.uint32], highest: int) -> None:
     """Raise `_DamagedIndex` unless the chunks have the `expected` checksums and no code is above `highest`."""
     with open(path, "rb") as file:
         chunks = _checksum_chunks(file, layout)
@@ -344,7 +344,7 @@ class IndexBuilder:
         letters, ids = self._stored_column(self._letters, self._ends), self._unique_ids()
         lengths = np.diff(letters.offsets)
         order = np.argsort(lengths, kind="stable").astype(np.int64)
-        layout = _Layout(len(lengths), self._ends[-1], int(ids.offsets[-1]))
+        layout = _IndexLayout(len(lengths), self._ends[-1], int(ids.offsets[-1]))
         sections = layout.sections()
         file.write(self._header(layout))
         for name, numbers in (("lengths", lengths[order]), ("places", order), ("id_ends", np.cumsum(np.diff(ids.offsets)[order]))):
@@ -363,7 +363,7 @@ class IndexBuilder:
         file.write(checks.tobytes())
         return IndexSummary(layout.record_count, layout.letter_count, self._empty, self._gaps, self._dna, self._lower)
 
-    def _header(self, layout: _Layout) -> bytes:
+    def _header(self, layout: _IndexLayout) -> bytes:
         import json
 
         description = json.dumps(

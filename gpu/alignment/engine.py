@@ -20,7 +20,7 @@ from gpualign.gpu.alignment.kernel_selection import choose_variant
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
 from gpualign.gpu.alignment.results.paths import RUN_ALIGNMENT_BYTES
 from gpualign.gpu.alignment.worker import AlignmentWorker, FinishedBatch
-from gpualign.gpu.near_pairs.engine import CudaNearPairPreparedTask, prepare_near
+from gpualign.gpu.near_pairs.engine import CudaNearPairPreparedTask, prepare_near_pairs
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultPool
@@ -117,7 +117,7 @@ class CudaEngine:
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
         description = f"cuda ({count}{self._devices[0].name})"
         if task.edit_bound is not None:
-            return prepare_near(task, budget, self._devices, description, self._process, on_device_failure=self._on_device_failure)
+            return prepare_near_pairs(task, budget, self._devices, description, self._process, on_device_failure=self._on_device_failure)
         hardware = self._devices[0].hardware
         recipe = make_recipe(task, self._host_traceback, packed_score_type(device.arch for device in self._devices))
         # The kernel of a first band of queries against all targets.

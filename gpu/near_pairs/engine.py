@@ -71,7 +71,7 @@ class CudaNearPairPreparedTask:
         return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
 
-def prepare_near(
+def prepare_near_pairs(
     task: Task,
     budget: Budget,
     devices: Sequence[Device],

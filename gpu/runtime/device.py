@@ -41,7 +41,7 @@ class Function(Protocol):
 class Event(Protocol):
     """Marker in the sequence of a stream's work."""
 
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Return whether all work before the event has finished. Raises `RunError` if that work failed."""
 
     def seconds_since(self, earlier: Any) -> float: ...
@@ -52,7 +52,7 @@ def wait_for(event: Event, poll_seconds: float = 50e-6, is_stopped: Callable[[],
 
     Sleeps `poll_seconds` between polls. Raises `RunError` if the device failed.
     """
-    while not event.done():
+    while not event.is_done():
         if is_stopped():
             return False
         time.sleep(poll_seconds)

@@ -80,7 +80,7 @@ class CudaEvent:
         with _convert_errors():
             self.native = cuda.Event().record(stream)
 
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         with _convert_errors():
             return bool(self.native.query())
 

@@ -306,9 +306,9 @@ class OutputFiles(ScratchFiles):
             return self.new_scratch(beside)
         with translate_output_errors(beside):
             store, _ = self._checkpoints.open_file(name)
-        from gpualign.core.output.resumable_files import GrowingFile
+        from gpualign.core.output.resumable_files import ResumableFile
 
-        store.writer = GrowingFile(store.file)
+        store.writer = ResumableFile(store.file)
         return store.file
 
     @contextmanager

@@ -19,7 +19,7 @@ from pathlib import Path
 from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, command_line_message, parameter
 from gpualign.core.common.threads import BackgroundTask
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.files.journal import (
     MAX_CHECKSUM_BYTES,
     FileChecksum,
@@ -188,7 +188,7 @@ class CheckpointedOutput:
             descriptor = store.file.fileno()
             if name in checkpoint.files:
                 size = checkpoint.files[name][0]
-                piece = Piece(start := self._summed.get(name, 0), size - start)
+                piece = StridedRange(start := self._summed.get(name, 0), size - start)
                 self._summed[name] = size
             elif isinstance(store.writer, NpyArray):
                 size = os.fstat(descriptor).st_size

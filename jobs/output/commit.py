@@ -21,7 +21,7 @@ from gpualign.jobs.output.stale_files import create_part, remove_stale_part_file
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import NpyArray
-    from gpualign.core.output.resumable_files import GrowingOutput
+    from gpualign.core.output.resumable_files import ResumableOutput
 
 
 def journal_path(output: Path) -> Path:
@@ -55,7 +55,7 @@ class PendingFile:
     part_path: Path
     final_path: Path | None
     name: str | None = None
-    writer: GrowingOutput | NpyArray | None = None
+    writer: ResumableOutput | NpyArray | None = None
 
     def finished_entry(self) -> FinishedFile:
         """Return the journal entry for the file. Call only once everything is written."""

@@ -142,7 +142,7 @@ def open_row_sink(
     """
     from gpualign.core.output.formats.typed import TypedTable
 
-    path = session.query_range.path
+    path = session.job_part.path
     if isinstance(rows, TypedTable):
         with session.files.open_binary(path) as stream:
             yield make_row_sink(stream, task, rows, path, line_width, filter, identity_definition)

@@ -42,7 +42,7 @@ class JobPart:
 
     @classmethod
     def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> JobPart:
-        """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
+        """Return the part that a run does. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(query_count, (0, query_count), None, output, format, results)
         from gpualign.core.planning.sharding import shard_boundaries
@@ -52,7 +52,7 @@ class JobPart:
         return cls(query_count, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.part_path(output), format, results)
 
     def restrict(self, job: J, start: int = 0) -> J:
-        """Return the job for this range, starting at query `start`."""
+        """Return the job for this part, starting at query `start`."""
         span = max(self.span[0], start), self.span[1]
         return job if span == (0, self.query_count) else job.for_queries(*span)
 
@@ -95,35 +95,35 @@ class JobPart:
 class OutputSession:
     """An open output for a range of queries.
 
-    query_range: the range
+    job_part: the range
     files: output files of the run
-    completed_queries: number of completed queries, counted from the first query
+    completed_query_count: number of completed queries, counted from the first query
     checkpoints: listener to be notified of progress
     part: part file of a shard; None: the output itself is written
     """
 
-    query_range: JobPart
+    job_part: JobPart
     files: OutputFiles
-    completed_queries: int
+    completed_query_count: int
     checkpoints: CheckpointListener
     part: PartFile | None
 
     @property
     def row_range(self) -> tuple[int, int] | None:
         """Queries in the part file, start and stop; None if the output itself is written."""
-        return None if self.part is None else self.query_range.span
+        return None if self.part is None else self.job_part.span
 
     def earlier_pairs_and_work(self, job: Job, rest: Job) -> tuple[int, int]:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
-        if self.completed_queries <= self.query_range.span[0]:
+        if self.completed_query_count <= self.job_part.span[0]:
             return 0, 0
-        whole = self.query_range.restrict(job)
+        whole = self.job_part.restrict(job)
         return whole.pair_count - rest.pair_count, whole.work - rest.work
 
     def restrict(self, job: J) -> J:
         """Return the part of the whole job that remains to be done."""
-        return self.query_range.restrict(job, self.completed_queries)
+        return self.job_part.restrict(job, self.completed_query_count)
 
     def open_text(self) -> AbstractContextManager[ByteWriter]:
         """Return a context manager that yields a writer for text that grows query by query."""
-        return self.files.open_row_writer(self.query_range.path) if self.part is None else self.part.open_row_writer()
+        return self.files.open_row_writer(self.job_part.path) if self.part is None else self.part.open_row_writer()

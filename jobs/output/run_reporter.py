@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.pipeline import Totals
-    from gpualign.core.search.runner import GrowingProgress
+    from gpualign.core.search.runner import ExtendableProgress
     from gpualign.jobs.job import DescriptionRows
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_summary import RunSummary
@@ -40,7 +40,7 @@ class RunReporter(Reporter, Protocol):
     def line_width(self, output: Path | None, /) -> int:
         """Return the width, in characters, of a human-readable line in an output; None is standard output."""
 
-    def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[GrowingProgress]:
+    def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[ExtendableProgress]:
         """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""
 
     def report_alignments(

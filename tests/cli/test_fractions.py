@@ -7,7 +7,7 @@ import pytest
 from command import gpualign_here
 
 import gpualign
-from gpualign.core.common.parameter_fractions import check_fraction, exact_fraction, sites_or_fraction
+from gpualign.core.common.parameter_fractions import check_fraction, exact_fraction, site_count_or_fraction
 
 RECORDS = ">a\nACGTACGTAC\n>b\nACGTACGAAC\n>c\nACGAACGAAA\n"
 PAIRS = "query\ttarget\tdistance\na\tb\t0.1\na\tc\t0.3\nb\tc\t0.2\n"
@@ -74,16 +74,16 @@ def test_fractions_are_exact(given, read):
     "given", ["", ".", "1e9", "1e-999999999", "0.5e", "1/3", "0,5", "½", "nan", "-0.1", True, None, [0.5], "0." + 40 * "1"]
 )
 def test_texts_that_are_no_fractions(given):
-    for read in (exact_fraction, sites_or_fraction):
+    for read in (exact_fraction, site_count_or_fraction):
         with pytest.raises(gpualign.InputError, match=r"core is .*; found"):
             read("core", given)
 
 
 def test_sites_or_a_fraction_of_them():
-    assert [sites_or_fraction("x", given) for given in (1, "1", "050", 1.0, "1.0", 0.25, "0.25", np.int64(7))] == [
+    assert [site_count_or_fraction("x", given) for given in (1, "1", "050", 1.0, "1.0", 0.25, "0.25", np.int64(7))] == [
         1, 1, 50, 1, 1, Fraction(1, 4), Fraction(1, 4), 7,
     ]  # fmt: skip
-    assert isinstance(sites_or_fraction("x", "1.0"), Fraction)
+    assert isinstance(site_count_or_fraction("x", "1.0"), Fraction)
 
 
 def test_percentages_in_python():

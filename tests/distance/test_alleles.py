@@ -27,7 +27,7 @@ from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.table import read_tables
-from gpualign.core.distance.runner import measure
+from gpualign.core.distance.runner import compute_distances
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.execution.runner import NullSink
@@ -84,7 +84,7 @@ def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 <
     """(distances, compared sites)."""
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], True, least), engine, memory):
         sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
-        measure(job, sink, NullSink())
+        compute_distances(job, sink, NullSink())
         return sink.arrays[0].values, sink.arrays[1].values
 
 
@@ -99,7 +99,7 @@ class Kept(PairsSink):
 def near(source, most, metric="hamming", rule="pairwise", engine=None, least=1):
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], False, least, most), engine):
         sink = Kept()
-        measure(job, sink, NullSink())
+        compute_distances(job, sink, NullSink())
         return sink.pairs
 
 

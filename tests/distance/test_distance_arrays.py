@@ -19,7 +19,7 @@ from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.readers.table import read_tables
-from gpualign.core.distance.runner import measure
+from gpualign.core.distance.runner import compute_distances
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.files.scratch import ScratchFiles
@@ -186,7 +186,7 @@ def test_matrices_in_memory(samples, queries, compared, seed):
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.new_scratch)
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        measure(prepared, sink, NullSink())
+        compute_distances(prepared, sink, NullSink())
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
     np.testing.assert_array_equal(sink.arrays[0].values, expected[0])
     assert sink.arrays[0].values.dtype == prepared.dtype

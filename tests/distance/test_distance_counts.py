@@ -174,7 +174,7 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     """The iterator of counts is closed before the error arrives, not when garbage is collected."""
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.preparation import DistanceTask, prepare
-    from gpualign.core.distance.runner import measure
+    from gpualign.core.distance.runner import compute_distances
 
     ended = []
 
@@ -200,7 +200,7 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     task = DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(random_codes(rng, 40, 90)), task, Watched(1), DistanceBudget.of(20_000), scratch)
     with pytest.raises(OSError, match="no space left") as caught:
-        measure(prepared, Full(), NullSink())
+        compute_distances(prepared, Full(), NullSink())
     assert ended, caught
 
 

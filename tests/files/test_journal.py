@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError, command_line_message
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.files.journal import (
     CompleteOutput,
     FileChecksum,
@@ -37,7 +37,7 @@ def journal(*lines):
 
 
 def plain(rows, size):
-    return mark_line(Mark(rows, {"": (size, size, size)}, {"": FileChecksum(size, Piece(size - 2, 2), 17)}))
+    return mark_line(Mark(rows, {"": (size, size, size)}, {"": FileChecksum(size, StridedRange(size - 2, 2), 17)}))
 
 
 def test_a_run_goes_on_behind_the_last_mark():
@@ -45,7 +45,7 @@ def test_a_run_goes_on_behind_the_last_mark():
     identity, found = read_journal(raw, "j", "boot")
     assert identity == ONE
     assert (found.rows, dict(found.files), found.journal_bytes) == (20, {"": (90, 90, 0)}, len(raw))
-    assert found.sums == {"": [FileChecksum(size, Piece(size - 2, 2), 17) for size in (7, 50, 90)]}
+    assert found.sums == {"": [FileChecksum(size, StridedRange(size - 2, 2), 17) for size in (7, 50, 90)]}
 
 
 @pytest.mark.parametrize("cut", range(1, 40))

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.output.matrix_files import condensed_locator, matrix_locator
 
 
@@ -25,12 +25,12 @@ def test_pieces_of_matrices_have_what_rows_have(rows, first, more, mirrored):
     pairs = [(i, j) for i in range(rows) for j in range(i + 1, rows)]
     condensed = condensed_locator(0, rows)(first, stop)
     assert [pairs[at] for at in places(condensed)] == [pair for pair in pairs if first <= pair[0] < stop]
-    assert matrix_locator(first, 7, False)(first, stop) == Piece(0, (stop - first) * 7)
-    assert condensed_locator(first, rows)(first, stop) == Piece(0, condensed.length)
+    assert matrix_locator(first, 7, False)(first, stop) == StridedRange(0, (stop - first) * 7)
+    assert condensed_locator(first, rows)(first, stop) == StridedRange(0, condensed.length)
 
 
 STEPPED = st.builds(
-    lambda start, last, count, less, gap: Piece(start, last + count * less, count + 1, last + count * less + gap, less),
+    lambda start, last, count, less, gap: StridedRange(start, last + count * less, count + 1, last + count * less + gap, less),
     *[st.integers(0, 20) for _ in range(3)],
     *[st.integers(0, 5) for _ in range(2)],
 )
@@ -51,6 +51,13 @@ def test_the_end_of_a_piece_is_its_last_bytes(piece, size, offset, most):
 def test_the_checksum_is_that_of_the_bytes(tmp_path):
     (tmp_path / "x").write_bytes(data := bytes(range(256)))
     with open(tmp_path / "x", "rb") as file:
-        for piece in (Piece(0, 0), Piece(3, 9), Piece(10, 6, 3, 20, 2), Piece(250, 99), Piece(300, 5), Piece(5, 5, 0)):
+        for piece in (
+            StridedRange(0, 0),
+            StridedRange(3, 9),
+            StridedRange(10, 6, 3, 20, 2),
+            StridedRange(250, 99),
+            StridedRange(300, 5),
+            StridedRange(5, 5, 0),
+        ):
             expected = b"".join(data[start : start + length] for start, length in piece.stretches())
             assert piece.checksum(file.fileno()) == zlib.crc32(expected)

@@ -43,7 +43,7 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.distance.kernels import DIFFER_KERNEL, MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, usable_kernels
 from gpualign.gpu.near_pairs import recipe as near_recipe
-from gpualign.gpu.near_pairs.engine import prepare_near
+from gpualign.gpu.near_pairs.engine import prepare_near_pairs
 from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, screening_kernels
 from gpualign.gpu.papers import li, munekawa, payne
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
@@ -86,7 +86,7 @@ def near(rng):
         near_recipe.cheapest_cascade = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
         for screen in screening_kernels(CudaDevice(0).arch) if steps.q else [LENGTH_SCREENING_KERNEL]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
-            prepared = prepare_near(task, Budget.from_total(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
+            prepared = prepare_near_pairs(task, Budget.from_total(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
             (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))
             found = np.full_like(scores, -1)
             found[pairs.queries, pairs.targets] = pairs.distances

@@ -183,7 +183,7 @@ def test_failures_become_errors_for_people(driver, monkeypatch):
         device.allocate(1 << 31)
     monkeypatch.setattr(Event, "query", lambda self: (_ for _ in ()).throw(Error("cuEventQuery failed: made up")))
     with pytest.raises(RunError, match="the CUDA device failed: cuEventQuery failed: made up"):
-        device.create_stream().record_event().done()
+        device.create_stream().record_event().is_done()
     device.close()
 
 

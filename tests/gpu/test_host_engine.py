@@ -199,7 +199,7 @@ def test_stopping_while_runs_are_fetched_frees_everything(sequences, together):
     waiting = threading.Event()
 
     class Never:
-        def done(self):
+        def is_done(self):
             waiting.set()
             return False
 
@@ -272,13 +272,13 @@ def test_a_device_that_fails_is_reported_and_freed(sequences, monkeypatch):
     device = HostDevice()
     calls = []
 
-    def done(self):
+    def is_done(self):
         calls.append(self)
         if len(calls) > 1:  # after the upload of the sequences
             raise RunError("the CUDA device failed: made up")
         return True
 
-    monkeypatch.setattr(HostEvent, "done", done)
+    monkeypatch.setattr(HostEvent, "is_done", is_done)
     task = Task(sequences, sequences, LINEAR)
     prepared = CudaEngine([device]).prepare(task, LITTLE)
     plan = plan_task(prepared, Pairing.ALL)

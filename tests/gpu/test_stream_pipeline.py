@@ -24,7 +24,7 @@ class _Late:
     def __init__(self, polls):
         self._left = polls
 
-    def done(self):
+    def is_done(self):
         self._left -= 1
         return self._left < 0
 
@@ -162,7 +162,7 @@ class _Kernel:
         self._left = 3
         self.ended = False
 
-    def done(self):
+    def is_done(self):
         self._left -= ctypes.string_at(self._queue, 4) == b"\x3f" * 4
         self.ended = self._left < 0
         return self.ended

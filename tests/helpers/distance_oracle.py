@@ -14,7 +14,7 @@ from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import DenseSource
-from gpualign.core.distance.runner import measure
+from gpualign.core.distance.runner import compute_distances
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
@@ -168,7 +168,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        measure(prepared, sink, NullSink())
+        compute_distances(prepared, sink, NullSink())
         return sink.arrays[0].values, sink.arrays[1].values if compared else None
 
 
@@ -195,7 +195,7 @@ def near_pairs(
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()
-        totals = measure(prepared, sink, told)
+        totals = compute_distances(prepared, sink, told)
         assert told.work == prepared.plan.pair_count * prepared.panel_site_count
         return sink, totals
 

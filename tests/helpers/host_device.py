@@ -88,7 +88,7 @@ class HostEvent:
     def __init__(self):
         self._time = time.perf_counter()
 
-    def done(self):
+    def is_done(self):
         return True
 
     def seconds_since(self, earlier):

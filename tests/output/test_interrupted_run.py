@@ -6,7 +6,7 @@ import os
 import pytest
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.files.file_pieces import Piece
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.files.journal import (
     FileChecksum,
     FinishedFile,
@@ -36,7 +36,7 @@ def marked(rows, files, sizes):
     """The line of a checkpoint. files: positions of growing files; sizes: of every file, of which the last bytes have a checksum."""
     sums = {}
     for name, data in sizes.items():
-        part = Piece(max(0, len(data) - 4), min(4, len(data)))
+        part = StridedRange(max(0, len(data) - 4), min(4, len(data)))
         with open("part", "wb") as file:
             file.write(data)
         with open("part", "rb") as file:

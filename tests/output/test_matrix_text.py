@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output import pairs
-from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.output.base import NearPairDistances
 from gpualign.core.distance.output.pairs import NearPairsSink, PairTextFormat, write_molten
 from gpualign.core.output import matrix_files
 from gpualign.core.output.formats.mega import write_mega
@@ -107,7 +107,7 @@ def test_lists_of_pairs(rng, compared, threads):
     queries, targets, values, sites = rng.integers(0, 30, (count, 4)).T
     sink = NearPairsSink(stream := io.BytesIO(), PairTextFormat(",", 0, has_header=True), compared, threads)
     sink.begin(make_samples(names))
-    sink.write(NearDistances(queries, targets.astype(np.int32), values, sites if compared else None))
+    sink.write(NearPairDistances(queries, targets.astype(np.int32), values, sites if compared else None))
     quoted = [f'"{name}"' if "," in name else name for name in names]
     rows = (
         [quoted[q], quoted[t], str(v), *([str(n)] if compared else [])] for q, t, v, n in zip(queries, targets, values, sites, strict=True)

@@ -123,7 +123,7 @@ def test_any_changed_byte_is_noticed(tmp_path):
     path = tmp_path / "x.gpa"
     build(path, FASTA)
     good = path.read_bytes()
-    sections = index._Layout(4, 20, len("longbcd")).sections()
+    sections = index._IndexLayout(4, 20, len("longbcd")).sections()
     for start, length, _ in sections.values():
         for at in {start, start + length - 1}:
             path.write_bytes(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1 :])
@@ -208,7 +208,7 @@ def test_sections_that_contradict_the_header(tmp_path, section, numbers, message
     path = tmp_path / "x.gpa"
     build(path, FASTA)
     description, body = parts_of(path.read_bytes())
-    start, length, dtype = index._Layout(4, 20, 7).sections()[section]
+    start, length, dtype = index._IndexLayout(4, 20, 7).sections()[section]
     changed = np.array(numbers, dtype=dtype).tobytes()
     assert len(changed) == length
     path.write_bytes(forged(description, body[: start - 4096] + changed + body[start - 4096 + length :]))
@@ -221,7 +221,7 @@ def test_forged_indexes_are_refused_or_whole(tmp_path, rng):
     path = tmp_path / "x.gpa"
     build(path, FASTA)
     description, body = parts_of(path.read_bytes())
-    sections = index._Layout(4, 20, 7).sections()
+    sections = index._IndexLayout(4, 20, 7).sections()
     odd = [None, True, -1, 0, 1, 3, 4, 7, 20, 2**31, 2**63 - 1, 2**63, 10**40, 4.0, float("nan"), "dna", "protein", "4", [], {}]
     messages = []
     for _ in range(300):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.output.base import NearPairDistances
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.output.arrow import TableWriter, TypedColumn
 from gpualign.core.output.matrix_files import NumberType
@@ -33,7 +33,7 @@ class ArrowPairsSink(PairsSink):
         self._table = TableWriter(*self._output, [*ids, *self._numbers])
         self._table.begin()
 
-    def write_pairs(self, pairs: NearDistances) -> None:
+    def write_pairs(self, pairs: NearPairDistances) -> None:
         self._table.write(
             [pairs.queries, pairs.targets, pairs.values, *([pairs.compared_sites] if pairs.compared_sites is not None else [])]
         )
@@ -53,5 +53,5 @@ class CsrPairsSink(PairsSink):
         self._rows = CsrSpoolWriter(spools, dtype)
         self.dtype = dtype
 
-    def write_pairs(self, pairs: NearDistances) -> None:
+    def write_pairs(self, pairs: NearPairDistances) -> None:
         self._rows.add(pairs.queries, pairs.targets, pairs.values)

@@ -39,7 +39,7 @@ class BandDistances:
 
 
 @dataclass(frozen=True)
-class NearDistances:
+class NearPairDistances:
     """Distances for near pairs, in ascending order of query, then target. Arrays are [pairs].
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
@@ -58,13 +58,13 @@ class NearDistances:
     too_few_sites_count: int = 0
     undefined_count: int = 0
 
-    def select(self, which: slice) -> NearDistances:
+    def select(self, which: slice) -> NearPairDistances:
         """Return a slice of the pairs."""
         compared = self.compared_sites[which] if self.compared_sites is not None else None
-        return NearDistances(self.queries[which], self.targets[which], self.values[which], compared)
+        return NearPairDistances(self.queries[which], self.targets[which], self.values[which], compared)
 
 
 DistanceSink: TypeAlias = Sink[Samples, BandDistances]
-NearSink: TypeAlias = Sink[Samples, NearDistances]
+NearPairSink: TypeAlias = Sink[Samples, NearPairDistances]
 AnyDistanceSink: TypeAlias = Sink[Samples, Any]
-"""Sink for a task: a `NearSink` if the task has a threshold, otherwise a `DistanceSink`."""
+"""Sink for a task: a `NearPairSink` if the task has a threshold, otherwise a `DistanceSink`."""

@@ -7,7 +7,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
-from gpualign.core.distance.output.base import BandDistances, NearDistances
+from gpualign.core.distance.output.base import BandDistances, NearPairDistances
 from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import Column, format_block
@@ -95,12 +95,12 @@ class PairsSink:
     def begin(self, samples: Samples) -> None:
         self.samples = samples
 
-    def write_pairs(self, pairs: NearDistances) -> None:
+    def write_pairs(self, pairs: NearPairDistances) -> None:
         """Write these pairs: at most about 10^5 per call."""
         raise NotImplementedError
 
-    def write(self, distances: BandDistances | NearDistances) -> None:
-        if isinstance(distances, NearDistances):
+    def write(self, distances: BandDistances | NearPairDistances) -> None:
+        if isinstance(distances, NearPairDistances):
             for start in range(0, len(distances.queries), _BLOCK_CELLS):
                 self.write_pairs(distances.select(slice(start, start + _BLOCK_CELLS)))
             return
@@ -112,7 +112,7 @@ class PairsSink:
                 mask = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
             queries, targets = np.nonzero(mask)
             compared = distances.compared_sites[start:stop][mask] if distances.compared_sites is not None else None
-            self.write_pairs(NearDistances(queries + band.start + start, targets + first, values[mask], compared))
+            self.write_pairs(NearPairDistances(queries + band.start + start, targets + first, values[mask], compared))
 
     def finish(self) -> None:
         pass
@@ -139,7 +139,7 @@ class NearPairsSink(PairsSink):
         keep_freed_memory()
         self._stream.write(self._text.header(self._compared))
 
-    def write_pairs(self, pairs: NearDistances) -> None:
+    def write_pairs(self, pairs: NearPairDistances) -> None:
         """Write pairs as text. To the text formatter, they are one row of cells, each with its own query and target id."""
         samples, count = self.samples, len(pairs.queries)
         queries = _id_column(self._text.format_ids(samples.queries.id_column), pairs.queries)
