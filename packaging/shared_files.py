@@ -16,7 +16,7 @@ from click_man.man import ManPage
 
 from gpualign import __version__
 from gpualign.cli.main import CONTEXT_SETTINGS, cli
-from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 SHARE = Path(__file__).resolve().parent / "share"
 
@@ -56,7 +56,7 @@ def _page(context: click.Context) -> str:
     page.short_help = _escaped(_short(command))
     page.synopsis = " ".join(command.collect_usage_pieces(context))
     page.description = cleandoc(command.help or "")
-    if isinstance(command, HeadedCommand):
+    if isinstance(command, CommandWithHeadings):
         return _with_headings(page, command.sections(context))
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
     page.options = [record for option in options if (record := option.get_help_record(context))]
