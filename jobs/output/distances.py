@@ -24,8 +24,8 @@ from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.distance_spec import DistanceSpec, pairs_sink
 from gpualign.jobs.output.format_selection import apply_suffix_separator, check_condensed, container_of, pick_output
+from gpualign.jobs.output.job_part import JobPart
 from gpualign.jobs.output.matrices import open_matrices, open_sparse_spools
-from gpualign.jobs.output.query_range import JobPart
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MatrixSpec
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.output.base import BandDistances
     from gpualign.jobs.dist import DistJob, DistOptions
-    from gpualign.jobs.output.query_range import OutputSession
+    from gpualign.jobs.output.job_part import OutputSession
     from gpualign.jobs.output.run_identity import ResumePolicy
 
 
@@ -151,16 +151,16 @@ def write_distances(
     """
     metric, picture = job.prepared.task.metric, spec.plot_file
     written = job.with_ids_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job
-    query_range = JobPart.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
+    job_part = JobPart.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size
 
-        restricted, (start, stop) = query_range.restrict(job), query_range.span
+        restricted, (start, stop) = job_part.restrict(job), job_part.span
         messages.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
     if job.samples.pair_count == 0:
         messages.note("one sample makes no pairs")
-    session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
+    session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
     if session is None:
         messages.run_summary.write(files, None, {})
         return None
@@ -174,9 +174,9 @@ def write_distances(
             from gpualign.jobs.output.clusters import ClusteredRecords, open_cluster_outputs
 
             write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
-        with translate_output_errors(query_range.path), _open_sink(spec, written, session, threads) as sink:
+        with translate_output_errors(job_part.path), _open_sink(spec, written, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
-            with messages.progress(rest.work, query_range.path, job.work_unit) as progress:
+            with messages.progress(rest.work, job_part.path, job.work_unit) as progress:
                 totals = written.run(messages.stages.timed_sink(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
             write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
     from gpualign.jobs.options import OutputOptions
-    from gpualign.jobs.output.query_range import OutputSession
+    from gpualign.jobs.output.job_part import OutputSession
 
 
 def pick_format(output: str, format: str | None, results: ResultKind, option: str = "-o") -> tuple[str, Path | None]:

@@ -9,7 +9,7 @@ from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.options import check_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
-from gpualign.jobs.output.query_range import JobPart
+from gpualign.jobs.output.job_part import JobPart
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import HitSpec
@@ -41,24 +41,24 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Run a search and write the hits; a dry run prints the plan instead."""
-    query_range = JobPart.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
+    job_part = JobPart.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_hits_size
 
         messages.print_plan(
-            [*query_range.restrict(job).describe(), ("output", describe_hits_size(spec, job, query_range.span, messages.line_width))]
+            [*job_part.restrict(job).describe(), ("output", describe_hits_size(spec, job, job_part.span, messages.line_width))]
         )
         return
     report_unusual_names(spec.format, job.task, messages.note)
-    with OutputFiles(messages.note) as files, translate_output_errors(query_range.path):
-        session = query_range.open(files, resume_policy_of_task(messages.invocation, spec.options.resume, job.task), messages.note)
+    with OutputFiles(messages.note) as files, translate_output_errors(job_part.path):
+        session = job_part.open(files, resume_policy_of_task(messages.invocation, spec.options.resume, job.task), messages.note)
         if session is None:
             messages.run_summary.write(files, None, {})
             return
         rest = session.restrict(job)
         with (
             open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
-            messages.progress(rest.work, query_range.path, job.work_unit) as progress,
+            messages.progress(rest.work, job_part.path, job.work_unit) as progress,
         ):
             totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
         messages.run_summary.record_resolved(scoring=job.task.scoring.name)

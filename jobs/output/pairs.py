@@ -26,7 +26,7 @@ from gpualign.jobs.output.format_selection import (
     report_unusual_names,
     select_row_format,
 )
-from gpualign.jobs.output.query_range import JobPart
+from gpualign.jobs.output.job_part import JobPart
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gpualign.core.planning.tile_plan import Plan
     from gpualign.jobs.job import PairJob
     from gpualign.jobs.nw import NwOptions
-    from gpualign.jobs.output.query_range import OutputSession
+    from gpualign.jobs.output.job_part import OutputSession
 
     AnySink = PairsSink | MatrixSink[Plan, BandResults]
 
@@ -124,18 +124,18 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
         from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
 
         check_memory(DRAWING_USE, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
-    query_range = JobPart.for_job(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
+    job_part = JobPart.for_job(job, len(task.queries), spec.options.shard, spec.path, spec.format, ResultKind.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_pairs_size
 
-        restricted, (start, stop) = query_range.restrict(job), query_range.span
+        restricted, (start, stop) = job_part.restrict(job), job_part.span
         messages.print_plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, messages.line_width))])
         return
     report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
-        with translate_output_errors(query_range.path):
+        with translate_output_errors(job_part.path):
             resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
-            session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
+            session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return
@@ -146,7 +146,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
                 before = session.checkpoints.register_counts(counts)
-                with messages.progress(rest.work, query_range.path, job.work_unit) as progress:
+                with messages.progress(rest.work, job_part.path, job.work_unit) as progress:
                     totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:

@@ -1,4 +1,4 @@
-"""Range of queries that a run writes (the whole job, a shard, or the rest of an earlier run), and the output session for the range."""
+"""Part of a job that a run does (the whole job, a shard, or the rest of an earlier run), and the output session of the part."""
 
 from __future__ import annotations
 
