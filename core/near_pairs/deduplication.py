@@ -129,7 +129,7 @@ class DuplicateExpansion:
             end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
             yield self._expand(start + row, first[row:end], last[row:end], known)
             row = end
-        self._retain(stop, known)
+        self._retain_for_records_from(stop, known)
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the pairs in a band if every group is a single record."""
@@ -170,7 +170,7 @@ class DuplicateExpansion:
             lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
         return join_pairs(lists)
 
-    def _retain(self, first_record: int, group_pairs: NearPairs) -> None:
+    def _retain_for_records_from(self, first_record: int, group_pairs: NearPairs) -> None:
         """Retain the pairs of groups that records from `first_record` on may need."""
         if not self._queries_are_targets:
             self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= first_record)

@@ -137,7 +137,7 @@ def fileset_files(path: str) -> list[str]:
     return [path, calls, *map(str, tables)]
 
 
-def _detect(file: CallFile) -> _DetectedInput:
+def _detect_format(file: CallFile) -> _DetectedInput:
     """Return the input with its kind. Raises `InputError` if it holds no calls, or cannot be read from a stream."""
     plain = plain_text(file.stream)
     first, unpacked = open_decompressed(file.stream, file.source)
@@ -170,9 +170,9 @@ def read_calls(
     threads: threads for inputs that can be read in parallel
     """
     opened = iter(inputs)
-    first = _detect(next(opened))
+    first = _detect_format(next(opened))
     _check_options(options, first)
-    others = (_require_alike(_detect(file), first) for file in opened)
+    others = (_require_alike(_detect_format(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
         texts = (_as_alignment(known, files, warn) for known in chain([first], others))
         return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.new_scratch, threads)
