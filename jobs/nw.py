@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
-    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.near_pairs import NearPairJob
 
 _RULE_DESCRIPTIONS = {
     AmbiguityRule.COMPATIBLE: "in identities they match what they may stand for",
@@ -110,9 +110,9 @@ def prepare_filtered(
         from gpualign.core.near_pairs.thresholds import edit_bound
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_pair_job
 
-        def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearJob:
+        def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearPairJob:
             engines = _near_pair_engines(task, bound, chosen, options.resources)
-            return prepare_near_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
+            return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
 
         bound = edit_bound(filter, task, options.identity_def)
         if bound is not None and excludes_pairs(task, bound):

@@ -13,7 +13,7 @@ from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bou
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.jobs.every_pair import EveryPairJob
-from gpualign.jobs.near_pairs import NearJob, excludes_pairs
+from gpualign.jobs.near_pairs import NearPairJob, excludes_pairs
 from gpualign.jobs.options import CLUSTER_MIN_COVERAGE
 
 _MIN_PAIR_COUNT = 100_000
@@ -26,7 +26,7 @@ _SAMPLE_LETTERS = 10_000, 250_000
 """Letters of queries and of targets on which a rate is measured."""
 
 
-def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearJob]) -> str | None:
+def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> str | None:
     """Return why the thresholds leave every pair to be aligned, as human-readable text; None if there is nothing to say.
 
     every: aligns every pair
@@ -49,7 +49,7 @@ def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, pl
     return text if seconds is None else f"{text}; {with_coverage} takes about {format_duration(seconds)}"
 
 
-def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearJob]) -> float | None:
+def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> float | None:
     """Estimate the time that the usual coverage of clusters would take; None if one is given, or if it would leave out no pairs."""
     if filter.min_coverage:
         return None

@@ -52,7 +52,7 @@ def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCoun
 def _run_counter(counter: PreparedCounter, panel: Panel) -> object:
     samples = panel.bits.shape[1]
     bands = SampleBands.of([SampleBand(0, samples, 0, samples, False)])
-    return list(counter.count_function([panel], bands, counter.names, lambda _: None))
+    return list(counter.count_function([panel], bands, counter.count_names, lambda _: None))
 
 
 def _time_plain_loop(codes: Codes) -> float:

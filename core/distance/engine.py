@@ -26,7 +26,7 @@ class Panel:
     """Some sites of all samples as bit planes.
 
     bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `site_count` are 0
-    site_count: number of site_count
+    site_count: number of sites
     recipe: the meaning of the planes, and how counts are computed from them
     founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
     """
@@ -77,8 +77,8 @@ class PreparedCounter:
     kernel: the kernel to run, human-readable
     hardware: the hardware to run on, human-readable
     count_function: computes count matrices
-    pair_selector: selects pairs, for a request with `selected_pairs_only`; None: the engine computes count matrices, from which the host selects
-        pairs
+    pair_selector: selects pairs, for a request with `selected_pairs_only`; None: the engine computes count matrices, from which the host
+        selects pairs
     comparisons_per_second: estimated speed; a comparison is one pair at one site
     """
 

@@ -44,8 +44,8 @@ class Counts:
     """Counts for a rectangle of pairs, as arrays [queries][targets], or for a list of pairs, as arrays [pairs].
 
     raw_counts: counts by name, as listed by `count_recipe.count_names`
-    site_count: number of site_count in the whole input, excluding dropped site_count
-    called_sites: (site_count at which each query has a call, site_count at which each target has a call); the two arrays broadcast to the shape of
+    site_count: number of sites in the whole input, excluding dropped sites
+    called_sites: (sites at which each query has a call, sites at which each target has a call); the two arrays broadcast to the shape of
         the count arrays. None unless missing calls count as differences
     """
 

@@ -199,7 +199,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     """
     task.metric.check_call_kind(source.kind)
     if source.site_count >= _MAX_SITES:
-        raise InputError(f"{source.site_count:,} site_count; up to {_MAX_SITES - 1:,} are counted in one run")
+        raise InputError(f"{source.site_count:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, site_count = _PanelStore(budget.plane_bytes, scratch), OmittedSites(), 0
     asked = replace(task.count_request, multiallelic=source.kind is CallKind.ALLELE)
     samples, called, request = task.samples_of(source), source.calls_per_sample, asked
@@ -214,14 +214,14 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     selection = SiteSelection(request.needed_sites, task.missing_rule is MissingRule.COMPLETE)
     with closing(ThreadPool(counter.threads)) as workers:
         for codes in source.panels(selection, budget.panel_bytes, omitted, workers):
-            sites += codes.shape[1]
+            site_count += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
     # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
     counted = (
         source.site_count
         if not selection.complete_only and selection.needed_sites is NeededSites.DIFFERENCES
-        else sites + omitted.site_count
+        else site_count + omitted.site_count
     )
     if called is None:
         assert omitted.calls_per_sample is not None  # a source that does not know the calls in advance reports them with its panels

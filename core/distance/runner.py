@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class DistanceTotals(Totals):
     """Run totals for the summary. `work` is pairs times sites.
 
-    site_count: number of compared site_count
-    too_few_sites_count: number of pairs with too few compared site_count for a distance
+    site_count: number of compared sites
+    too_few_sites_count: number of pairs with too few compared sites for a distance
     undefined_count: number of additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated
         pairs are not counted, because they are far apart
     near_count: number of pairs that meet the threshold; None: there is no threshold
@@ -118,9 +118,9 @@ def _run_counter(
     """Return the counts for each band, or the selected pairs if the task has a threshold."""
     counter = prepared.counter
     return (
-        counter.select_pairs(panels, bands, counter.names, prepared.selection_rule, on_progress)
+        counter.select_pairs(panels, bands, counter.count_names, prepared.selection_rule, on_progress)
         if prepared.task.selects_near_pairs
-        else counter.count_function(panels, bands, counter.names, on_progress)
+        else counter.count_function(panels, bands, counter.count_names, on_progress)
     )
 
 

@@ -72,7 +72,7 @@ class GroupedPreparedTask:
         for group in np.unique(query_groups).tolist():
             rows = np.flatnonzero(query_groups == group) + tile.query_start
             selected = np.flatnonzero((target_groups == group) == self.groups.within_groups)
-            for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lanes):
+            for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lane_count):
                 queries, targets = rows[start:stop], tile.targets[columns]
                 query_range = int(self.query_indices[queries[0]]), int(self.query_indices[queries[-1]]) + 1
                 band = Band(*query_range, int(targets.min()), int(targets.max()) + 1, band_index, 1)

@@ -19,8 +19,8 @@ class ResumableOutput(Protocol):
         """Note that everything before the first row has been written."""
 
     def resume_position(self) -> tuple[int, int, int]:
-        """Pass all data to the operating system, and return the resume_position: (bytes in the file, bytes of text that they represent, text
-        resume_position at which the last row ends). The two sizes differ if the file is compressed."""
+        """Pass all data to the operating system, and return the position: (bytes in the file, bytes of text that they represent, text
+        position at which the last row ends). The two sizes differ if the file is compressed."""
 
 
 class ResumableFile:
@@ -81,7 +81,7 @@ class TextFile(ResumableText):
         super().__init__(file, self._background, resume_position)
 
     def resume_position(self) -> tuple[int, int, int]:
-        """Return (file size, size of the text, text resume_position at which the last row ends), in bytes. The first two are equal."""
+        """Return (file size, size of the text, text position at which the last row ends), in bytes. The first two are equal."""
         self._background.flush()
         size = self._background.tell()
         return size, size, self._end
@@ -104,7 +104,7 @@ class GzipTextFile(ResumableText):
         super().__init__(file, self._packed, resume_position)
 
     def resume_position(self) -> tuple[int, int, int]:
-        """Return (size of the complete gzip members in the file, size of their text, text resume_position at which the last row ends), in
+        """Return (size of the complete gzip members in the file, size of their text, text position at which the last row ends), in
         bytes."""
         self.file.flush()
         return self._packed.written_bytes, self._packed.written_text_bytes, self._end

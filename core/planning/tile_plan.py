@@ -215,7 +215,9 @@ class Plan:
     @cached_property
     def cells(self) -> int:
         """Cost of the pairs to compute, in DP cells for most tasks."""
-        return self.cost.cells(self.query_lengths[self.start : self.query_stop], self.target_lengths, self._first_targets(self.start, self.query_stop))
+        return self.cost.cells(
+            self.query_lengths[self.start : self.query_stop], self.target_lengths, self._first_targets(self.start, self.query_stop)
+        )
 
     @property
     def row_cells(self) -> Reals:

@@ -77,7 +77,8 @@ class PassingHitAssembly:
     cutoffs: score cutoff of each of these queries, at least 1, int64[queries]
 
     A tile certainly reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query
-    is truncated if a tile may have left out such targets, or if the query has more than `task.top_count` hits, for which no memory is planned.
+    is truncated if a tile may have left out such targets, or if the query has more than `task.top_count` hits, for which no memory is
+    planned.
     """
 
     def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:

@@ -176,17 +176,17 @@ class _MultiPassSearch:
         task, order = self.search.task, HitReorderBuffer(self.search.frame_sets.queries.sequences_per_record)
         first, query_stop, targets = self.search.plan.start, self.search.plan.query_stop, len(task.targets)
         top_count, start = task.top_count or 0, first
-        while start < end:
-            probe = start == first and end - first >= 2 * _PROBE_QUERY_COUNT and top < targets
-            stop = min(end, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
-            for result in self._run_pass(np.arange(start, stop), top):
+        while start < query_stop:
+            probe = start == first and query_stop - first >= 2 * _PROBE_QUERY_COUNT and top_count < targets
+            stop = min(query_stop, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
+            for result in self._run_pass(np.arange(start, stop), top_count):
                 yield order.add_first_pass(result)
             if len(again := order.missing_queries):
                 self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
                 for result in self._run_pass(again, targets):
                     yield order.add_repeated(result)
                 if 2 * len(again) > stop - start:
-                    top = targets
+                    top_count = targets
             start = stop
 
     def _run_pass(self, query_numbers: Integers, top: int) -> Iterator[QueryHits]:

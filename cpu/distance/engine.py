@@ -259,7 +259,10 @@ def _select_band_pairs(
 ) -> Iterator[SelectedPairs]:
     """Yield the selected pair_count of a band: together or, if there are more than `max_pairs`, for each half of the band in turn."""
     site_count = sum(panel.site_count for panel in selector.panels)
-    work = {workers.submit(selector.select_pairs, tile): tile.pair_count * site_count for tile in _tiles(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)}
+    work = {
+        workers.submit(selector.select_pairs, tile): tile.pair_count * site_count
+        for tile in _tiles(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)
+    }
     pairs = done_work = 0
     try:
         for done in as_completed(work):

@@ -153,7 +153,7 @@ SELECT_HITS_ARGS = _make_struct(
 
 
 def pack_arguments(struct_type: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return a struct_type of type `struct_type`. values: one for every field
+    """Return a struct of type `struct_type`. values: one for every field
 
     A field that is an array is filled from its start; its remaining elements are 0.
 

@@ -291,7 +291,7 @@ def linkage_of(heatmap: Heatmap, method: str) -> Reals:
 
 
 def order_by_tree(heatmap: Heatmap, tree: Tree) -> DrawnOrder:
-    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heatmap map, or if ids
+    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heatmap, or if ids
     are not unique."""
     number = {name: k for k, name in enumerate(heatmap.row_ids)}
     if not heatmap.one_set or len(number) < len(heatmap.row_ids):

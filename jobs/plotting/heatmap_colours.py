@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, HeatMap
+from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, Heatmap
 
 DIAGONAL_COLOUR = (204, 204, 204, 255)
 MISSING_COLOUR = (255, 255, 255, 255)
@@ -25,7 +25,7 @@ def check_colour_map(name: str | None) -> None:
         raise InputError(f"{parameter('cmap', name)}: matplotlib has no colours of this name; it has for instance {near}")
 
 
-def make_colour_map(heat: HeatMap, cmap: str | None, scale: ColourScale) -> Any:
+def make_colour_map(heat: Heatmap, cmap: str | None, scale: ColourScale) -> Any:
     """Return the mapping from values to colours. By default, the dark end means similar records."""
     import matplotlib
     from matplotlib.cm import ScalarMappable

@@ -184,7 +184,7 @@ class DenseSource:
 
     samples: the samples
     kind: kind of calls
-    site_count: number of site_count
+    site_count: number of sites
     call_readers: one call reader per input
     nbytes: memory held, in bytes
     call_bytes: memory per call in a panel, in bytes

@@ -189,7 +189,7 @@ class TableReader:
         )
 
     def _read_rows(self, lines: Iterable[bytes], first_line_number: int, table_cells: TableCells) -> _RowIds:
-        """Pass the table_cells of each line to `table_cells`, and return the ids of the rows. first_line_number: line number of the first line."""
+        """Pass the cells of each line to `table_cells`, and return the ids of the rows. first_line_number: number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes

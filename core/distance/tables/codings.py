@@ -48,7 +48,7 @@ class Coding:
 
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
-    assumption_note: assumption_note made, for a note to the user; None if there was no choice
+    assumption_note: assumption made, for a note to the user; None if there was no choice
     ambiguity: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
     """
 
@@ -182,9 +182,9 @@ def _code_table(raw_to_code: dict[int, int]) -> Codes:
 
 
 def _genotype_coding(note: str | None = None, missing_code: int = MINUS_ONE) -> Coding:
-    """Return the coding for genotypes 0, 1, 2. Both -1 and the raw code `missing_code` denote a missing_code call.
+    """Return the coding for genotypes 0, 1, 2. Both -1 and the raw code `missing_code` denote a missing call.
 
-    note: note made, for a note to the user; None if there was no choice
+    note: assumption made, for a note to the user; None if there was no choice
     """
     return Coding(CallKind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing_code: MISSING}), note)
 

@@ -51,8 +51,8 @@ class DeviceBatch:
 
     array_addresses: addresses of the layout's arrays, and of the codes and offsets of queries and targets
     packed_targets_address: memory for the targets as packed by pack.cu
-    carries_address: carries_address of all slots
-    checkpoints_address: path checkpoints_address of all slots
+    carries_address: carries of all slots
+    checkpoints_address: path checkpoints of all slots
     slot_count: number of slots that a launch uses
     scores: memory to which the alignment kernel writes scores
     queue: counter of the units that blocks have taken

@@ -159,9 +159,9 @@ def launch_packing(
 ) -> None:
     """Launch a kernel of pack.cu, which packs the targets of a batch for the alignment kernel.
 
-    struct: type of the kernel's pack_arguments
+    struct: type of the kernel's arguments
     unit_count: maximum number of blocks that can share the work
-    values: pack_arguments in addition to the targets and their codes
+    values: arguments in addition to the targets and their codes
     """
     filled = pack_arguments(
         struct,
