@@ -17,9 +17,8 @@ from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.band_assembly import bands_in_order
+from gpualign.core.execution.band_assembly import NearPairAssembly, NearPairBand, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
-from gpualign.core.execution.near_assembly import NearPairAssembly, NearPairBand
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs

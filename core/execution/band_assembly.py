@@ -1,18 +1,25 @@
-"""Assembles tiles, which arrive in any order, into result bands in plan order."""
+"""Assembles the results of tiles, which arrive in any order, into bands in plan order; also into larger tiles and lists of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import Protocol, TypeVar, cast
 
+import numpy as np
+
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.task import Task
-from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.path_builder import PathBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TilePairs, TileResult, TileScores
+from gpualign.core.common.arrays import Booleans, Scores
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.reorder_buffer import ReorderBuffer
+from gpualign.core.common.scatter import AxisIndices, as_slice, put
 from gpualign.core.execution.pipeline import Closable, Progress
-from gpualign.core.execution.result_gather import ResultGather
-from gpualign.core.planning.tile_plan import Band, Plan
+from gpualign.core.planning.tile_plan import Band, Plan, Tile
 
 AssembledT = TypeVar("AssembledT", covariant=True)
 BandT = TypeVar("BandT")
@@ -51,18 +58,93 @@ def bands_in_order(
         raise RuntimeError(f"results are missing: {plan.band_count - complete.following} of {plan.band_count} bands are incomplete")
 
 
-class PairAssembly:
+class ResultGather:
+    """Gathers scores and, if the task asks for them, alignments. Pairs for which no result is added have zeros.
+
+    shape: (number of rows, number of columns)
+    threads: number of threads that copy results
+    """
+
+    def __init__(self, task: Task, shape: tuple[int, int], threads: int = 1) -> None:
+        self._shape = shape
+        self._threads = threads
+        self._dtype = task.score_dtype
+        self._scores: Scores | None = None
+        self._runs = PathBuilder(shape) if task.detail is Detail.PATH else None
+        self.statistics: Statistics | None = None if task.detail is Detail.SCORE else np.zeros(shape, dtype=STATISTICS)
+        self.is_reverse_complement: Booleans | None = np.zeros(shape, dtype=np.bool_) if task.both_strands else None
+
+    @property
+    def scores(self) -> Scores:
+        if self._scores is None:
+            self._scores = np.zeros(self._shape, dtype=self._dtype)
+        return self._scores
+
+    @property
+    def runs(self) -> Runs | None:
+        return None if self._runs is None else self._runs.build()
+
+    def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
+        assert isinstance(result, TileScores | TileAlignments)
+        columns = as_slice(columns)
+        in_order = isinstance(rows, slice) and isinstance(columns, slice)
+        if in_order and result.scores.shape == self._shape and result.scores.dtype == self._dtype:
+            self._scores = result.scores  # everything at once: most bands of short records are one tile
+        else:
+            put(self.scores, rows, columns, result.scores, self._threads)
+        if self.is_reverse_complement is not None and result.is_reverse_complement is not None:
+            put(self.is_reverse_complement, rows, columns, result.is_reverse_complement, self._threads)
+        if isinstance(result, TileAlignments) and self.statistics is not None:
+            put(self.statistics, rows, columns, result.statistics, self._threads)
+            if self._runs is not None and result.runs is not None:
+                self._runs.put(rows, columns, result.runs, self._threads)
+
+    def tile_result(self, tile: Tile) -> TileScores | TileAlignments:
+        if self.statistics is None:
+            return TileScores(tile, self.scores, self.is_reverse_complement)
+        return TileAlignments(tile, self.scores, self.statistics, self.runs, self.is_reverse_complement)
+
+
+class PairAssembly(ResultGather):
     """Collects the results of all pairs in a band. threads: number of threads that copy results"""
 
     def __init__(self, task: Task, threads: int, band: Band) -> None:
+        super().__init__(task, band.shape, threads)
         self._band = band
-        self._gather = ResultGather(task, band.shape, threads)
 
     def add(self, result: TileResult) -> None:
-        tile = result.tile
-        rows = slice(tile.query_start - self._band.start, tile.query_stop - self._band.start)
-        self._gather.add(rows, tile.targets - self._band.first_target, result)
+        tile, band = result.tile, self._band
+        self.put(slice(tile.query_start - band.start, tile.query_stop - band.start), tile.targets - band.first_target, result)
 
     def finish(self) -> BandResults:
-        gather = self._gather
-        return BandResults(self._band, gather.scores, gather.statistics, gather.runs, gather.is_reverse_complement)
+        return BandResults(self._band, self.scores, self.statistics, self.runs, self.is_reverse_complement)
+
+
+@dataclass(frozen=True)
+class NearPairBand:
+    """Near pairs of a band.
+
+    pairs: all near pairs in the band's tiles, in any order
+    survivor_counts: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name
+    """
+
+    band: Band
+    pairs: NearPairs
+    survivor_counts: Mapping[str, int]
+
+
+class NearPairAssembly:
+    """Collects the near pairs of a band or a single tile."""
+
+    def __init__(self, band: Band) -> None:
+        self._band = band
+        self._pairs: list[NearPairs] = []
+        self._survivors: Counter[str] = Counter()
+
+    def add(self, result: TileResult) -> None:
+        assert isinstance(result, TilePairs)
+        self._pairs.append(result.pairs)
+        self._survivors.update(result.survivor_counts)
+
+    def finish(self) -> NearPairBand:
+        return NearPairBand(self._band, join_pairs(self._pairs), self._survivors)

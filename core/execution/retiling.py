@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import cast
+from typing import Protocol, cast
 
+from gpualign.core.alignment.hit_order import BestTargetCollector
 from gpualign.core.alignment.task import Task
-from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import AxisIndices
+from gpualign.core.execution.band_assembly import NearPairAssembly, ResultGather
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.tile_gather import make_tile_gather
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
@@ -48,17 +49,59 @@ class SplitTile:
     convert: Callable[[TileResult], TileResult] | None = None
 
 
+class _TileGather(Protocol):
+    """Gathers the results for one tile from those of its pieces."""
+
+    def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
+        """Put in the result for these rows and columns of the tile."""
+
+    def tile_result(self, tile: Tile) -> TileResult:
+        """Return the result for the whole tile. Called once, after all pieces have been put in."""
+
+
+class _HitGather:
+    """Gathers the best targets of each query (`Task.top_count`)."""
+
+    def __init__(self, task: Task, tile: Tile) -> None:
+        assert task.top_count is not None
+        self._columns = slice(min(task.top_count, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
+        self._best = BestTargetCollector(tile.shape[0], task.top_count, task.score_dtype, task.targets.file_positions)
+
+    def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
+        assert isinstance(result, TileHits)
+        assert isinstance(rows, slice)
+        self._best.add(rows, result.scores, result.targets)
+
+    def tile_result(self, tile: Tile) -> TileHits:
+        return TileHits(tile, self._best.scores[:, self._columns], self._best.targets[:, self._columns])
+
+
+class _NearPairGather(NearPairAssembly):
+    """Gathers near pairs (`Task.edit_bound`)."""
+
+    def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
+        self.add(result)
+
+    def tile_result(self, tile: Tile) -> TilePairs:
+        near = self.finish()
+        return TilePairs(tile, near.pairs, near.survivor_counts)
+
+
 class _OpenTile:
     """A split tile and its results so far. missing: number of pieces that have no result yet"""
 
     def __init__(self, task: Task, split: SplitTile) -> None:
         self._split = split
-        self._gather = make_tile_gather(task, split.tile)
+        self._gather: _TileGather
+        if task.edit_bound is not None:
+            self._gather = _NearPairGather(split.tile.band)
+        else:
+            self._gather = ResultGather(task, split.tile.shape) if task.top_count is None else _HitGather(task, split.tile)
         self.missing = len(split.pieces)
 
     def add(self, piece: TilePiece, result: TileResult) -> None:
         convert = self._split.convert
-        self._gather.add(piece.rows, piece.columns, result if convert is None else convert(result))
+        self._gather.put(piece.rows, piece.columns, result if convert is None else convert(result))
         self.missing -= 1
 
     def result(self) -> TileResult:

@@ -12,9 +12,9 @@ import numpy as np
 from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.arrays import Integers
+from gpualign.core.execution.band_assembly import ResultGather
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
@@ -24,7 +24,7 @@ def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
     indices_by_tile: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_query_tiles(prepared, pairs, indices_by_tile)))):
         for result in results:
-            gather.add(slice(0, 1), indices_by_tile.pop(result.tile.number), result)
+            gather.put(slice(0, 1), indices_by_tile.pop(result.tile.number), result)
     scores, statistics, runs, flipped = gather.scores[0], gather.statistics, gather.runs, gather.is_reverse_complement
     return PairAlignments(
         scores, None if statistics is None else statistics[0], runs and runs.select(0), None if flipped is None else flipped[0]
