@@ -22,12 +22,12 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.band_assembly import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
+from gpualign.core.execution.hit_assembly import BestHitAssembly, PassingHitAssembly, QueryHits
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
-from gpualign.core.search.hit_assembly import BestHitAssembly, PassingHitAssembly, QueryHits
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs

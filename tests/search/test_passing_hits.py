@@ -11,10 +11,10 @@ from work import run_scores, sequence_set, two_valued
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
+from gpualign.core.execution.hit_assembly import QueryHits
 from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
-from gpualign.core.search.hit_assembly import QueryHits
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
