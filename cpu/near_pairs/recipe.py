@@ -1,15 +1,17 @@
-"""Chooses the filter steps for finding a task's near pairs, using a sample."""
+"""Chooses the filter steps for finding a task's near pairs, using a sample, and builds the data of records that the steps need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
+from gpualign.core.common.threads import map_in_order
 from gpualign.core.near_pairs.filter_cascade import (
     FilterCascade,
     StepCosts,
@@ -22,9 +24,10 @@ from gpualign.core.near_pairs.filter_cascade import (
 from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, TileLimits
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near, _neighbours
-from gpualign.cpu.near_pairs.records import build_records, native_bound
 from gpualign.cpu.processor import pick_instruction_set
 
 _STEP_COSTS = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.2, cell=1 / 160)
@@ -54,6 +57,9 @@ _NEAR_PAIR_BYTES = 100
 
 _FULL_MATRIX_PAIR_BYTES = 64
 """Memory, in bytes, per pair in a tile whose distances are all computed."""
+
+_MAX_CHUNK_LETTERS = 1 << 20
+"""Approximate number of letters in the records built at a time."""
 
 
 @dataclass(frozen=True)
@@ -183,3 +189,17 @@ def near_pair_tile_limits(task: Task, recipe: NearPairRecipe, budget: Budget, le
     pairs = max(_TILE_PAIR_RANGE[0], min(pairs, fitting))
     scratch = record_data_bytes(task, letters, recipe.cascade)
     return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 64, pairs, band_rows=min(rows, _MAX_BAND_ROWS))
+
+
+def native_bound(bound: EditBound) -> _near.Bound:
+    """Convert the bound to the extension's type."""
+    return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
+
+
+def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
+    """Build the data that kernels keep for each record. threads: number of threads that build the data."""
+    records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.sketch_bits)
+    pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _MAX_CHUNK_LETTERS))
+    cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()
+    list(map_in_order(lambda cut: records.build(*cut), pairwise(cuts), threads))
+    return records

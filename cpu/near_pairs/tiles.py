@@ -15,8 +15,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.alignment.tiles import TileComputer
 from gpualign.cpu.near_pairs import _near, _neighbours
-from gpualign.cpu.near_pairs.recipe import NearPairRecipe
-from gpualign.cpu.near_pairs.records import build_records, native_bound
+from gpualign.cpu.near_pairs.recipe import NearPairRecipe, build_records, native_bound
 
 _BYTES_PER_PAIR = 25
 """Memory per pair between kernel and output."""
