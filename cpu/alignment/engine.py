@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
+from typing import Any, TypeAlias, cast
 
-from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.alignment.tile_results import TileResult
+import numpy as np
+
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
+from gpualign.core.common.arrays import Codes, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
@@ -17,7 +22,6 @@ from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Tile, TileLimits
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe, native_recipes
 from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
-from gpualign.cpu.alignment.tiles import GlobalAligner, GlobalScorer, LocalScorer, TileComputer
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpu_count
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
@@ -53,6 +57,9 @@ SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threa
 
 _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
+
+TileComputer: TypeAlias = Callable[[Tile, _kernels.Cancel], TileResult | None]
+"""Computes the tiles in one run, from any number of threads at once; None if cancelled."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +207,7 @@ class CpuEngine:
             )
         native = native_recipes(recipe, vector_bytes)
         return self._make_prepared_task(
-            task, limits, recipe.kernel, threads, rate, lambda: GlobalScorer(task, self.instruction_set.name, native)
+            task, limits, recipe.kernel, threads, rate, lambda: partial(_score_tile, task, self.instruction_set.name, native)
         )
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
@@ -218,8 +225,9 @@ class CpuEngine:
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
+        score, count = partial(_score_local_tile, task, self.instruction_set.name, native), len(task.queries)
         return self._make_prepared_task(
-            task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: LocalScorer(task, self.instruction_set.name, native)
+            task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: partial(score, _kernels.LocalHistory(count))
         )
 
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
@@ -247,7 +255,7 @@ class CpuEngine:
         native = native_path_recipe(recipe, budget.scratch_bytes // threads)
         rate = _CELLS_PER_SECOND_SLICED_PATHS if recipe.sliced else _CELLS_PER_SECOND_PATHS
         return self._make_prepared_task(
-            task, limits, recipe.kernel, threads, rate, lambda: GlobalAligner(task, self.instruction_set.name, native)
+            task, limits, recipe.kernel, threads, rate, lambda: partial(_align_tile, task, self.instruction_set.name, native)
         )
 
     def _prepare_near_pairs(self, task: Task, budget: Budget) -> CpuPreparedTask:
@@ -302,3 +310,53 @@ def _shared_vector_tile_cells(task: Task, threads: int, vector_bytes: int) -> in
 def code_count(task: Task) -> int:
     """Return the number of codes 0, 1, ... up to the largest code that a task uses."""
     return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1
+
+
+def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
+    """Return a tile's rectangle of pairs as kernel arguments: (codes, offsets, record indices) of the queries, then of the targets."""
+    numbers = np.arange(tile.query_start, tile.query_stop)
+    return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
+
+
+def _score_tile(task: Task, instruction_set: str, recipes: _kernels.Recipes, tile: Tile, cancel: _kernels.Cancel) -> TileScores | None:
+    """Compute global alignment scores."""
+    score = _kernels.score_tile_32 if task.score_dtype == np.int32 else _kernels.score_tile_64
+    scores = np.zeros(tile.shape, dtype=task.score_dtype)
+    done = score(instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, recipes, scores, cancel)
+    return TileScores(tile, scores) if done else None
+
+
+def _score_local_tile(
+    task: Task,
+    instruction_set: str,
+    recipe: _kernels.LocalRecipe,
+    history: _kernels.LocalHistory,
+    tile: Tile,
+    cancel: _kernels.Cancel,
+) -> TileScores | TileHits | None:
+    """Compute local alignment scores; in a search, the best targets for each query."""
+    score = _kernels.score_local_tile_32 if task.score_dtype == np.int32 else _kernels.score_local_tile_64
+    scores = np.zeros(tile.shape, dtype=task.score_dtype)
+    if not score(instruction_set, *_kernel_arguments(task, tile), recipe, history, scores, cancel):
+        return None
+    if task.top_count is None:
+        return TileScores(tile, scores)
+    from gpualign.core.alignment.hit_order import best_targets
+
+    return TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top_count))
+
+
+def _align_tile(
+    task: Task, instruction_set: str, recipe: _kernels.PathRecipe, tile: Tile, cancel: _kernels.Cancel
+) -> TileScores | TileAlignments | None:
+    """Compute global alignment statistics and CIGAR runs, and scores with free end gaps."""
+    with_runs = task.detail is Detail.PATH
+    aligned = _kernels.align_tile(instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, recipe, with_runs, cancel)
+    arrays = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # the last three are None without runs
+    if arrays is None:
+        return None
+    wide_scores, counts, data, starts, sizes = arrays
+    scores = wide_scores.astype(task.score_dtype, copy=False)
+    if task.detail is Detail.SCORE:
+        return TileScores(tile, scores)
+    return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if with_runs else None)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
-from gpualign.core.alignment.tile_results import TilePairs, TileScores
+from gpualign.core.alignment.tile_results import TilePairs, TileResult, TileScores
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu.alignment._kernels import Cancel
-from gpualign.cpu.alignment.tiles import TileComputer
 from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.recipe import NearPairRecipe, build_records, native_bound
 
@@ -24,7 +23,7 @@ _BYTES_PER_PAIR = 25
 class FullMatrixPairFinder:
     """Finds the near pairs of a tile by computing the distances of all its pairs. compute_scores: computes these distances."""
 
-    def __init__(self, task: Task, compute_scores: TileComputer) -> None:
+    def __init__(self, task: Task, compute_scores: Callable[[Tile, Cancel], TileResult | None]) -> None:
         self._task = task
         self._whole = compute_scores
         self._bound, self._ambiguous = task.edit_bound_for(0), task.ambiguity if task.edit_bound_varies else None
