@@ -28,7 +28,8 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.core.sequences.sequence_set import SequenceSet, encode
+from gpualign.core.sequences.loading import encode
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 

@@ -15,10 +15,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, AlphabetCensus, LetterKinds
-from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
-from gpualign.core.sequences.parser import Records, read_records
-from gpualign.core.sequences.sequence_set import SequenceSet, encode
+from gpualign.core.sequences.parser import EagerEncoding, Records, read_records
+from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 _IS_GAP = np.zeros(256, dtype=bool)
@@ -264,6 +263,28 @@ class LowerCaseCounts:
         self.masked_letter_count += int(masked.sum())
         self.total_letter_count += len(text)
         self.fully_masked_ids.extend(ids.select(np.flatnonzero(masked == letters.lengths)))
+
+
+def encode(
+    source: str,
+    ids: Sequence[str],
+    letters: StringColumn,
+    alphabet: Alphabet,
+    descriptions: StringColumn | None = None,
+    mask_lower: bool = False,
+    encoded: EagerEncoding | None = None,
+) -> SequenceSet:
+    """Encode records. The codes overwrite the letters if the letters' memory is writable.
+
+    mask_lower: replace lower-case letters by N or X
+    encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
+
+    Raises the same errors as `encode_letters`.
+    """
+    whole = letters.without_margins()
+    done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
+    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
 def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:

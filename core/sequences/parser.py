@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import BinaryIO, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import PrefixedStream, estimated_text_bytes, open_decompressed
-from gpualign.core.sequences._records import RecordScanner
-from gpualign.core.sequences.alphabet import LETTER_KIND_DEFINITIONS, LetterKinds
-from gpualign.core.sequences.eager_encoding import EagerEncoding
+from gpualign.core.sequences._records import RecordScanner, encode
+from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, Alphabet, LetterKinds
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
@@ -28,6 +28,43 @@ _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Comment and blank lines before the first record, as in a3m files."""
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
+
+
+@dataclass
+class EagerEncoding:
+    """State of the early encoding of some records' letters, done while the letters are in the caches.
+
+    The alphabet of a set of records is certain only after the last record. So only letters that can be recovered from their codes are
+    encoded early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
+
+    alphabet: alphabet of the codes; None until a letter has been encoded
+    record_count: number of leading letters, of all records together, that are already codes
+    """
+
+    alphabet: Alphabet | None = None
+    record_count: int = 0
+    _has_ended: bool = False
+
+    def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
+        """Encode more of the letters that the scanner holds. kinds: kinds of the letters in all the scanner's records"""
+        if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
+            return
+        self.alphabet = alphabet
+        self.record_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)
+        self._has_ended = self.record_count < scanner.letters
+
+    def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
+        """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
+
+        letters: uint8[letters]: all letters, the first of which may already be codes
+
+        Returns the number of leading letters that are codes in `alphabet`.
+        """
+        if self.alphabet not in (alphabet, None):
+            codes = letters[: self.record_count]
+            encode(codes, self.alphabet.decoding, INVALID_CODE, codes)
+            self.alphabet, self.record_count = None, 0
+        return self.record_count
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences._records import encode as encode_into
 from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet
-from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -121,28 +120,6 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
     source_files = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
     source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
     return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, source_files=source_files)
-
-
-def encode(
-    source: str,
-    ids: Sequence[str],
-    letters: StringColumn,
-    alphabet: Alphabet,
-    descriptions: StringColumn | None = None,
-    mask_lower: bool = False,
-    encoded: EagerEncoding | None = None,
-) -> SequenceSet:
-    """Encode records. The codes overwrite the letters if the letters' memory is writable.
-
-    mask_lower: replace lower-case letters by N or X
-    encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
-
-    Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
-    """
-    whole = letters.without_margins()
-    done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text)
-    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
-    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
 def encode_letters(

@@ -12,8 +12,7 @@ from work import records, run_scores, scoring, sequence_set, two_valued
 from gpualign.core.alignment.task import Mode
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw_records
-from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.loading import RawRecords, encode, encode_all, read_raw_records
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.local_recipe import make_local_recipe

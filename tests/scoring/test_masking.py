@@ -15,7 +15,7 @@ from gpualign.core.scoring import masking
 from gpualign.core.scoring.masking import check_method, low_complexity_intervals, mask, mask_scoring
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.loading import encode
 from gpualign.core.sequences.string_column import StringColumn
 
 METHODS = {"seg": PROTEIN, "dust": DNA}

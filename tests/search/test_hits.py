@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.alignment.hit_order import best_column_indices, best_targets
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.loading import encode
 from gpualign.core.sequences.strands_frames import make_strands
 from gpualign.core.sequences.string_column import StringColumn
 

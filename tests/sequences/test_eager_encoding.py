@@ -13,8 +13,8 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import parser as records
 from gpualign.core.sequences._records import RecordScanner
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID_CODE, PROTEIN, LetterKinds, MixedAlphabets, detect_alphabet
-from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.loading import LowerCaseCounts, encode_all, read_raw_records
+from gpualign.core.sequences.parser import EagerEncoding
 from gpualign.core.sequences.string_column import StringColumn
 
 LETTERS = ("ACGT", "ACGTN", "ACGTURYKMSWBDHVN", "acgtn", "ACGTacgt", "MKVLAEDF", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", "mkvl*", "ACGT-", "AC1")
