@@ -21,9 +21,9 @@ from common import Count, finish, least, machine, table
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.pairs import PairTextFormat, write_molten
-from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
+from gpualign.core.output.resumable_files import BackgroundFile
 from gpualign.core.output.writer import ByteWriter
 from gpualign.cpu.processor import usable_cpu_count
 

@@ -345,7 +345,7 @@ class OutputFiles(ScratchFiles):
             if path is None or path in self._direct:
                 yield stream  # the end of the run would wait for the other thread while a pipe is not read
                 return
-            from gpualign.core.output.background_file import BackgroundFile
+            from gpualign.core.output.resumable_files import BackgroundFile
 
             background = BackgroundFile(stream)
             yield background

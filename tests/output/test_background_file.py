@@ -9,7 +9,7 @@ import time
 import pytest
 from command import LIMIT
 
-from gpualign.core.output.background_file import BackgroundFile
+from gpualign.core.output.resumable_files import BackgroundFile
 
 
 class Slow(io.BytesIO):
