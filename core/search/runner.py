@@ -2,7 +2,7 @@
 
 A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, which is
 nearly always enough, and then repeats the search, keeping all targets, for queries that may have more hits
-(core/search/hit_assembly.py tells which). Queries are searched in batches because hits are written in query order: hits of later queries
+(core/execution/hit_assembly.py tells which). Queries are searched in batches because hits are written in query order: hits of later queries
 wait for a query that is searched again.
 """
 

@@ -175,14 +175,14 @@ _DISTANCES = [
 _CLUSTERS = [
     _golden(f"cluster/{name}", "cluster", *words)
     for name, *words in (
-        ("single.tsv", "--max-distance", 0.3, ONE),
-        ("single.csv", "--max-distance", 0.3, "--format", "csv", ONE),
-        ("complete.tsv", "--max-distance", 0.3, "--method", "complete", ONE),
+        ("single.tsv", "--max-distance", 0.3, "--min-coverage", 0, ONE),
+        ("single.csv", "--max-distance", 0.3, "--min-coverage", 0, "--format", "csv", ONE),
+        ("complete.tsv", "--max-distance", 0.3, "--min-coverage", 0, "--method", "complete", ONE),
         ("average.tsv", "--edit", "--max-distance", 4, "--method", "average", ONE),
-        ("greedy.tsv", "--min-identity", 0.5, "--method", "greedy", ONE),
-        ("greedy.uc", "--min-identity", 0.5, "--method", "greedy", "--format", "uc", ONE),
-        ("single.uc", "--min-identity", 0.5, "--format", "uc", ONE),
-        ("greedy.fasta", "--min-identity", 0.5, "--method", "greedy", "--format", "fasta", ONE),
+        ("greedy.tsv", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", ONE),
+        ("greedy.uc", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "uc", ONE),
+        ("single.uc", "--min-identity", 0.5, "--min-coverage", 0, "--format", "uc", ONE),
+        ("greedy.fasta", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "fasta", ONE),
     )
 ]
 
