@@ -26,7 +26,6 @@ from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 if TYPE_CHECKING:
-    from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
@@ -96,7 +95,8 @@ def prepare(
 
     Raises `InputError` if the sequences do not fit the scoring, `RunError` if there is not enough memory or a device is missing.
     """
-    return _plan_every_pair(*_prepare_task(inputs, options, detail, pairing, reporter, engine), options, reporter)
+    task, pairing, engine = _prepare_task(inputs, options, detail, pairing, reporter, engine)
+    return prepare_every_pair(task, pairing, engine, options.resources, reporter, f"{task.scoring.name}; ")
 
 
 def prepare_filtered(
@@ -104,7 +104,8 @@ def prepare_filtered(
 ) -> PairJob:
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
     and errors as for `prepare`."""
-    task, pairing, chosen = started = _prepare_task(inputs, options, detail, pairing, reporter)
+    task, pairing, chosen = _prepare_task(inputs, options, detail, pairing, reporter)
+    prefix = f"{task.scoring.name}; "
     may_skip_pairs = filter != Filter() and options.kernel == AUTO
     if may_skip_pairs:
         from gpualign.core.near_pairs.thresholds import edit_bound
@@ -112,12 +113,12 @@ def prepare_filtered(
 
         def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearPairJob:
             engines = _near_pair_engines(task, bound, chosen, options.resources)
-            return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
+            return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, prefix)
 
         bound = edit_bound(filter, task, options.identity_def)
         if bound is not None and excludes_pairs(task, bound):
             return replace(plan_near(bound, reporter), groups=filter.groups)
-    every = _plan_every_pair(*started, options, reporter, filter.groups)
+    every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
         from gpualign.jobs.threshold_advice import describe_every_pair
 
@@ -218,13 +219,3 @@ def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: 
         with_both_strands(pick_near_pair_engine(resources, one_strand, few_ambiguous)),
         with_both_strands(pick_pair_engine(resources, one_strand)),
     )
-
-
-def _plan_every_pair(
-    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, reporter: Reporter, groups: GroupPairSelector | None = None
-) -> EveryPairJob:
-    return prepare_every_pair(task, pairing, engine, options.resources, reporter, _description_prefix(task), groups)
-
-
-def _description_prefix(task: Task) -> str:
-    return f"{task.scoring.name}; "
