@@ -38,11 +38,11 @@ class EagerEncoding:
     encoded early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
 
     alphabet: alphabet of the codes; None until a letter has been encoded
-    record_count: number of leading letters, of all records together, that are already codes
+    encoded_letter_count: number of leading letters, of all records together, that are already codes
     """
 
     alphabet: Alphabet | None = None
-    record_count: int = 0
+    encoded_letter_count: int = 0
     _has_ended: bool = False
 
     def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
@@ -50,8 +50,8 @@ class EagerEncoding:
         if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
             return
         self.alphabet = alphabet
-        self.record_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)
-        self._has_ended = self.record_count < scanner.letters
+        self.encoded_letter_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)
+        self._has_ended = self.encoded_letter_count < scanner.letters
 
     def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
         """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
@@ -61,10 +61,10 @@ class EagerEncoding:
         Returns the number of leading letters that are codes in `alphabet`.
         """
         if self.alphabet not in (alphabet, None):
-            codes = letters[: self.record_count]
+            codes = letters[: self.encoded_letter_count]
             encode(codes, self.alphabet.decoding, INVALID_CODE, codes)
-            self.alphabet, self.record_count = None, 0
-        return self.record_count
+            self.alphabet, self.encoded_letter_count = None, 0
+        return self.encoded_letter_count
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def test_the_first_letters_tell(texts, likely):
     kinds.add(scanner.count_kinds(*records.LETTER_KIND_DEFINITIONS))
     assert kinds.likely_alphabet is likely
     ahead.extend(scanner, kinds)
-    assert (ahead.alphabet, ahead.record_count) == (likely, 0 if likely is None else sum(map(len, texts)))
+    assert (ahead.alphabet, ahead.encoded_letter_count) == (likely, 0 if likely is None else sum(map(len, texts)))
 
 
 def test_up_to_the_first_letter_that_a_code_does_not_tell():
@@ -105,8 +105,8 @@ def test_up_to_the_first_letter_that_a_code_does_not_tell():
         kinds.add(scanner.count_kinds(*records.LETTER_KIND_DEFINITIONS))
         ahead.extend(scanner, kinds)
     letters = scanner.take()[1][0]
-    assert ahead.record_count == len(CLEAR) + 4
-    np.testing.assert_array_equal(letters[: ahead.record_count], DNA.encoding[list((CLEAR + "ACGT").encode())])
-    assert letters[ahead.record_count :].tobytes().decode() == "u" + CLEAR
+    assert ahead.encoded_letter_count == len(CLEAR) + 4
+    np.testing.assert_array_equal(letters[: ahead.encoded_letter_count], DNA.encoding[list((CLEAR + "ACGT").encode())])
+    assert letters[ahead.encoded_letter_count :].tobytes().decode() == "u" + CLEAR
     assert ahead.confirm_alphabet(PROTEIN, letters) == 0
     assert letters.tobytes().decode() == CLEAR + "ACGTu" + CLEAR
