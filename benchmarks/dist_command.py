@@ -49,9 +49,9 @@ with ScratchFiles() as files, open(path, 'rb') as stream:
     ignore = lambda work: None
     panels = prepared.panels
     if most:
-        parts = counter.select_pairs(panels, bands, counter.names, prepared.selection_rule, ignore)
+        parts = counter.select_pairs(panels, bands, counter.count_names, prepared.selection_rule, ignore)
     else:
-        parts = counter.count_function(panels, bands, counter.names, ignore)
+        parts = counter.count_function(panels, bands, counter.count_names, ignore)
     for part in parts:
         del part
     times.append(time.perf_counter())

@@ -48,7 +48,7 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
     best = 1e9
     for _ in range(3):
         start = time.perf_counter()
-        list(counter.count_function(panels, bands, counter.names, lambda work: None))
+        list(counter.count_function(panels, bands, counter.count_names, lambda work: None))
         best = min(best, time.perf_counter() - start)
     return samples * (samples - 1) / 2 * sites / best / 1e9
 

@@ -62,7 +62,7 @@ def kernel_rate(
         times.clear()
         engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
-        ((_, counts),) = counter.count_function([panel], bands, counter.names, lambda work: None)
+        ((_, counts),) = counter.count_function([panel], bands, counter.count_names, lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
     return sum(work for _, work in times) / best, counts
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TREE_METHODS = ("nj", "upgma", "mst")
 
 MIDPOINT_ROOT = "midpoint"
-"""Value of --root for a root halfway between the two most distant records."""
+"""Root parameter for a root halfway between the two most distant records."""
 
 _MAX_SUGGESTED_IDS = 3
 """Maximum number of similar ids suggested for an unknown id."""

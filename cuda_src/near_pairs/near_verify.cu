@@ -1,5 +1,6 @@
-// Edit distances of listed pairs, of whole records or with free ends, exact up to a bound of each pair: Myers' bit vectors in a diagonal band, abandoned once the distance
-// exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has finished its pair takes the next one.
+// Edit distances of listed pairs, of whole records or with free ends, exact up to a bound of each pair: Myers' bit vectors in a diagonal
+// band, abandoned once the distance exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has finished
+// its pair takes the next one.
 //
 // Glossary
 //   m, n     letters of the query (rows i) and of the target (columns j)
@@ -42,9 +43,11 @@
 //
 // Macros: PLANES (bits of a letter: 2, 4 or 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4 or 8; 0: their number is an
 // argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread), FREE_ENDS (0 or 1).
-// Registers: 46 (2 planes, 1 word); 133 (4 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5). Shared memory: none.
+// Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5); with free ends 49, 118, 116.
+// Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
 // of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
+// With free ends (one H100, 2026-11-26): 3 million pairs a second of genes at 97 % with a coverage of 0.8, bands of 11 words in memory.
 #include "near.cuh"
 
 struct NearDistance {
@@ -236,7 +239,8 @@ struct Pair {
 #pragma unroll 1
     for (int c = 0; c < 32; c += kUnrolledColumns) {
 #pragma unroll
-      for (int k = 0; k < kUnrolledColumns; k++) d0_bits = append_sign(d0_bits, step<kCorners>(band, letters, entering, k, column + c + k + 1));
+      for (int k = 0; k < kUnrolledColumns; k++)
+        d0_bits = append_sign(d0_bits, step<kCorners>(band, letters, entering, k, column + c + k + 1));
 #pragma unroll
       for (int p = 0; p < PLANES; p++) letters[p] >>= kUnrolledColumns, entering[p] >>= kUnrolledColumns;
     }

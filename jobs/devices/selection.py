@@ -47,7 +47,7 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
 
     host_traceback: as for `pick_engine`
     kernel: "auto", or a kernel of Li et al. (2014)
-    transfer: value of --transfer, which only these kernels have; None: not given
+    transfer: transfer variant, which only these kernels have; None: not given
 
     Raises the same errors as `pick_engine` and `paper_device`, and `InputError` for contradictory options.
     """

@@ -64,7 +64,7 @@ class PartDescription:
     """Content of a part file.
 
     identity: identity of the whole job
-    shard: (K, N) of --shard K/N
+    shard: (K, N) for part K of N
     span: queries in the shard, start and stop
     format: output format
     content: `ROWS_CONTENT`, `MATRIX_CONTENT` or `SPARSE_CONTENT`

@@ -298,7 +298,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
     source = dense_source(random_codes(rng, 40, 20_000, 2))
     prepared = prepare(source, task, side_by_side(CudaDistanceEngine(d, 1) for d in devices), DistanceBudget.of(1 << 28), io.BytesIO)
     with pytest.raises(KeyboardInterrupt):
-        next(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, interrupt))
+        next(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.count_names, interrupt))
     assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
     assert len(pieces) <= 2  # of seven; the next one may have begun when the first device is closed
     for device in devices:
@@ -402,7 +402,7 @@ def test_alleles_of_many_bits(rng, device):
     found = []
     for one in (engine, CpuDistanceEngine(1)):
         counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, multiallelic=True), 1 << 26)
-        ((_, counts),) = list(counter.count_function([panel], bands, counter.names, lambda _: None))
+        ((_, counts),) = list(counter.count_function([panel], bands, counter.count_names, lambda _: None))
         found.append(counts)
     for name in ("differences", "compared"):
         np.testing.assert_array_equal(found[0][name], found[1][name])

@@ -166,7 +166,7 @@ def test_progress_comes_to_its_end(rng, scratch, samples, queries):
     for memory in (40_000, 1 << 24):
         done = []
         prepared = prepare(dense_source(codes, queries=queries), task, engine, DistanceBudget.of(memory), scratch)
-        list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, done.append))
+        list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.count_names, done.append))
         assert sum(done) == prepared.plan.pair_count * prepared.panel_site_count
 
 

@@ -214,7 +214,7 @@ def test_work_is_told_once(rng, told, together):
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
     engine = told.engine(Failing(begin=together(0)), Watched(begin=together(1)))
     prepared = prepare(dense_source(random_codes(rng, 60, 300)), task, engine, DistanceBudget.of(1 << 24), io.BytesIO)
-    list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, done.append))
+    list(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.count_names, done.append))
     assert sum(done) == prepared.plan.pair_count * prepared.panel_site_count
     assert len(told.notes) == 1
 
@@ -223,7 +223,7 @@ def test_closing_stops_everybody(rng, told, together):
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
     engine = told.engine(Watched(2, together(0)), Watched(2, together(1)))
     prepared = prepare(dense_source(random_codes(rng, 60, 300)), task, engine, DistanceBudget.of(1 << 24), io.BytesIO)
-    counted = prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.names, lambda _: None)
+    counted = prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.count_names, lambda _: None)
     next(counted)
     counted.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith(("gpualign-distances", "gpualign-cpu"))]

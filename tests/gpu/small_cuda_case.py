@@ -16,6 +16,7 @@ from host_device import name_of
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
+from gpualign.core.alignment.pair_list import join_pairs
 from gpualign.core.alignment.task import EndGaps, Mode, Task
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import NO_ALLELE
@@ -23,7 +24,7 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.filter_cascade import FilterCascade, SurvivorCounts
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.scoring.edit_bounds import distance_bound
+from gpualign.core.scoring.edit_bounds import covered_bound, distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.alignment import worker
@@ -94,6 +95,18 @@ def near(rng):
             print("near", most, screen.title, "equal" if same else "DIFFERENT", flush=True)
             if not same:
                 sys.exit(1)
+    for coverage in (0.95, 0.8, 0.6, 0.4):
+        near_recipe.cheapest_cascade = lambda *_: (FilterCascade(), 1.0, SurvivorCounts(1, 1, 1, 1))
+        task = Task(few, few, edit(6), edit_bound=covered_bound(0.9, coverage))
+        prepared = prepare_near_pairs(task, Budget.from_total(1 << 30), [CudaDevice(0)], "cuda", os.getpid())
+        by_cpu = CpuEngine(2).prepare(task, Budget.from_total(1 << 30))
+        found, expected = (
+            join_pairs([result.pairs for result in one.run(plan_task(one, Pairing.ALL).tiles())]).sorted() for one in (prepared, by_cpu)
+        )
+        same = all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("queries", "targets", "distances"))
+        print("near, coverage", coverage, f"{len(found)} pairs", "equal" if same else "DIFFERENT", flush=True)
+        if not same:
+            sys.exit(1)
 
 
 def papers(rng):
