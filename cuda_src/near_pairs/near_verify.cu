@@ -1,6 +1,6 @@
 // Edit distances of listed pairs, of whole records or with free ends, exact up to a bound of each pair: Myers' bit vectors in a diagonal
-// band, abandoned once the distance exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has finished
-// its pair takes the next one.
+// band, abandoned once the distance exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has
+// finished its pair takes the next one.
 //
 // Glossary
 //   m, n     letters of the query (rows i) and of the target (columns j)
@@ -36,10 +36,11 @@
 //    in a row above row 0 that has -d columns yet to come. It rises by 1 with each column in which D0 is not set there, and never falls,
 //    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
 // 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g) to one of the end
-//    corner (i >= m - f, j >= n - g), as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so that all its cells are 0. In
-//    the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths start and end on the diagonals
-//    from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g to f, and a pair is abandoned
-//    as soon as all values of a column exceed k, which eights of rows show: none is less than the value above the eight minus its falls.
+//    corner (i >= m - f, j >= n - g), as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so that all its cells are 0.
+//    In the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths start and end on the
+//    diagonals from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g to f, and a pair is
+//    abandoned as soon as all values of a column exceed k, which eights of rows show: none is less than the value above the eight minus its
+//    falls.
 //
 // Macros: PLANES (bits of a letter: 2, 4 or 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4 or 8; 0: their number is an
 // argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread), FREE_ENDS (0 or 1).

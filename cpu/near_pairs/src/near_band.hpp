@@ -409,8 +409,7 @@ class Band {
             store_vector(window_ + (w * kPlanes + p) * kLanes, u, ~shifted(row_planes_ + (w * kPlanes + p) * kLanes, kPlanes * kLanes, u));
           if (kMasked) store_vector(window_valid_ + w * kLanes, u, shifted(valid_ + w * kLanes, kLanes, u));
           if (kCorners)
-            for (const Corner& corner : corners_)
-              store_vector(corner.window + w * kLanes, u, shifted(corner.rows + w * kLanes, kLanes, u));
+            for (const Corner& corner : corners_) store_vector(corner.window + w * kLanes, u, shifted(corner.rows + w * kLanes, kLanes, u));
         }
       for (int c = 0; c < kColumnsPerShift; c++) {
         E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors], in_start[kVectors], in_end[kVectors];
