@@ -20,7 +20,7 @@ from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 _MIN_PIECES_PER_ENGINE = 4
@@ -173,7 +173,7 @@ class _EngineGroup:
 
         def lost(number: int, error: RunError) -> None:
             which = f"device {number + 1} of {len(workers)} ({self.counters[number].hardware})"
-            self.on_engine_lost(f"{which} is left out, the others do its work: {error.message}")
+            self.on_engine_lost(describe_failed_device(which, error))
 
         sharing = LoadBalancing([counter.comparisons_per_second for counter in self.counters], _PIECES_IN_FLIGHT_PER_ENGINE * len(workers))
         results = run_workers(_tiles(pieces, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)

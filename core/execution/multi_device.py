@@ -18,7 +18,7 @@ from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.retiling import run_retiled
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
@@ -163,7 +163,7 @@ class MultiDeviceEngine:
         prepared = [first, *used]
 
         def on_engine_failure(number: int, error: RunError) -> None:
-            self._note(f"{prepared[number].hardware} is left out, the others do its work: {error.message}")
+            self._note(describe_failed_device(prepared[number].hardware, error))
 
         return MultiDevicePreparedTask(task, limits, prepared, budget.result_bytes - 2 * limits.result_bytes, on_engine_failure)
 

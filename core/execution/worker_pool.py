@@ -168,6 +168,11 @@ class _ThreadState(threading.local):
 _THREAD_STATE = _ThreadState()
 
 
+def describe_failed_device(device: str, error: RunError) -> str:
+    """Return the message about a device that failed while others remain, which take over its work. device: human-readable name"""
+    return f"{device} is left out, the others do its work: {error.message}"
+
+
 def run_workers(
     tiles: Iterator[Tile],
     workers: Sequence[WorkerFunction[Result]],

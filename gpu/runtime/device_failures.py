@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpualign.core.common.errors import RunError
+from gpualign.core.execution.worker_pool import describe_failed_device
 from gpualign.gpu.runtime.device import Device
 
 OnDeviceFailure = Callable[[int, RunError], None]
@@ -16,6 +17,6 @@ def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | No
 
     def lost(number: int, error: RunError) -> None:
         if note is not None:
-            note(f"GPU {number + 1} of {len(devices)} ({devices[number].name}) is left out, the others do its work: {error.message}")
+            note(describe_failed_device(f"GPU {number + 1} of {len(devices)} ({devices[number].name})", error))
 
     return lost
