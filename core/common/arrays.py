@@ -20,7 +20,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Distinct values of a vector, ascending. (`np.unique` would import NumPy's masked arrays, merely to
+    """Return the distinct values of a vector, ascending. (`np.unique` would import NumPy's masked arrays, only to
     check that it was not given one.)"""
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)

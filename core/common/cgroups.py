@@ -1,4 +1,4 @@
-"""Reads the limits that Linux control groups impose on this process: containers, batch systems and systemd use them for CPUs and memory.
+"""Reads the CPU and memory limits that Linux control groups impose on this process. Containers, batch systems and systemd set such limits.
 
 Supports cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. A group's limits apply to everything in the group, so the
 tightest limit on the path to the root counts. Without control groups, or if they cannot be read, there is no limit.
@@ -27,10 +27,10 @@ _UNIFIED_HIERARCHY = ""
 class GroupLimits:
     """Limits from this process's control groups. None: no limit.
 
-    cpu_count: CPU time, in seconds, that the process may use per second; need not be an integer
+    cpu_count: number of CPUs that the process may use, which need not be an integer
     memory_bytes: memory limit in bytes
-    free_bytes: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other
-        processes, when the limits were read. The kernel's file cache counts as free.
+    free_bytes: number of bytes that could still be allocated within the limit when the limits were read. The kernel's file cache counts
+        as free.
     """
 
     cpu_count: float | None = None
@@ -112,7 +112,7 @@ def _parse_each_group(
     """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group.
 
     groups, mounts: as returned by `_parse_groups` and `_parse_mounts`
-    parse: returns the limit set in the folder of a group, None if there is none
+    parse: returns the limit that is set in the folder of a group, or None if there is none
     """
     group = groups.get(controller)
     if group is None:
@@ -145,7 +145,7 @@ def _cpu_count(quota: int | None, period: int | None) -> float | None:
 def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
     """Return (limit, free bytes within the limit) of a group of cgroup v2; None if it has no limit.
 
-    The limit is the lower of "max" and "high": above "high", the kernel throttles processes and reclaims nearly all their memory.
+    The limit is the lower of "max" and "high", because above "high" the kernel throttles processes and reclaims nearly all their memory.
     """
     limits = [limit for name in ("max", "high") if (limit := _parse_number(read(f"{folder}/memory.{name}"))) is not None]
     return _compute_limit_and_free_bytes(

@@ -13,16 +13,16 @@ _PARAMETER_START, _PARAMETER_END = "\ue000", "\ue001"
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
 _PYTHON_SPELLINGS = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
-"""Python counterparts of options with different names."""
+"""Python spellings of the parameters whose names in Python differ from the names of the options."""
 
 
 def parameter(name: str, value: str | int | None = None) -> str:
-    """Reference to a parameter or parameter value, for use in messages. `command_line_message` and `python_message` spell it out."""
+    """Return a reference to a parameter or its value, for use in messages. `command_line_message` and `python_message` spell it out."""
     return f"{_PARAMETER_START}{name}{_PARAMETER_END}" if value is None else f"{_PARAMETER_START}{name}={value}{_PARAMETER_END}"
 
 
 def command_line_message(message: str) -> str:
-    """Return the message with parameters as options: two leading hyphens, hyphens for underscores, and a space before the value."""
+    """Return the message with parameters spelled as options: two leading hyphens, hyphens for underscores, and a space before the value."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -33,7 +33,7 @@ def command_line_message(message: str) -> str:
 
 
 def python_message(message: str) -> str:
-    """Return the message with parameters as keyword arguments: no_header, type='alleles', ploidy=4."""
+    """Return the message with parameters spelled as keyword arguments, such as type='alleles' or ploidy=4."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -50,7 +50,7 @@ class GpualignError(Exception):
 
     @property
     def message(self) -> str:
-        """Original text of the error, for the interface that reports it."""
+        """Text of the error with references to parameters (see `parameter`), which the interface that reports the error spells out."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -58,13 +58,13 @@ class GpualignError(Exception):
 
 
 class InputError(GpualignError, ValueError):
-    """Error in the usage or the input: in a file, record, letter, matrix or option."""
+    """Error in an option or in the input, such as a file, a record, a letter or a matrix."""
 
     exit_code = 2
 
 
 class RunError(GpualignError, RuntimeError):
-    """Failure during the work itself, for example of a device, or for lack of memory or disk space."""
+    """Failure during a run, for example because a device fails, or because memory or disk space is exhausted."""
 
     exit_code = 1
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _NUMBER = re.compile(r"(?=.{1,24}$)([0-9]+\.?[0-9]*|\.[0-9]+)(e-[0-9]{1,2})?")
-"""Number as written by users and Python."""
+"""Pattern of a number, as users and Python write it."""
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?) ?%")
 
@@ -60,7 +60,10 @@ def site_count_or_fraction(name: str, value: str | float) -> int | Fraction:
 
 
 def percentage_warning(name: str, value: float) -> str:
-    """Return a warning that a threshold above 1 (`value`, of the parameter `name`) keeps nearly every pair; it may be a percentage."""
+    """Return a warning that a threshold above 1 (`value`, of the parameter `name`) keeps nearly every pair.
+
+    The warning also shows the value as a fraction, in case the user meant a percentage.
+    """
     return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_fraction_text(value)}"
 
 

@@ -1,4 +1,4 @@
-"""Puts numbered items, which arrive in any order, into order. Pure."""
+"""Restores the order of numbered items that arrive in any order. Pure."""
 
 from __future__ import annotations
 

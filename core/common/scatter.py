@@ -1,4 +1,4 @@
-"""Copies rectangles, whose rows and columns may be in any order, into a larger array."""
+"""Copies rectangles of values into a larger array, to rows and columns in any order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ AxisIndices: TypeAlias = "slice | Integers"
 """Rows or columns of an array: a slice with a start and a stop, or indices in any order."""
 
 _MIN_COMPILED_COPY_BYTES = 1 << 20
-"""Minimum size of values that are copied by the compiled module: loading it takes as long as copying fewer bytes with NumPy."""
+"""Minimum size, in bytes, of values that the compiled module copies. For fewer bytes, loading the module takes longer than copying."""
 
 
 def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values: npt.NDArray[Any], threads: int = 1) -> None:
-    """Set array[rows[r], columns[c]] to values[r, c] for all r and c, using up to `threads` threads. array: must be contiguous
+    """Set array[rows[r], columns[c]] to values[r, c] for all r and c, using up to `threads` threads. `array` must be contiguous.
 
     Structured arrays are copied as bytes, because NumPy copies them field by field, which takes ten times as long. NumPy also uses only one
     thread, and takes a few ns for each number.

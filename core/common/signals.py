@@ -1,4 +1,4 @@
-"""Handles signals that end a run: at any moment, with a message and an exit code, and without leaving anything half-written.
+"""Handles signals that end a run. The run can end at any moment, with a message and an exit code, and leaves nothing half-written.
 
 SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up, the process ends at once, because an exception
 during an import or in library code can be swallowed or turned into a different one. Within `cleanup_on_signal()`, a signal raises the
@@ -120,8 +120,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def cleanup_on_signal(cleaner: Callable[[], object]) -> Iterator[None]:
     """Make signals that arrive within this context raise `Stopped`, and register a cleanup for `run_cleanups`.
 
-    cleaner: cleans up, or finishes a cleanup that was interrupted. It is called even if the caller cleans up itself, because a second
-        signal may interrupt that, and the first one may arrive before that begins
+    cleaner: cleans up, or finishes a cleanup that was interrupted. It is called even if the caller cleans up itself, because a
+        signal may arrive before the caller's cleanup begins, and a second signal may interrupt that cleanup
     """
     _State.cleaners.append(cleaner)
     try:
@@ -148,7 +148,7 @@ def run_cleanups() -> None:
 
 @contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Defer signals until the end of this context, for steps that must not be separated."""
+    """Defer signals until the end of this context, so that they do not interrupt steps that belong together."""
     _State.deferral_depth += 1
     try:
         yield
@@ -161,7 +161,7 @@ def signals_deferred() -> Iterator[None]:
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Block signals while finished files are renamed into place, so that all of them are renamed. Later signals are ignored."""
+    """Block signals while finished files are renamed into place, so that all of them are renamed. Signals after that are ignored."""
     numbers = [getattr(signal, name) for name in _EXIT_CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:

@@ -18,7 +18,10 @@ Result = TypeVar("Result")
 
 
 class BackgroundTask:
-    """Runs one action at a time in a background thread. lock: for work that the caller's thread and the action must not do at once."""
+    """Runs one action at a time in a background thread.
+
+    lock: protects work that the caller's thread and the action must not do simultaneously
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -31,7 +34,7 @@ class BackgroundTask:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, action: Callable[[], None]) -> None:
-        """Start an action. Waits for the previous action, and raises any error it raised."""
+        """Start an action, after waiting for the previous action. If the previous action raised an error, it is raised here instead."""
         self.wait()
 
         def act() -> None:
@@ -44,7 +47,7 @@ class BackgroundTask:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until no action is running. Raises any error from the action, once."""
+        """Wait until no action is running. If the action raised an error, the first call after that raises the error."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -54,14 +57,14 @@ class BackgroundTask:
 
 
 IN_FLIGHT_PER_THREAD = 2
-"""Number of items in flight per thread of `ThreadPool.stream`: one in progress and one waiting."""
+"""Number of items in flight per thread of `ThreadPool.imap`: one in progress and one waiting."""
 
 
 class ThreadPool:
-    """Threads that share work. If there is only one, the caller's thread does it.
+    """Pool of threads that share work. A pool of one thread uses the caller's thread.
 
-    The threads start with the first work and stay until `close`: starting sixteen threads takes as long as formatting some megabytes of
-    text.
+    The threads are started on first use and kept until `close`, because starting sixteen threads takes as long as formatting some
+    megabytes of text.
     """
 
     def __init__(self, threads: int) -> None:
@@ -84,7 +87,7 @@ class ThreadPool:
 
         `items` is iterated in the caller's thread; if it has a single item, the function is called there too. At most
         `IN_FLIGHT_PER_THREAD` items per thread are in flight, which bounds the memory. If the iterator fails or is closed early, no more
-        items are started, items in progress are waited for, and the threads end.
+        items are started, and the threads end after the items in progress.
         """
         try:
             source = iter(items)
@@ -105,7 +108,7 @@ class ThreadPool:
             raise
 
     def repeat(self, step: Callable[[int], bool]) -> None:
-        """Call `step(thread number)` in each thread until it returns False. After an error or interrupt, no thread starts another step."""
+        """In each thread, call `step(thread number)` until it returns False. After an error or interrupt, no thread starts another step."""
         running = True
 
         def work(number: int) -> None:
@@ -166,7 +169,7 @@ class SerialExecutor:
         return future
 
     def stop(self) -> None:
-        """Let the thread end after the actions already submitted, without waiting for that."""
+        """Make the thread end after the actions already submitted, without waiting for it."""
         self._actions.put(None)
 
     def close(self) -> None:
