@@ -1,4 +1,4 @@
-"""Reads plain and compressed files alike from a binary stream, recognising them by content."""
+"""Reads files from binary streams, and decompresses them if their content shows that they are compressed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpualign.core.files.paths import open_file
 
 _PEEK_BYTES = 4096
 _CHUNK_BYTES = 1 << 13
-"""Number of compressed bytes passed to a decompressor at a time. The output of 64 kB would take fresh pages from the system each time."""
+"""Number of compressed bytes passed to a decompressor in one step. With 64 kB, each step's output would need new pages from the system."""
 _MIN_PREFETCH_BYTES = 8 << 20
-"""Compressed size in bytes that justifies another thread: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
+"""Minimum compressed size in bytes that justifies a thread: decompression takes at least 25 ms, loading `concurrent.futures` 5 ms."""
 _MAX_COMPRESSION_RATIO = 16
 """Generous estimate of the compression ratio: DNA of many species reaches 4, genes of one family 6 to 9."""
 _UTF16_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -47,7 +47,7 @@ class _MemberReader(io.RawIOBase):
     magic: byte strings with which a member may begin
     make_decompressor: returns a decompressor for one member
 
-    The file classes of Python's standard library take a damaged later member for unrelated data, and end there without an error.
+    The file classes of Python's standard library mistake a damaged later member for unrelated data, and stop there without an error.
     """
 
     def __init__(self, stream: BinaryIO, magic: tuple[bytes, ...], make_decompressor: Callable[[], _Decompressor]) -> None:
@@ -134,7 +134,7 @@ def compression_of(path: str) -> str | None:
 
 
 class PrefixedStream(io.RawIOBase):
-    """The bytes `prefix`, followed by the content of the stream `remaining`. For streams that cannot seek."""
+    """Stream of the bytes `prefix`, followed by the content of the stream `remaining`. Used for streams that cannot seek."""
 
     def __init__(self, prefix: bytes, remaining: BinaryIO) -> None:
         self._prefix = prefix
@@ -275,7 +275,7 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
 
 
 def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """Return the first bytes and a stream of the whole content of a file, decompressed if compressed with gzip, bzip2, xz or zstd.
+    """Return (first bytes, stream of all bytes) of a file's content, decompressed if the file is compressed with gzip, bzip2, xz or zstd.
 
     Neither includes a UTF-8 byte order mark. Large compressed files are decompressed in a separate thread.
 

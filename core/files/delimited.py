@@ -16,7 +16,7 @@ from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
 _SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
-"""Line before the header that tells Excel the delimiter."""
+"""Pattern of the line before the header that tells Excel the delimiter."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class DelimitedText:
 
 
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
-    """Determine how a text's cells are delimited, from Excel's `sep=` line or from the first two lines.
+    """Return a text as a table. Its delimiter is determined from Excel's `sep=` line or from the first two lines.
 
     stream: decompressed text
 
-    Blank lines before the table are skipped. A text without lines gives a table without lines. Raises `InputError` for old Mac line
+    Blank lines before the table are skipped. If the text has no lines, the table has none either. Raises `InputError` for old Mac line
     endings.
     """
     number, header, named = 0, b"", None

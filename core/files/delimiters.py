@@ -21,7 +21,7 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
     Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a semicolon
     if all commas are decimal commas, or if only semicolons split both lines into matching numbers of cells with no quotes inside.
     Otherwise it is a comma, because ids may end in `;size=3;`. Blanks delimit only if the header contains no other delimiter, and the row
-    contains none either, or at least no tab and as many words as fit the header.
+    either contains no other delimiter, or contains no tab and as many words as the header or one more.
     """
     if b"\t" in header:
         return "\t"
@@ -49,8 +49,8 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
 
 def _fits_header(cell_count: int, title_count: int) -> bool:
-    """Return whether a row of `cell_count` cells (at least two) fits a header of `title_count` titles; R omits the title above the row
-    names."""
+    """Return whether a row of `cell_count` cells (at least two) fits a header of `title_count` titles. R omits the title above the
+    row names."""
     return cell_count > 1 and cell_count - title_count in (0, 1)
 
 

@@ -32,12 +32,12 @@ class StridedRange:
 
     @property
     def shortest_length(self) -> int:
-        """Length of the last stretch."""
+        """Length of the last stretch, which is the shortest."""
         return self.length - (self.count - 1) * self.shrinkage
 
     @property
     def stop(self) -> int:
-        """Position after the last byte; 0 if the piece is empty."""
+        """Position in the file after the last byte; 0 if there are no stretches."""
         return self.start + (self.count - 1) * self.step + self.shortest_length if self.count else 0
 
     @property
@@ -46,13 +46,13 @@ class StridedRange:
         return self.count * (self.length + self.shortest_length) // 2
 
     def scaled_to_bytes(self, value_bytes: int, offset: int) -> StridedRange:
-        """Convert a piece measured in values to bytes. value_bytes: bytes per value; offset: position of the first value."""
+        """Return the range in bytes, if this range counts values. value_bytes: bytes per value; offset: position of value 0 in the file."""
         return StridedRange(
             offset + self.start * value_bytes, self.length * value_bytes, self.count, self.step * value_bytes, self.shrinkage * value_bytes
         )
 
     def tail(self, max_bytes: int) -> StridedRange:
-        """Return the last stretches of at most `max_bytes` bytes in total, or just the last `max_bytes` bytes of the final stretch."""
+        """Return as many of the last stretches as fit into `max_bytes` bytes. If not even one fits, return the last `max_bytes` bytes."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:
             first -= 1
@@ -63,7 +63,7 @@ class StridedRange:
         )
 
     def checksum(self, descriptor: int) -> int:
-        """Return the CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""
+        """Return the CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError` on read errors."""
         import zlib  # short runs do not need it
 
         checksum = 0

@@ -61,7 +61,10 @@ class RunIdentity:
     def check(
         self, other: RunIdentity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
     ) -> None:
-        """Raise `InputError` if `other`, from the journal or part file `name`, belongs to a run with different output."""
+        """Raise `InputError` if `other`, from the journal or part file `name`, belongs to a run with different output.
+
+        advice: end of the message, which says what to do
+        """
         difference = None
         if other.version != self.version:
             difference = f"it was started by gpualign {other.version}, and this is {self.version}"
@@ -193,7 +196,7 @@ def mark_line(mark: Mark) -> bytes:
 
 
 def sync_line(rows: int) -> bytes:
-    """Journal line which records that the mark with this value of `rows` has reached the disk."""
+    """Journal line that records that the mark with this value of `rows` has reached the disk."""
     return _json_line({"synced": rows})
 
 

@@ -1,4 +1,4 @@
-"""Recognises file kinds from their first bytes. Pure."""
+"""Recognises the kind of a file from its first bytes. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLINK_MAGIC = b"\x6c\x1b"
 """First bytes of PLINK .bed and .pgen files."""
 
 _CLUSTAL_HEADER = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
-"""First words of alignments in CLUSTAL format, as written by various programs."""
+"""Pattern of the first words of alignments in CLUSTAL format, as written by various programs."""
 
 _PHYLIP_HEADER = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
 _RECORD_COUNT_LINE = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")

@@ -32,7 +32,7 @@ NumberedRow = tuple[int, list[str]]
 EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
 
 _CORNER_TITLE = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
-"""Possible titles above the row ids: empty, a title for ids, or a program and its version."""
+"""Pattern of the titles that may stand above the row ids: empty, a title for ids, or a program and its version."""
 
 _ZEROS_ASSUMPTION = "zeros above its diagonal are taken for values that are not written"
 
@@ -57,7 +57,7 @@ class TextMatrix:
 def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:
     """Read a matrix with ids in the header and first column, without keeping its text in memory.
 
-    Returns None for any other layout, and if the ids could be values.
+    Returns None for any other layout, and if the row ids are numbers that could be values.
     """
     header = next(rows, None)
     if header is None or not _may_be_id(header[1][0]) or (header[1][0] and all(map(_is_number, header[1][1:]))):
@@ -90,7 +90,8 @@ def read_matrix_rows(rows: Sequence[NumberedRow], source: str, record_count: int
 
     record_count: number of records, if known from a separate id file
 
-    Raises `InputError` that names the line and, for ambiguous text, both interpretations.
+    Raises `InputError` if the rows are not a matrix or can be interpreted as two different matrices. The message names the line or both
+    interpretations.
     """
     rows = _trim_empty_cells(rows)
     if not rows:
@@ -271,7 +272,7 @@ def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
 
 
 def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], source: str) -> TextMatrix:
-    """Matrix from a triangle of values. triangles: all squares that the cells can be a triangle of.
+    """Matrix from a triangle of values. triangles: every square matrix of which the cells can be a triangle.
 
     Raises `InputError` if it is unclear whether the last values are a diagonal, or whether the first values are ids.
     """
@@ -292,7 +293,7 @@ def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], 
 def _could_be_header(cells: Sequence[Cells]) -> bool:
     """Return whether the numbers in the first row and column may be ids.
 
-    They may if those in the first row count up, or if the first cell of the diagonal has no value but a later one has.
+    This is so if the numbers in the first row are consecutive, or if the first cell of the diagonal has no value but a later one has.
     """
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))

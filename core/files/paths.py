@@ -10,13 +10,13 @@ from typing import BinaryIO
 from gpualign.core.common.errors import InputError
 
 _DESCRIPTOR_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-"""Descriptor number; larger numbers do not occur."""
+"""Pattern of a descriptor number; larger numbers do not occur."""
 
 _MAX_SYMLINKS = 40
 """Maximum length of a chain of symbolic links, as in the operating system."""
 
 STDIO = "-"
-"""Name of standard input, and of standard output."""
+"""Name with which users specify standard input or standard output."""
 
 STDIN_NAME = "standard input"
 """Name of standard input in messages."""
@@ -40,7 +40,7 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
 
 
 def descriptor_of(path: str | PathLike[str]) -> int | None:
-    """Return the descriptor of this process that a path, or the target of its links, names, such as /dev/fd/3 or /proc/self/fd/3.
+    """Return the descriptor of this process to which a path leads, directly or through links, such as 3 for /dev/fd/3 or /proc/self/fd/3.
 
     Returns None for the path of a file. The difference matters because in another process the same descriptor means something else, and
     because a temporary file must not be renamed to the path of a descriptor.

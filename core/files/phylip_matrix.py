@@ -29,7 +29,7 @@ def is_record_count(line: bytes) -> bool:
 
 
 def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix:
-    """Read a matrix.
+    """Read a distance matrix in PHYLIP format.
 
     lines: all non-empty lines; the first line is the number of records
 
@@ -63,7 +63,7 @@ Interpretation: TypeAlias = tuple[list[str], SquareMatrix]
 
 
 def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Interpretation]:
-    """Return what the rows mean under each matrix shape that fits them. Parameters as for `_interpret_as_shape`."""
+    """Return the interpretation of the rows for each matrix shape that they fit. Parameters as for `_interpret_as_shape`."""
     read = [_interpret_as_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
     return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
 

@@ -21,9 +21,9 @@ _BLOCK_COUNT = 3
 class PrefetchingReader(io.RawIOBase):
     """Reads the remaining bytes of a stream ahead of the caller.
 
-    An error is raised at its position in the stream, after all preceding bytes. The thread ends at the end of the stream, or when this
-    object is no longer referenced, and is not joined. Only for streams that never block: while one is blocked, closing its file would
-    block too.
+    An error in the stream is raised after all bytes that precede it have been returned. The thread ends at the end of the stream, or when
+    this object is no longer referenced, and is not joined. Only for streams that never block: while one is blocked, closing its file
+    would block too.
     """
 
     def __init__(self, stream: io.RawIOBase) -> None:

@@ -17,11 +17,11 @@ _MAX_QUOTES_FOR_FAST_SPLIT = 16
 """Maximum number of quotes at which splitting a line is faster than scanning it with NumPy."""
 
 _SCAN_BYTES = 1 << 20
-"""Number of bytes of a line that NumPy scans at a time."""
+"""Number of bytes of a line that NumPy scans in one step."""
 
 
 def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first_line: int) -> Iterator[bytes]:
-    """Replace quoted delimiters by stand-ins, so that lines can be split at every remaining delimiter; `cell_text` restores the former.
+    """Replace quoted delimiters by stand-ins, which `cell_text` restores, so that lines can be split at every remaining delimiter.
 
     first_line: line number, in the file, of the first of `lines`
 
@@ -76,5 +76,5 @@ def unquoted_text(text: str) -> str:
 
 
 def is_quoted(text: str) -> bool:
-    """Return whether a whole cell is quoted."""
+    """Return whether quotes enclose the whole cell."""
     return len(text) > 1 and text[0] == text[-1] == '"'

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 Cells = Sequence[str]
 
 _ROUNDING_TOLERANCE = 1e-12
-"""Absolute tolerance, for values near 0."""
+"""Absolute tolerance in comparisons of values near 0."""
 
 _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "?", "-"))
 
@@ -88,7 +88,7 @@ def parse_square(rows: Sequence[Cells]) -> SquareMatrix | None:
 
 
 def mirror_triangle(values: Reals) -> SquareMatrix:
-    """Return the matrix of these values. If one of its triangles has no values (nan), it becomes the mirror image of the other.
+    """Return the square matrix with these values. If one triangle has only nan, it is filled with the mirror image of the other.
 
     values: float64[records][records]
     """
@@ -106,7 +106,7 @@ def mirror_triangle(values: Reals) -> SquareMatrix:
 
 
 def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
-    """Return every square that the rows can be a triangle of. Without the diagonal, the rows are one fewer than the records."""
+    """Return every square matrix of which the rows can be a triangle. A triangle without the diagonal has one row fewer than records."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
@@ -126,7 +126,7 @@ def fill_upper(square: SquareMatrix) -> SquareMatrix:
 
 
 def _parse_triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
-    """Return the symmetric matrix that the rows are a triangle of, float64[rows][rows]; None for any other rows.
+    """Return the symmetric matrix of which the rows are a triangle: float64[rows][rows]; None for any other rows.
 
     Row i must have a value for each earlier record (with `upper`, for each later one) and, if `diagonal` is 1 instead of 0, one for itself.
     """
