@@ -125,7 +125,7 @@ LETTER_KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_D
 
 @dataclass
 class LetterKinds:
-    """Kinds of letters in a stream of records, of which parts are added one after the other.
+    """Kinds of letters in a stream of records, accumulated part by part.
 
     common_nucleotide_count: number of letters that are A, C, G, T, U or N
     first_protein_record: first record with a protein-only letter, or -1
@@ -137,16 +137,16 @@ class LetterKinds:
     first_dna_record: int = -1
 
     def add(self, counts: LetterKindCounts) -> None:
-        """Add the counts for the next records; their record numbers must be counted from the start of the whole stream."""
+        """Add the counts for the next records. The record numbers in `counts` must count from the start of the whole stream."""
         plain, protein, dna = counts
         self.common_nucleotide_count += plain
         self.first_protein_record = protein if self.first_protein_record < 0 else self.first_protein_record
         self.first_dna_record = dna if self.first_dna_record < 0 else self.first_dna_record
 
     def select(self, records: Integers) -> LetterKinds:
-        """Return the same kinds, with record numbers for a subset of the records. The records left out must be empty.
+        """Return the same kinds, with record numbers that refer to a subset of the records. All other records must be empty.
 
-        records: remaining records, ascending
+        records: numbers of the records in the subset, ascending
         """
         protein, dna = (
             int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.first_protein_record, self.first_dna_record)
@@ -155,14 +155,14 @@ class LetterKinds:
 
     @property
     def likely_alphabet(self) -> Alphabet | None:
-        """Alphabet to which the letters clearly belong; None if the records that decide are missing or contradict each other."""
+        """Alphabet to which the letters clearly belong; None if no record decides or records contradict each other."""
         if (self.first_protein_record < 0) == (self.first_dna_record < 0):
             return None
         return PROTEIN if self.first_dna_record < 0 else DNA
 
 
 class AlphabetCensus:
-    """Determines the alphabet of a set of records, which are passed in parts, and tells which records decide."""
+    """Determines the alphabet of a set of records, which are passed in parts, and names the records that decide."""
 
     def __init__(self) -> None:
         self._common_nucleotides = self._letter_count = 0
@@ -172,7 +172,7 @@ class AlphabetCensus:
     def count_records(
         self, names: Sequence[str], records: StringColumn, make_label: Callable[[str], str], kinds: LetterKinds | None = None
     ) -> None:
-        """Count the letters of some more records.
+        """Count the letters of the next part of the records.
 
         names: names of the records, for messages
         records: letters of the records

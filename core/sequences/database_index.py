@@ -231,14 +231,14 @@ class IndexSummary:
 
 
 class IndexBuilder:
-    """Builds an index from a stream of records. Only a few records are in memory at a time, plus about 60 bytes for each record.
+    """Builds an index from a stream of records. It keeps only a few records in memory, plus about 60 bytes for each record.
 
     scratch: creates an unnamed file in `folder`; one file stores the letters, another the ids until they are written
     degap: remove gaps instead of rejecting them
     mask_lower: replace lower-case letters by N or X
     unknown: replaces and counts letters outside the alphabet; None: such letters are rejected
 
-    After `read`, `unterminated_id` is the last id in a file whose last line has no line end, else None.
+    After `read`, `unterminated_id` is the id of the last record if the file does not end with a newline, else None.
     """
 
     def __init__(
@@ -340,7 +340,7 @@ class IndexBuilder:
         return unique_id_column(self._stored_column(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
     def write(self, file: BinaryIO) -> IndexSummary:
-        """Write the index to an open binary file, which must be writable and readable."""
+        """Write the index to a binary file that is open for writing and reading."""
         letters, ids = self._stored_column(self._letters, self._ends), self._unique_ids()
         lengths = np.diff(letters.offsets)
         order = np.argsort(lengths, kind="stable").astype(np.int64)

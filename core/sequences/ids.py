@@ -22,7 +22,7 @@ _RECORD_WORDS = (
     "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
 )
 _ID_TITLE = re.compile(rf"|FILE|#?(?:{_RECORD_WORDS}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""Titles of an id column: nothing, or words that end in id or name. chewBBACA writes `FILE`."""
+"""Pattern of the titles of an id column: empty, words that end in id or name, or `FILE`, which chewBBACA writes."""
 
 
 def is_id_title(title: str) -> bool:
@@ -36,7 +36,7 @@ def may_be_id_title(title: str) -> bool:
 
 
 def number_repeated_ids(ids: list[str], repeated_records: list[int]) -> None:
-    """Append numbers, in place, to ids that occur in earlier records: id_2, id_3, ... Names already in use are skipped.
+    """Append numbers, in place, to ids that occur in earlier records: id_2, id_3, ... Ids already in use are skipped.
 
     repeated_records: numbers of the records whose ids occur earlier
     """
@@ -59,7 +59,7 @@ def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_
     files: first record and name of each file
     allow_duplicates: number repeated ids instead of rejecting them
 
-    Raises `InputError` that names both files containing a repeated id.
+    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates`.
     """
     first: dict[str, int] = {}
     again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
@@ -80,9 +80,7 @@ def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn
 def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
     """Match the names in a file to the ids of records, which file formats may have altered: Newick and PHYLIP write `A_b` for `A b`.
 
-    Returns a mapping from names to ids.
-
-    It contains a name only if the name is not itself an id and its match to an id is unambiguous.
+    Returns a mapping from names to ids. It contains a name only if the name is not itself an id, and if name and id match only each other.
     """
     known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
@@ -101,7 +99,7 @@ def describe_changed_ids(changed: dict[str, str], source: str) -> str:
 
 
 def describe_shared_ids(ids: Iterable[str], other_ids: Iterable[str], old_file: str) -> str | None:
-    """Return a note on ids of new records that also occur in an existing file; None if there are none.
+    """Return a note on the ids of new records that also occur in an existing file; None if there are no such ids.
 
     ids: ids of the new records
     other_ids: ids in the file `old_file`

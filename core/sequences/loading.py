@@ -26,7 +26,7 @@ _IS_GAP[list(b"-.")] = True
 
 @dataclass
 class GapCounts:
-    """Counts of removed gap characters, both - and .
+    """Counts of removed gap characters (`-` and `.`).
 
     letter_count: number of gap characters
     record_count: number of records that had gaps
@@ -87,10 +87,10 @@ class RawRecords:
     gaps: counts of removed gaps
     unknown: counts of replaced letters
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
-    is_plain_list: the file was a list with one sequence per line; each sequence is its own id
+    is_plain_list: whether the file is a list with one sequence per line, in which each sequence is its own id
     letter_kinds: kinds of letters, if counted
     eager_encoding: tells which letters are already encoded, if encoding was requested
-    unterminated_id: last id in a file whose last line has no line end, else None
+    unterminated_id: id of the last record if the file does not end with a newline, else None
     """
 
     source: str
@@ -171,7 +171,7 @@ def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool)
 
     allow_duplicates: number repeated ids instead of rejecting them
 
-    Raises `InputError` that names both files containing a repeated id.
+    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates`.
     """
     ids = join_columns(raw.ids for raw in files)
     again = repeated(ids.text, ids.offsets)
@@ -198,13 +198,13 @@ def read_raw_records(
     encode_eagerly: bool = False,
     unknown: UnknownLetters | None = None,
 ) -> RawRecords:
-    """Read a whole file.
+    """Read all records in a file.
 
     allow_duplicates: number repeated ids instead of rejecting them
     allow_empty: omit records without letters instead of rejecting them
     degap: remove gaps before any other processing of the letters
     with_descriptions: keep descriptions
-    encode_eagerly: letters may be encoded while being read, for callers that need only codes
+    encode_eagerly: whether letters may be encoded while the file is being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; None: nothing is replaced
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
@@ -232,7 +232,7 @@ def read_raw_records(
 
 
 def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> AlphabetCensus:
-    """Count the letters of the records read, to determine their alphabet. name_files: messages also name a record's file."""
+    """Count the letters of the records read, to determine their alphabet. name_files: whether messages also name a record's file."""
     census = AlphabetCensus()
     for raw in inputs:
         assert raw.eager_encoding is None or raw.letter_kinds is not None  # codes cannot be counted as letters

@@ -25,14 +25,14 @@ _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
 """Maximum letters per line in a list: receptor CDR3s have up to 40, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
-"""Comment and blank lines before the first record, as in a3m files."""
+"""Pattern of comment lines and blank lines before the first record, as in a3m files."""
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
 
 @dataclass
 class EagerEncoding:
-    """State of the early encoding of some records' letters, done while the letters are in the caches.
+    """State of early encoding, which encodes letters right after they are read, while they are in the processor's caches.
 
     The alphabet of a set of records is certain only after the last record. So only letters that can be recovered from their codes are
     encoded early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
@@ -74,10 +74,10 @@ class Records:
     ids: first words of the titles; empty if a title has no words
     letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
-    is_plain_list: the file was a list with one sequence per line; each sequence is its own id
+    is_plain_list: whether the file is a list with one sequence per line, in which each sequence is its own id
     letter_kinds: kinds of letters, if counted
     eager_encoding: tells which letters are already codes, if encoding was requested
-    is_unterminated: these are the last records, possibly none, in a file whose last line has no line end
+    is_unterminated: whether these are the last records (possibly none) and the file does not end with a newline
     """
 
     ids: StringColumn
@@ -95,11 +95,11 @@ class Records:
 def read_records(
     stream: BinaryIO, source: str, min_letters: int | None = None, with_descriptions: bool = False, encode_eagerly: bool = False
 ) -> Iterator[Records]:
-    """Yield the records in a file in parts.
+    """Yield the records in a file, part by part.
 
     min_letters: minimum number of letters per part, except the last; None: all records in one part
     with_descriptions: read descriptions
-    encode_eagerly: letters may be encoded while being read; only if all records are in one part
+    encode_eagerly: whether letters may be encoded while the file is being read; only if all records are in one part
 
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
@@ -197,7 +197,10 @@ def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions:
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
-    """Pass a whole stream to a scanner, and pass text that the scanner does not accept to Biopython. Yields at intervals."""
+    """Pass a whole stream to a scanner, and pass text that the scanner does not accept to Biopython.
+
+    Yields from time to time, so that the caller can process the records scanned so far.
+    """
     buffer, held, last = np.empty(_CHUNK_BYTES, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):

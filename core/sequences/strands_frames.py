@@ -29,7 +29,7 @@ class FrameSet:
 
     sequences: for each input record in turn, one sequence per frame
     record_lengths: lengths of the input records, int64[records]
-    frames: frames for each record; negative for reverse complements; -3 to 3 for translations, else 1 and -1
+    frames: frames of each record: 1 to 3 and -1 to -3 for translations, otherwise 1 and -1; negative for the reverse complement
     input_letters_per_letter: number of input letters represented by one letter of `sequences`
     """
 
@@ -69,7 +69,7 @@ class FrameSet:
 
     @cached_property
     def evalue_lengths(self) -> Integers:
-        """Length of each sequence that E-values use for a target: int64[sequences]. As in BLAST, this is the record's length in codons for
+        """Length that E-values use for each sequence as a target: int64[sequences]. As in BLAST, this is the record's length in codons for
         every frame of a translation."""
         return self.lengths // self.input_letters_per_letter
 
