@@ -27,8 +27,8 @@ _MAX_CONSTANT = 2**40
 """Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
 
 _MIN_IDENTITY_FOR_GRAM_BOUND = 0.5
-"""Lowest identity threshold from which a bound on q-grams follows: below it, a pair may have as many edits as the shorter sequence has
-letters."""
+"""Lowest identity threshold that implies a bound on q-grams. With a lower threshold, a pair may have as many edits as the shorter sequence
+has letters."""
 
 
 @dataclass(frozen=True)

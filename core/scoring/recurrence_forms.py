@@ -86,7 +86,10 @@ class UnaryForm:
 
 
 def unary_form(scoring: Scoring) -> UnaryForm | None:
-    """Return the unary form, or None if gaps are affine, the table has more than two scores, or a match scores no more than a mismatch."""
+    """Return the scoring in unary form (see `UnaryForm`).
+
+    Returns None if gaps are affine, the table has more than two scores, or a match would have no more steps than a mismatch.
+    """
     if not scoring.has_linear_gaps or scoring.match is None or scoring.mismatch is None:
         return None
     match = scoring.match + 2 * scoring.gap_open
@@ -103,7 +106,7 @@ def fits_bytes(table: npt.NDArray[np.integer], factor: int) -> bool:
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Return whether the scores of a table fit the signed bytes in which kernels with 16-bit scores hold them.
+    """Return whether the scores of a table fit the signed bytes in which kernels with 16-bit scores store them.
 
     If a score is negative, twice the scores must fit (cuda_src/alignment/score.cuh).
     """

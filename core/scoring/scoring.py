@@ -35,7 +35,7 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """Scoring options given by the user; None if not given. `gap` sets both gap costs to one value (linear gaps)."""
+    """Scoring options given by the user. Options that are not given are None. `gap` sets both gap costs to one value (linear gaps)."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -73,7 +73,7 @@ class Scoring:
         return self.gap_open == self.gap_extend
 
     def gap_cost(self, length: int) -> int:
-        """Return the cost of a gap of `length` letters, at least 1."""
+        """Return the cost of a gap of `length` letters; `length` is at least 1."""
         return self.gap_open + (length - 1) * self.gap_extend
 
     def score_bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
