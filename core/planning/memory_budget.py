@@ -20,6 +20,6 @@ class Budget:
 
     @classmethod
     def from_total(cls, memory: int) -> Budget:
-        """Divide `memory` bytes among the purposes. This is the only code that decides how."""
+        """Return a budget that divides `memory` bytes among the three purposes. No other code decides how memory is divided."""
         scratch, text = memory // 2, memory // 16
         return cls(memory - scratch - text, scratch, text)

@@ -1,7 +1,7 @@
 """Covers a tile's selected pairs with rectangles, for engines whose record numbers differ from those in the tile's set. Pure.
 
-Within one set, an engine tells by comparing record numbers which pairs are selected (`Pairing`). Once records are renumbered, this no
-longer works, and the engine must be given rectangles of selected pairs.
+Within one set, an engine compares record numbers to decide which pairs are selected (`Pairing`). This no longer works if the records are
+renumbered, so the engine must be given rectangles of selected pairs.
 """
 
 from __future__ import annotations

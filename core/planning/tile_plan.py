@@ -2,7 +2,7 @@
 
 The pair matrix is split into *bands* of consecutive queries in input order, so that results can be written in input order with only a few
 bands held in memory. Within a band, the targets needed by any query are sorted by length (target_order.py) and split into *tiles*, so that
-targets of similar length share the lanes of a vector. Tiles are the units of work that threads, devices and nodes pull.
+targets of similar length share the lanes of a vector. Tiles are the units of work that workers take from the queue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_TILES_PER_WORKER = 4
 """Maximum number of tiles held by a worker: tiles in flight and tiles prepared to follow them."""
 
 _MAX_TILE_SHRINKAGE = 16
-"""Factor by which tiles shrink at most near the end of work that workers share: kernels would be slow on smaller tiles."""
+"""Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on smaller tiles."""
 
 MIN_BAND_TARGETS = 16
 """Minimum number of targets in a band; fewer would be too slow."""
@@ -84,12 +84,12 @@ class TileLimits:
     band_rows: maximum number of queries in a band
     bytes_per_letter: additional bytes of a pair's result for each letter of its two records
     query_bytes: additional bytes of results for each query
-    worker_count: number of workers that share the tiles; with several, tiles shrink towards the end so that none waits long for another
+    worker_count: number of workers that share the tiles; if there are several, tiles shrink towards the end, so that no worker waits long
     first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous
         band, up to `band_rows` (0: all bands have equal size)
     min_diagonal_bands: minimum number of bands for one set
-    diagonal_group_size: number of targets in a group that the engine skips for a query if it selects none of them; adjacent targets should
-        share a group unless selected for all queries (0: the engine skips no groups)
+    diagonal_group_size: number of targets in a group. The engine skips a group for a query if it selects none of the targets, so adjacent
+        targets should share a group unless all queries select them (0: the engine skips no groups)
     query_lane_count: number of queries that the engine may compute at once; tiles with more queries should have a multiple of this number
     """
 
@@ -161,7 +161,7 @@ class Tile:
 
     @cached_property
     def targets(self) -> Integers:
-        """Record numbers of the targets, int64[target_count]. They are computed on first access, because some work needs none."""
+        """Record numbers of the targets, int64[target_count]. They are computed on first access, because not all work needs them."""
         return self.make_targets()
 
     @property
@@ -174,7 +174,7 @@ class Plan:
     """Division of all selected pairs into tiles, each pair in exactly one; `tiles()` yields the tiles one by one.
 
     band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`)
-    targets_per_band: maximum number of targets per band; fewer than all only if each band has a single query
+    targets_per_band: maximum number of targets per band; less than the number of all targets only if each band has a single query
     cost: computes the cost of pairs
     start, stop: if the plan covers only part of a job, the range [start, stop) of its queries; None: up to the last query
     """
@@ -270,11 +270,11 @@ class Plan:
             at = to
 
     def _lengths_of(self, targets: Integers) -> Lengths:
-        """Lengths of some targets. If the cost ignores lengths, arbitrary lengths, because looking them up takes time."""
+        """Lengths of some targets. If the cost ignores lengths, the lengths are arbitrary, because looking them up takes time."""
         return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
 
     def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
-        """Cumulative cost of queries [start, stop): element k is for the first k of the targets. float64[targets + 1]."""
+        """Cumulative cost of queries [start, stop), float64[targets + 1]. Element k is their cost with the first k of the targets."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
