@@ -1,6 +1,7 @@
 """Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
 
-Only the scoring decides how ambiguity letters are scored and aligned. Matches, mismatches and values derived from them are recounted.
+Only the scoring decides how ambiguity letters are scored and aligned. Matches, mismatches and values derived from them are recounted
+according to the rule.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class AmbiguityCounts:
         return table
 
     def for_both_strands(self) -> AmbiguityCounts:
-        """Return the same rule, with counts for a task whose queries are both strands of each of these queries, one after the other."""
+        """Return the same rule, with counts for a task in which each query is replaced by its two strands."""
         return AmbiguityCounts(self.rule, np.repeat(self.query_counts, 2), self.target_counts, self.max_letters)
 
     def select(self, queries: Integers, targets: Integers) -> AmbiguityCounts:
@@ -109,7 +110,7 @@ def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
 
 
 def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> AmbiguityCounts | None:
-    """Count the ambiguity letters in the records. Return None if there are none, or if engines already count them by the rule."""
+    """Count the ambiguity letters in the records. Return None if there are none, or if engines already count according to the rule."""
     if rule is AmbiguityRule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_ambiguity_mask(alphabet))

@@ -12,7 +12,7 @@ from gpualign.core.planning.tile_plan import Band
 
 @dataclass(frozen=True)
 class BandResults:
-    """All results for a band: arrays are [band queries][targets from band.first_target on], in record order.
+    """All results for a band. Each array has the shape [band queries][targets from band.first_target on], in record order.
 
     scores: int32 or int64; edit distances for unit costs
     statistics: `STATISTICS`; None if the task's detail does not include statistics

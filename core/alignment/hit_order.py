@@ -8,9 +8,11 @@ from gpualign.core.common.arrays import Integers, Scores
 
 
 def order_hits(records: Integers, scores: Integers, file_positions: Integers, tie_breaks: Integers) -> Integers:
-    """Return the indices of hits, record by record, best first: int64[hits], for arrays of shape [hits].
+    """Return the indices that sort hits by record, and the hits of each record from best to worst: int64[hits].
 
-    records: record whose hits each hit belongs to
+    All parameters have the shape [hits].
+
+    records: record that each hit belongs to
     file_positions: position of the target in its file
     tie_breaks: numbers that decide between hits that are otherwise equal, in ascending order
     """

@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Hits:
-    """Queries and targets (record numbers) and scores of some hits, int64[hits] each. A query's hits are consecutive, best first."""
+    """Query and target (record numbers) and score of each hit; one int64[hits] array each. A query's hits are consecutive, best first."""
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
@@ -32,7 +32,7 @@ class HitBatch:
     """Hits for the next query records.
 
     hits: hits for all strands of these records
-    record_stop: all records before this number are complete once this batch is included
+    record_stop: all hits for the records before this number are in this batch or in earlier batches
     """
 
     hits: Hits

@@ -32,7 +32,7 @@ class PathBuilder:
         self._append_pieces(runs.pieces)
 
     def put(self, rows: AxisIndices, columns: AxisIndices, runs: Runs, threads: int) -> None:
-        """Add the paths of the pairs in these rows and columns of a two-dimensional array, using `threads` threads."""
+        """Add `runs`, the paths of the pairs in these rows and columns. The array of pairs must be two-dimensional."""
         put(self._starts, rows, columns, runs.starts + self._held_bytes if self._held_bytes else runs.starts, threads)
         put(self._sizes, rows, columns, runs.sizes, threads)
         self._append_pieces(runs.pieces)

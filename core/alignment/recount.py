@@ -53,7 +53,7 @@ def recount_original_letters(
     runs: Runs,
     alphabet: Alphabet,
 ) -> tuple[Statistics, Runs]:
-    """Recount statistics and paths with the letters of these sequences, after others (such as masked ones) were aligned in their place.
+    """Recount statistics and paths using the letters of these sequences, if others (such as masked ones) were aligned in their place.
 
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: statistics and paths of the alignments, shape [pairs]

@@ -70,7 +70,7 @@ class Task:
         free end gaps
     both_strands: whether to report the better strand of each query for each pair (core/execution/both_strands.py); only for DNA
     ambiguity: rule for counting ambiguity letters in statistics, if it differs from that of the engines. Writers then recount the
-        statistics from the paths, so `detail` must include paths, and `edit_bound` allows for the most ambiguity letters of any pair
+        statistics from the paths, so `detail` must include paths, and `edit_bound` allows for `ambiguity.max_letters` letters
     """
 
     queries: SequenceSet
@@ -146,7 +146,7 @@ class Task:
 
     @property
     def approximate_pair_count(self) -> float:
-        """Approximate number of pairs. If a set is compared with itself, each two records count once."""
+        """Approximate number of pairs. If a set is compared with itself, two records count as one pair."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
