@@ -19,7 +19,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
-    """Align the listed pairs, which must be sorted by query. Their records are those of the prepared task."""
+    """Align the listed pairs, which must be sorted by query. The record numbers are those of the prepared task."""
     gather = ResultGather(prepared.task, (1, len(pairs)))
     indices_by_tile: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_query_tiles(prepared, pairs, indices_by_tile)))):

@@ -1,4 +1,4 @@
-"""Deduplication: compares each group of equal records only once, and expands pairs of groups into pairs of records. Pure."""
+"""Deduplication: computes groups of equal records instead of records, and expands pairs of groups into pairs of records. Pure."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class DuplicateExpansion:
 
     queries, targets: groups of the queries and of the targets
     queries_are_targets: whether the queries are the first records of the targets, so that their groups are the first target groups. Each
-        query is then paired only with later records; otherwise with all targets
+        query is then paired only with later records. Otherwise, each query is paired with all targets
     with_self: whether, with `queries_are_targets`, each query is also paired with itself
-    max_pairs: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
-        single record can form more pairs than fit in memory
+    max_pairs: maximum number of record pairs per list (or the pairs of one query, whichever is larger). The number is limited because
+        copies of a single record can form more pairs than fit in memory
 
     Each pair of groups is passed in once, in the band of its first query. If a later record belongs to either group, the pair is stored
     until the last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records; near pairs of
@@ -107,10 +107,10 @@ class DuplicateExpansion:
         return self._retained.nbytes
 
     def expand_band(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
-        """Yield the pairs for queries start .. stop-1, in order, in lists of bounded size. All pairs of a query are in the same list.
+        """Yield the record pairs for queries start .. stop-1, in order, in lists of limited size. All pairs of a query are in one list.
 
-        group_pairs: near pairs of the groups whose first records are in this range; with `queries_are_targets`, only pairs with later
-            groups
+        group_pairs: near pairs of groups in which the first record of the query's group is in this range; with `queries_are_targets`, only
+            pairs in which the target's group is later than the query's
 
         Bands must be passed in record order, without gaps, and each iterator must be exhausted.
         """
@@ -132,7 +132,7 @@ class DuplicateExpansion:
         self._retain_for_records_from(stop, known)
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
-        """Yield the pairs in a band if every group is a single record."""
+        """Yield the record pairs in a band if every group is a single record. Parameters as for `expand_band`."""
         if self._queries_are_targets and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             group_pairs = join_pairs([group_pairs, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
@@ -145,8 +145,10 @@ class DuplicateExpansion:
             first = last
 
     def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
-        """Return the pairs for the records from `start` on, in order. group_pairs[pair_starts[i] : pair_stops[i]] are the pairs of groups
-        for record start + i."""
+        """Return the record pairs for consecutive queries from record `start` on, in order.
+
+        pair_starts, pair_stops: group_pairs[pair_starts[i] : pair_stops[i]] are the pairs of groups for record start + i
+        """
         rows, at = _concatenate_ranges(pair_starts, pair_stops)
         members, starts = self._targets.members
         partners = group_pairs.targets[at]
@@ -157,7 +159,10 @@ class DuplicateExpansion:
         return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
 
     def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> NearPairs:
-        """Return all pairs of groups that the records [start, stop) may need, with the query's group first."""
+        """Return the pairs of groups from which the record pairs of queries [start, stop) are expanded. The query's group comes first.
+
+        group_pairs: near pairs of groups to add to those retained from earlier bands
+        """
         lists = [self._retained, group_pairs]
         if self._queries_are_targets:
             # A group is a target of another only if it has a record after the first record of the other.
@@ -171,7 +176,7 @@ class DuplicateExpansion:
         return join_pairs(lists)
 
     def _retain_for_records_from(self, first_record: int, group_pairs: NearPairs) -> None:
-        """Retain the pairs of groups that records from `first_record` on may need."""
+        """Retain the pairs of groups from which record pairs of queries from `first_record` on may have to be expanded."""
         if not self._queries_are_targets:
             self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= first_record)
             return

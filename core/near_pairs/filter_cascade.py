@@ -122,11 +122,11 @@ def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
 
 
 def sketch_candidates(mean_length: float, alphabet_size: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield (q, bits per sketch) worth trying: q-grams rare enough to distinguish records, and bits enough for the q-grams of a record.
+    """Yield (q, bits per sketch) worth trying: q-grams rare enough to distinguish records, and enough bits for the q-grams of a record.
 
     mean_length: mean record length
     alphabet_size: effective alphabet size
-    max_different_grams: returns, for a q, how many q-grams of a record another may lack; a q for which this is all of them is skipped
+    max_different_grams: returns, for a q, how many q-grams of a record another record may lack. A q is skipped if it may lack all of them
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
