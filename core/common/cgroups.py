@@ -40,7 +40,7 @@ class GroupLimits:
 
 @cache
 def own_limits() -> GroupLimits:
-    """Limits of this process, as read at the first call."""
+    """Return the limits of this process, which are read only at the first call."""
     return find_limits(_read_text)
 
 

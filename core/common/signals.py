@@ -1,11 +1,11 @@
 """Handles signals that end a run. The run can end at any moment, with a message and an exit code, and leaves nothing half-written.
 
-SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up, the process ends at once, because an exception
-during an import or in library code can be swallowed or turned into a different one. Within `cleanup_on_signal()`, a signal raises the
-exception `Stopped` instead. The signal may arrive in the first step of the function that cleans up, so the end of the command calls
-`run_cleanups()` for the remaining cleanups. A second signal is accepted once the first is a few seconds old, and ends the cleanup. A signal
-that the process was started to ignore (`nohup`, a background job) remains ignored. Before `install_handlers()`, in the few milliseconds of
-startup, Python itself handles signals.
+The exit code is 130 for SIGINT, and 143 for SIGTERM and SIGHUP. As long as there is nothing to clean up, the process ends immediately,
+because an exception during an import or in library code can be swallowed or replaced by another. Within `cleanup_on_signal()`, a signal
+raises the exception `Stopped` instead. The signal may arrive before a function has begun to clean up, so the command calls `run_cleanups()`
+at its end for the remaining cleanups. A second signal is ignored during the first few seconds after the first, and later ends the cleanup.
+If the process was started to ignore a signal (`nohup`, a background job), the signal remains ignored. Before `install_handlers()`, in the
+few milliseconds of startup, Python itself handles signals.
 
 SIGUSR1 does not end the run: it asks for the run's progress (`set_progress_hook`), and is ignored as long as there is nothing to report.
 """
@@ -132,7 +132,7 @@ def cleanup_on_signal(cleaner: Callable[[], object]) -> Iterator[None]:
 
 
 def run_cleanups() -> None:
-    """Run the remaining cleanups after a signal has ended the run. A signal that arrives meanwhile ends the process at once.
+    """Run the remaining cleanups after a signal has ended the run. A signal that arrives meanwhile ends the process immediately.
 
     The cleanups are skipped if a second signal has arrived, because the user does not want to wait.
     """
@@ -184,7 +184,7 @@ def exit_message_and_code() -> tuple[str, int] | None:
 
 
 def set_exit_message_hook(hook: Callable[[str], None]) -> None:
-    """Register a function that also receives the exit message when a signal ends the process at once."""
+    """Register a function that also receives the exit message when a signal ends the process immediately."""
     _State.exit_message_hook = hook
 
 
