@@ -216,7 +216,7 @@ class PlainText:
 
 
 def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Return (descriptor, start, stop) of the bytes that a stream has yet to read from a regular file; None for any other stream."""
+    """Return (descriptor, start, stop) of the bytes that a stream has yet to read from a regular file; None if there are no such bytes."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
@@ -229,7 +229,7 @@ def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
 
 
 def is_regular_file(stream: BinaryIO) -> bool:
-    """Return whether a stream reads a regular file of known size, as opposed to a pipe, socket or device."""
+    """Return whether a stream reads a regular file, as opposed to a pipe, socket or device."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except OSError:  # the stream has no descriptor

@@ -134,8 +134,8 @@ class ResumePoint:
     """Position at which a run resumes an output.
 
     rows: all pairs of the queries before this query are kept
-    files: for each growing file (bytes to keep, bytes of text they contain, how many of these bytes of text belong to rows from `rows` on
-        and will be written again)
+    files: for each growing file (bytes to keep, bytes of text that they contain, number of these bytes of text that belong to rows from
+        `rows` on, which will be written again)
     journal_bytes: number of valid bytes in the journal
     synced_rows: `rows` of the last mark known to have reached the disk; None: no such mark
     last_check: check at the end of the last valid line

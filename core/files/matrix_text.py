@@ -253,7 +253,7 @@ def _labelled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix | None:
-    """Matrix from the values of `record_count` records whose ids are elsewhere; None for any other cells."""
+    """Matrix from cells that contain only values, for `record_count` records whose ids are in a separate file; None for any other cells."""
     square = parse_square(cells)
     if square is not None and square.layout == "square":
         return _square_matrix(square) if len(cells) == record_count else None
@@ -262,7 +262,7 @@ def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix |
 
 
 def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
-    """Matrix from a square of one set's values; None for any other square."""
+    """Matrix from a square, if its values imply that rows and columns are the same records; otherwise None."""
     whole = fill_upper(square)
     return (
         TextMatrix(whole.values, None, None, _value_name(whole), _ZEROS_ASSUMPTION if whole is not square else None)

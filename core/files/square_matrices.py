@@ -106,7 +106,7 @@ def mirror_triangle(values: Reals) -> SquareMatrix:
 
 
 def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
-    """Return every square matrix of which the rows can be a triangle. A triangle without the diagonal has one row fewer than records."""
+    """Return every square matrix of which the rows can be a triangle. Without the diagonal, there is one row less than in the matrix."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
@@ -117,7 +117,7 @@ def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
 
 
 def fill_upper(square: SquareMatrix) -> SquareMatrix:
-    """Fill the upper triangle if the file has only zeros there, as written by PLINK's `square0`. Returns any other square unchanged."""
+    """Mirror the lower triangle if the upper one has only zeros, as in files of PLINK's `square0`. Returns any other square unchanged."""
     values = square.values
     lower = np.tril(values, -1)
     if square.layout != "square" or np.triu(values, 1).any() or square.is_symmetric:
