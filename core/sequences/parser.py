@@ -34,8 +34,8 @@ _RECORDS_PER_YIELD = 1 << 12
 class EagerEncoding:
     """State of early encoding, which encodes letters right after they are read, while they are in the processor's caches.
 
-    The alphabet of a set of records is certain only after the last record. So only letters that can be recovered from their codes are
-    encoded early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
+    The alphabet of a set of records is certain only after the last record. Therefore, only letters that can be recovered from their codes
+    are encoded early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
 
     alphabet: alphabet of the codes; None until a letter has been encoded
     encoded_letter_count: number of leading letters, of all records together, that are already codes

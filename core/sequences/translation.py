@@ -28,7 +28,7 @@ CODON_LENGTH = 3
 FRAMES = (1, 2, 3, -1, -2, -3)
 
 _CHUNK_CODONS = 1 << 18
-"""Number of codons translated at a time; the positions take 50 bytes per codon."""
+"""Number of codons translated in one step; the positions take 50 bytes per codon."""
 
 
 def codon_table(code: int) -> npt.NDArray[np.uint8]:
