@@ -33,7 +33,7 @@ has letters."""
 
 @dataclass(frozen=True)
 class EditBound:
-    """The bound k(m, n) in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
+    """Bound k(m, n), as defined in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
 
     per_letter, per_shorter, constant: coefficients of k(m, n)
     inside: maximum number of edits between the first and the last aligned pair of letters, per letter of the shorter sequence; only valid
@@ -74,9 +74,9 @@ class EditBound:
         """Return one less than the number of diagonals on which an alignment within the bound can lie, for arrays of lengths, which are
         broadcast: int64.
 
-        A path of k edits whose ends are d diagonals apart strays at most (k - d) / 2 diagonals beyond either, so k are enough. With a
-        coverage, a path may start and end on the diagonals from -f to f' with the overhangs f and f' of the two sequences, and strays at
-        most k' / 2 diagonals beyond either.
+        A path of k edits whose ends are d diagonals apart strays at most (k - d) / 2 diagonals beyond either end, so the result is at most
+        k. With a coverage, a path may start and end on the diagonals from -f to f', where f and f' are the overhangs of the two sequences,
+        and strays at most k' / 2 diagonals beyond either end.
         """
         if not self.coverage:
             return self.max_edits(lengths, other_lengths)
@@ -108,7 +108,7 @@ class EditBound:
         return np.maximum(bound, 0)
 
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return only the second bound of `max_different_grams`. If the coverage is 0, that is the sequence length, always a bound."""
+        """Return only the second bound of `max_different_grams`. If the coverage is 0, it is the sequence length, always a bound."""
         return q * self.max_edits_inside(lengths, other_lengths) + self.max_overhang(lengths, other_lengths)
 
     def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:
