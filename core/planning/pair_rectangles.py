@@ -19,12 +19,12 @@ _MIN_SPLIT_CELLS = 30_000_000
 def selected_rectangles(
     tile: Tile, rows: Integers, columns: Integers, lengths: tuple[Integers, Integers], cost: Cost, lanes: int
 ) -> Iterator[tuple[int, int, Integers]]:
-    """Yield rectangles (start, stop, columns): queries rows[start : stop] with the targets at these columns of a tile.
+    """Yield (start, stop, columns) for each rectangle: queries rows[start : stop] with the tile's targets at these columns.
 
     rows: the tile's queries, ascending
     columns: indices into the tile's targets
     lengths: (lengths of all queries, lengths of all targets)
-    lanes: number of targets that an engine computes at once
+    lanes: number of targets that an engine computes simultaneously
 
     Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A rectangle on the diagonal,
     which also contains unselected pairs, is split if it would take too long, unless it has at least `lanes` targets on the diagonal.

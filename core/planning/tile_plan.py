@@ -33,7 +33,7 @@ MIN_DIAGONAL_BANDS = 16
 the queries wastes 1/16. Engines with a low cost per band ask for more bands."""
 
 BANDS_IN_FLIGHT = 3
-"""Number of bands whose results are held at once: one being written, one being filled, one already started by faster workers."""
+"""Number of bands whose results are in memory together: one being written, one being filled, one already started by faster workers."""
 
 
 MAX_TILES_PER_WORKER = 4
@@ -79,18 +79,18 @@ class TileLimits:
     result_bytes: memory for the results of bands, in bytes
     scratch_bytes: memory for the engine itself, in bytes
     pair_bytes: size of the result of one pair, in bytes
-    lane_count: number of targets that the engine computes at once
+    lane_count: number of targets that the engine computes simultaneously
     tile_cells: approximate cost of a tile, in DP cells for most tasks
     band_rows: maximum number of queries in a band
     bytes_per_letter: additional bytes of a pair's result for each letter of its two records
     query_bytes: additional bytes of results for each query
     worker_count: number of workers that share the tiles; if there are several, tiles shrink towards the end, so that no worker waits long
-    first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous
-        band, up to `band_rows` (0: all bands have equal size)
+    first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many queries as the
+        previous band, up to `band_rows` (0: all bands have equal size)
     min_diagonal_bands: minimum number of bands for one set
     diagonal_group_size: number of targets in a group. The engine skips a group for a query if it selects none of the targets, so adjacent
         targets should share a group unless all queries select them (0: the engine skips no groups)
-    query_lane_count: number of queries that the engine may compute at once; tiles with more queries should have a multiple of this number
+    query_lane_count: number of queries that the engine may compute together; tiles with more queries should have a multiple of this number
     """
 
     result_bytes: int
@@ -176,7 +176,7 @@ class Plan:
     band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`)
     targets_per_band: maximum number of targets per band; less than the number of all targets only if each band has a single query
     cost: computes the cost of pairs
-    start, stop: if the plan covers only part of a job, the range [start, stop) of its queries; None: up to the last query
+    start, stop: if the plan covers only part of a job, the range [start, stop) of its queries. If stop is None, the range ends with the job
     """
 
     query_lengths: Lengths = field(repr=False)
