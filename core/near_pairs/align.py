@@ -1,4 +1,4 @@
-"""Aligns the pairs that remain after an edit distance threshold: lists of pairs, computed as tiles by an engine."""
+"""Aligns the pairs that remain after an edit distance threshold. The pairs are listed, and an engine computes them as tiles."""
 
 from __future__ import annotations
 

@@ -81,9 +81,9 @@ class DuplicateExpansion:
     max_pairs: maximum number of record pairs per list (or the pairs of one query, whichever is larger). The number is limited because
         copies of a single record can form more pairs than fit in memory
 
-    Each pair of groups is passed in once, in the band of its first query. If a later record belongs to either group, the pair is stored
-    until the last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records; near pairs of
-    unique records are not stored.
+    Each pair of groups is passed to `expand_band` once, with the band of its first query. If a later record belongs to either group, the
+    pair is stored until the last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records;
+    near pairs of unique records are not stored.
     """
 
     def __init__(

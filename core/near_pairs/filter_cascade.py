@@ -12,7 +12,7 @@ Each step of a `FilterCascade` discards pairs, but never a pair within the bound
 - neighbours: ed(s, t) <= k implies that s and t become equal after deleting at most k letters from each (one from each for a
   substitution, one from either for an indel), so joining on the strings left after deletions finds all pairs.
 - distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003). If there is a threshold on coverage,
-  only edits between the first and the last pair of letters count: letters before and after, as many as the coverage permits, are free.
+  only edits between the first and the last pair of letters count: as many letters before and after as the coverage permits are free.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
 _MAX_NEIGHBOUR_LETTERS = 4096
-"""Maximum record length, in letters, at which the strings left after deletions are listed."""
+"""Maximum length of records, in letters, for which the strings left after deletions are listed."""
 
 
 @dataclass(frozen=True)
 class FilterCascade:
     """Filter steps and their parameters.
 
-    compare_counts: compare letter counts
+    compare_counts: whether to compare letter counts
     q, sketch_bits: length of the q-grams and size of the sketches; 0 for no sketches
-    max_deletions: find pairs by joining on the strings left after deleting at most this many letters; 0: examine all pairs
-    full_matrix: compute each pair's whole matrix, with the kernels that serve tasks without a threshold, instead of only the diagonals
+    max_deletions: if not 0, pairs are found by joining on the strings left after deleting at most this many letters; 0: examine all pairs
+    full_matrix: whether to compute each pair's whole matrix, with the kernels for tasks without a threshold, instead of only the diagonals
         within the bound
     """
 
@@ -50,7 +50,7 @@ class FilterCascade:
     full_matrix: bool = False
 
     def describe(self) -> str:
-        """Return a human-readable description."""
+        """Return a human-readable description of the steps."""
         if self.max_deletions:
             deletions = f"{self.max_deletions} {'deletion' if self.max_deletions == 1 else 'deletions'}"
             return f"joined strings of up to {deletions}, banded edit distance"
@@ -92,11 +92,11 @@ def _percent(fraction: float) -> str:
 class StepCosts:
     """Costs of an engine's steps, in nanoseconds on one worker.
 
-    pair: comparing the lengths of a pair
-    letter_counts: comparing the letter counts of two records
-    word: comparing 64 bits of the sketches of two records
-    column: computing one column of a word of 64 diagonals
-    cell: computing one cell of a whole matrix
+    pair: time to compare the lengths of a pair
+    letter_counts: time to compare the letter counts of two records
+    word: time to compare 64 bits of the sketches of two records
+    column: time to compute one column of a word of 64 diagonals
+    cell: time to compute one cell of a whole matrix
     """
 
     pair: float
@@ -126,7 +126,8 @@ def sketch_candidates(mean_length: float, alphabet_size: float, max_different_gr
 
     mean_length: mean record length
     alphabet_size: effective alphabet size
-    max_different_grams: returns, for a q, how many q-grams of a record another record may lack. A q is skipped if it may lack all of them
+    max_different_grams: returns, for a q, how many q-grams of a record another record may lack. A q is skipped if another record may lack
+        all q-grams
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
@@ -178,7 +179,10 @@ def cheapest_cascade(
 
 
 def max_joined_deletions(lengths: Integers, bound: EditBound) -> int:
-    """Return the number of letters to delete (`FilterCascade.max_deletions`); 0 if records are too long or too many edits are allowed."""
+    """Return the number of letters to delete (`FilterCascade.max_deletions`), or 0 if joining on deletions is unsuitable.
+
+    It is unsuitable if records are too long, if no edits or too many are allowed, or if the bound depends on the lengths.
+    """
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.max_edits(longest, longest)[0])
     suitable = (

@@ -13,11 +13,11 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_
 
 
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
-    """Return the edit distance bound for pairs that pass, or None if the thresholds imply no bound.
+    """Return the edit distance bound for pairs that pass the filter, or None if the thresholds imply no bound.
 
     definition: identity definition number, see core/alignment/identity.py
 
-    If several thresholds imply bounds, the lowest bound for sequences of mean length is used.
+    If several thresholds imply bounds, the bound that is lowest for sequences of mean length is used.
     """
     free_ends = task.end_gaps is not EndGaps.PENALISED
     bounds: list[EditBound | None] = []
@@ -51,9 +51,9 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
 
 
 def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str | None:
-    """Return a human-readable reason why an identity threshold does not bound the edit distance, and what to add.
+    """Return a human-readable reason why an identity threshold does not bound the edit distance, and what the user can add.
 
-    Return None if there is no identity threshold, or if the thresholds do bound the distance.
+    Returns None if there is no identity threshold, or if the thresholds do bound the distance.
     """
     if filter.lowest_identity is None or edit_bound(filter, task, definition) is not None:
         return None
