@@ -63,7 +63,7 @@ TASK_SIZES = {
 
 
 def _make_task(length: int, query_count: int, target_count: int, detail: Detail) -> Task:
-    """Return a task with random sequences of equal length, as the sequences of one gene have."""
+    """Return a task with random sequences, which all have the same length, like the sequences of one gene."""
     sequences = random_sequences(np.full(query_count + target_count, length), 4, 14)
     first = replace(sequences, ids=sequences.ids[:query_count], offsets=sequences.offsets[: query_count + 1])
     others = replace(
@@ -80,7 +80,7 @@ def _measure_cpu(task: Task, threads: int, memory_bytes: int) -> Timing:
 
 
 def run_benchmark(device: Device | None, size_name: str) -> Section:
-    """Run all measurements; without a device, only those on the CPU."""
+    """Run all measurements or, without a device, only the measurements on the CPU."""
     shape = TASK_SIZES[size_name]
     ladders, tables = [_compare_kernels(device, shape)], []
     if device is not None:
@@ -114,7 +114,7 @@ def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodCompar
 
 
 def _measure_full_memory(device: Device, task_size: TaskSize) -> Table:
-    """Measure only the kernels, in pairs per second, for as many pairs as fill the device memory with matrices: figure 7 of the paper."""
+    """Measure the kernels alone, in pairs per second, while matrices fill the device memory, as in figure 7 of the paper."""
     lengths = (task_size.sequence_length, max(1, task_size.sequence_length // 3))
     rates = {method: [_time_full_batch(device, method, length, task_size.max_memory_fraction) for length in lengths] for method in METHODS}
     rows = []

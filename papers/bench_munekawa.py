@@ -46,7 +46,7 @@ def database_lengths(count: int) -> npt.NDArray[np.int64]:
 
 
 def run_benchmark(device: Device | None, size_name: str) -> Section:
-    """Run all measurements; without a device, only those on the CPU."""
+    """Run all measurements or, without a device, only the measurements on the CPU."""
     database = random_sequences(database_lengths(TARGET_COUNTS[size_name]), _LETTER_COUNT, 1)
     subset = replace(database, ids=database.ids[:_MAX_CPU_TARGETS], offsets=database.offsets[: _MAX_CPU_TARGETS + 1])
     scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)

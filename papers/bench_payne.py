@@ -43,7 +43,7 @@ DATA_SIZES = {"small": DataSize(5, 112, 512), "paper": DataSize(25, 112, 512), "
 
 
 def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
-    """Return (counter with memory for all pairs in a single band, panel in which it counts)."""
+    """Return (counter with enough memory to count all pairs in a single band, panel with the calls to be compared)."""
     counter = engine.prepare(_COUNT_REQUEST, 4 * len(codes) ** 2)
     with closing(ThreadPool(1)) as workers:
         return counter, pack_panel(codes, find_used_codes(codes, workers), counter, workers)
@@ -62,7 +62,7 @@ def _time_plain_loop(codes: Codes) -> float:
 
 
 def run_benchmark(device: Device | None, size_name: str) -> Section:
-    """Run all measurements; without a device, only those on the CPU."""
+    """Run all measurements or, without a device, only the measurements on the CPU."""
     shape = DATA_SIZES[size_name]
     rng = np.random.default_rng(2010)
     data = [rng.integers(0, 3, (shape.sample_count, shape.site_count), dtype=np.uint8) for _ in range(shape.set_count)]

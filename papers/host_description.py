@@ -10,7 +10,7 @@ from gpualign import __version__
 
 
 def describe_machine(gpu_name: str | None, size_name: str) -> dict[str, str]:
-    """Return the facts that a report states, by name: GPU, processor, date, version of gpualign, size of the benchmark."""
+    """Return facts about the measurements, by name: GPU, processor, date, version of gpualign, size of the benchmark."""
     return {
         "gpu": gpu_name or "no GPU",
         "processor": _processor_name(),

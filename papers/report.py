@@ -13,7 +13,7 @@ from gpualign.papers.timing import Timing
 
 @dataclass(frozen=True)
 class Step:
-    """One of several methods that are compared.
+    """One of several methods that are compared, with its measurement.
 
     where: hardware on which the method runs
     published: speed-up over the first method according to the paper, if given there
@@ -86,7 +86,7 @@ def format_milliseconds(seconds: float) -> str:
 
 
 def speedup(comparison: MethodComparison, step: Step) -> float:
-    """Return the speed-up of a method over the first method."""
+    """Return the speed-up of a method over the first method of the comparison."""
     return comparison.steps[0].timing.median / step.timing.median
 
 
@@ -128,7 +128,7 @@ def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
 def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
     """Draw a bar chart for each comparison: speed-ups over the first method, on a logarithmic axis.
 
-    outputs: stream to which the figure is written, for each format
+    outputs: for each format, the stream to which the figure is written
     """
     import matplotlib
 

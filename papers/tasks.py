@@ -23,7 +23,7 @@ def random_sequences(lengths: npt.NDArray[np.int64], letter_count: int, seed: in
 
 
 def thread_counts() -> list[int]:
-    """Return the thread counts with which to measure the CPU: one, and all."""
+    """Return the numbers of threads with which the CPU is measured: one thread, and one thread per usable CPU."""
     return sorted({1, usable_cpu_count()})
 
 

@@ -1,4 +1,4 @@
-"""Times repeated work."""
+"""Measures the time of repeated runs, and summarises it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from gpualign.core.common.dataclass import dataclass
 
 _MAX_REPEAT_SECONDS = 20.0
-"""Total seconds after which work is no longer repeated."""
+"""Total time, in seconds, after which a measurement is not repeated again."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,11 @@ def summarise_times(seconds: list[float]) -> Timing:
 
 
 def time_repeatedly(run_count: int, work: Callable[[int], float]) -> Timing:
-    """Time work(k), which returns its time in seconds, for k from 0 to `run_count` - 1, after an untimed warm-up run of work(0)."""
+    """Return the timing of up to `run_count` runs, after a warm-up run that is not counted.
+
+    Fewer runs are made if they take too long in total.
+    work: called with the number of the run, starting from 0; returns the time taken in seconds
+    """
     work(0)
     start = time.perf_counter()
     seconds = []
