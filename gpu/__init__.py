@@ -1,1 +1,1 @@
-"""CUDA engine: devices, compiled kernels, batches, streams."""
+"""CUDA engines for alignments, near pairs and distances, and the runtime that they share."""

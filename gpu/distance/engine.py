@@ -1,6 +1,6 @@
-"""CUDA distance engine, which multiplies bit planes, one band of pairs at a time, and overlaps copies with computation.
+"""CUDA distance engine, which multiplies bit planes, one band after another, and overlaps copies with computation.
 
-If only near pairs are requested, counts stay on the device and pairs are selected there.
+If only near pairs are requested, counts stay on the device, which selects the pairs.
 """
 
 from __future__ import annotations
@@ -129,12 +129,15 @@ class _DistanceWorker:
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
     def select_pairs(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
-        """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many."""
+        """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many pairs."""
         assert self._chooser is not None
         return self._chooser.select(self._counts, band, start, stop)
 
     def multiply_planes(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
-        """Compute the counts for a band on the device: sums over all pieces, or over only some pieces if the run is stopped."""
+        """Compute the counts for a band on the device by summing over all pieces of the planes.
+
+        If the run is stopped, the sums are incomplete.
+        """
         rows, columns = band.shape
         nbytes = 4 * rows * columns
         resident = self._pipeline.resident
@@ -154,7 +157,10 @@ class _DistanceWorker:
         on_progress: Callable[[int], None],
         stream: StreamBuffers,
     ) -> None:
-        """Queue the copies and kernels that add the counts of a piece. count_addresses: device addresses of the count matrices, by name"""
+        """Queue the copies and kernels that add the counts of a piece of the planes.
+
+        count_addresses: device addresses of the count matrices, by name
+        """
         stream.begin_batch()
         planes = self._upload_piece(stream, piece_number, piece)
         if self._stopped():
@@ -293,7 +299,7 @@ class CudaDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; each device has its own engine.
 
     threads: number of host threads that copy planes
-    kernel: kernel from gpu/distance/kernels.py to use instead of the fastest
+    kernel: kernel from gpu/distance/kernels.py to use; None: the fastest
     log: called with the kernel time in seconds and the number of comparisons for each piece; copies and kernels then do not overlap
     """
 
@@ -335,9 +341,10 @@ class CudaDistanceEngine:
     def _open_worker(
         self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearPairArguments | None
     ) -> Iterator[tuple[_DistanceWorker, ThreadPoolExecutor]]:
-        """Yield (worker with an opened device, pool with the one thread that may call it: the device's context belongs to this thread).
+        """Yield a worker with an opened device, and a pool with the only thread that may use the worker.
 
-        Memory is allocated for `matrix_count` count matrices of `pair_count` pairs. Raises `RunError` if the device has too little memory.
+        The device's context belongs to this thread. Memory is allocated for `matrix_count` count matrices of `pair_count` pairs. Raises
+        `RunError` if the device has too little memory.
         """
         stop = threading.Event()
         worker = _DistanceWorker(self._device, self._kernel, self._threads, stop.is_set, self._log)
@@ -389,7 +396,10 @@ class CudaDistanceEngine:
 def _near_pairs_in_rows(
     worker: _DistanceWorker, pool: ThreadPoolExecutor, band: SampleBand, start: int, stop: int
 ) -> Iterator[SelectedPairs]:
-    """Yield the near pairs in some rows of a band that a worker has counted. If there are too many pairs, the rows are halved."""
+    """Yield the near pairs in rows start .. stop - 1 of a band whose counts a worker has computed.
+
+    If these are too many pairs to select at once, each half of the rows is processed separately.
+    """
     pairs = pool.submit(worker.select_pairs, band, start, stop).result()
     if pairs is not None:
         yield pairs

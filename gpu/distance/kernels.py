@@ -33,7 +33,7 @@ class DistanceKernel:
     """Kernel that multiplies bit planes.
 
     title: human-readable name
-    rows, columns: size of the rectangle of samples that a cluster of blocks computes at a time
+    rows, columns: size of the rectangle of sample pairs that a cluster of blocks computes at a time
     threads: threads per block
     comparisons_per_clock: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
     shared_bytes: shared memory per block
@@ -86,7 +86,7 @@ class LaunchPlan:
     """Plan of a kernel launch.
 
     grid: number of blocks, in whole clusters
-    split_count: number of parts into which the sum over all chunks is split; different blocks compute them
+    split_count: number of parts into which each sum over all chunks is split; each part is computed by a different block
     """
 
     grid: int

@@ -1,4 +1,4 @@
-"""Selects near pairs from counts held on a device. Only the records of pairs that satisfy the rule are copied back."""
+"""Selects near pairs from counts that are stored on a device. Only pairs that satisfy the rule are copied back, with their counts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 CHOOSE_PAIRS_KERNEL = Kernel("distance_choose.cu", "choose_pairs")
 
 MAX_RECORDS = 1 << 22
-"""Maximum number of records copied back at a time, through tens of megabytes of page-locked memory."""
+"""Maximum number of pairs copied back at a time, through tens of megabytes of page-locked memory."""
 
 _INITIAL_STAGING_BYTES = 1 << 20
-"""Initial size, in bytes, of the page-locked buffer for copying records back. It grows by doubling, because allocation is expensive."""
+"""Initial size, in bytes, of the page-locked buffer through which pairs are copied. It grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
 """Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""
 
 _NO_MIN_COUNT = -(1 << 31)
-"""Floor (minimum) that every count exceeds, for counts without a floor."""
+"""Minimum that is used for counts for which the rule has none. Every count exceeds it."""
 
 _BLOCK_THREADS = 256
 _PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)
@@ -32,7 +32,9 @@ _BLOCKS_PER_SM = 8  # blocks of a multiprocessor
 
 
 def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
-    """Return the names of the counts that a device needs to apply a rule: those in `filled_names`, and those with a minimum.
+    """Return the names of the counts that a device needs to apply a rule.
+
+    These are the counts in `filled_names`, and the counts for which the rule has a minimum.
 
     filled_names: counts to which a term contributes; all others are 0
     """

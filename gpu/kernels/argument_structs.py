@@ -1,4 +1,4 @@
-"""Argument structs for the kernels in cuda_src/, with the same fields in the same order. Their layout is that of C (`align`)."""
+"""Argument structs for the kernels in cuda_src/, with the same fields in the same order. Their memory layout is the same as in C."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ SELECT_HITS_ARGS = _make_struct(
 
 
 def pack_arguments(struct_type: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return a struct of type `struct_type`. values: one for every field
+    """Return a struct of type `struct_type`. values: the value of every field, by name
 
     A field that is an array is filled from its start; its remaining elements are 0.
 

@@ -35,7 +35,7 @@ class Function(Protocol):
     """Loaded kernel."""
 
     def resident_blocks(self, threads: int) -> int:
-        """Return how many blocks of `threads` threads one multiprocessor runs at a time."""
+        """Return how many blocks of `threads` threads one multiprocessor runs concurrently."""
 
 
 class Event(Protocol):
@@ -63,14 +63,14 @@ class Stream(Protocol):
     """Queue of work that the device executes in order while the host continues."""
 
     def upload(self, address: int, source: ByteArray) -> None:
-        """Copy pinned memory to the device. The pinned memory must stay unchanged until the copy has finished."""
+        """Queue a copy of pinned memory to the device. The pinned memory must stay unchanged until the copy has finished."""
 
     def download(self, target: ByteArray, address: int) -> None: ...
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
     def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared_bytes: int = 0) -> None:
-        """Launch a kernel in `grid` blocks of `threads` threads. shared_bytes: dynamic shared memory per block."""
+        """Launch a kernel with `grid` blocks of `threads` threads. shared_bytes: dynamic shared memory per block."""
 
     def record_event(self) -> Event: ...
 
@@ -108,10 +108,10 @@ class Device(Protocol):
         """Return the free device memory, in bytes."""
 
     def allocate(self, nbytes: int) -> Memory:
-        """Allocate memory on the device. Raises `OutOfMemory`."""
+        """Allocate memory on the device. Raises `OutOfMemory` if too little is left."""
 
     def allocate_pinned(self, nbytes: int) -> ByteArray:
-        """Return pinned host memory, which the device can copy while kernels run. Raises `OutOfMemory`."""
+        """Return pinned host memory, which the device can copy while kernels run. Raises `OutOfMemory` if too little is left."""
 
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.
@@ -119,10 +119,10 @@ class Device(Protocol):
         address: device address of the matrix
         shape, box: (rows, bytes per row) of the matrix and of a box
 
-        gpu/runtime/tensor_map.py describes the format. Raises `RunError` if the driver refuses.
+        gpu/runtime/tensor_map.py describes the format. Raises `RunError` if the driver refuses to create the descriptor.
         """
 
     def create_stream(self) -> Stream: ...
 
     def load_function(self, kernel: Kernel) -> Function:
-        """Compile and load a kernel. Raises `RunError`."""
+        """Compile and load a kernel. Raises `RunError` if either fails."""

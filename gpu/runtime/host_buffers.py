@@ -1,4 +1,4 @@
-"""Pool of host memory for results. Memory is reused, because fresh pages would cost more than the copy into them."""
+"""Pool of host memory for results. Memory is reused, because allocating new pages takes longer than copying results into them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ResultPool:
         self._free: list[npt.NDArray[np.uint8]] = []
 
     def take(self, shape: tuple[int, int], dtype: np.dtype[np.signedinteger]) -> Scores:
-        """Return an array of this shape with undefined contents."""
+        """Return an array of this shape and type with undefined contents."""
         return self.take_bytes(shape[0] * shape[1] * dtype.itemsize).view(dtype).reshape(shape)
 
     def take_bytes(self, nbytes: int) -> npt.NDArray[np.uint8]:

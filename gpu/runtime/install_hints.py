@@ -1,4 +1,4 @@
-"""Determines what a machine lacks to use its GPU from Python, and the one command that installs the missing parts."""
+"""Determines what is missing on a machine for using its GPU from Python, and the command that installs the missing parts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def format_cuda_version(version: int) -> str:
 
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
-"""Values of the enum CUdevice_attribute in the driver's interface."""
+"""Attributes of a device's compute capability: values of the enum CUdevice_attribute in the driver's interface."""
 
 
 def find_driver() -> Driver | None:
-    """Return the installed driver, or None. Does not need PyCUDA and initialises nothing."""
+    """Return the installed driver, or None if there is none. Needs no PyCUDA, and does not initialise the driver."""
     try:
         library = ctypes.CDLL(_DRIVER_LIBRARY)
     except OSError:
@@ -97,7 +97,7 @@ def pycuda_build_command(driver: Driver, replaces_pycuda: bool = False, supports
     The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit
     is searched for. cuRAND is disabled, because we do not use random numbers.
 
-    replaces_pycuda: whether to start by uninstalling the present PyCUDA, which cannot be loaded
+    replaces_pycuda: whether to uninstall the existing PyCUDA first, because it cannot be loaded
     supports_volta: whether to use the headers of CUDA 12 with any driver, because its compiler is the last one to support Volta
     """
     import sysconfig

@@ -88,7 +88,11 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
 
 
 def _inventory_without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
-    """Return the inventory for the case that PyCUDA cannot be imported. A missing or too old driver is reported first."""
+    """Return the inventory of a machine on which PyCUDA cannot be imported. A missing or too old driver is reported first.
+
+    error: the exception from the import
+    with_remedy: as for `detect_devices`
+    """
     from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER_HINT, NO_DRIVER_MESSAGE, find_driver, has_volta, pycuda_build_command
 
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"

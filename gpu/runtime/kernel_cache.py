@@ -1,4 +1,4 @@
-"""Cache for the kernels' machine code, compiled once and stored on disk, so that later runs need no compiler."""
+"""Cache of the kernels' machine code. Each kernel is compiled once and stored on disk, so that later runs need no compiler."""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ def _cache_key(source: Source, arch: str, driver: int | None) -> str:
 
 
 def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
-    """Return a kernel's machine code for a driver for CUDA major version `driver` (None: any), from the cache or newly compiled.
+    """Return a kernel's machine code from the cache, or compile it.
 
-    A cache that cannot be written to is ignored. Raises `RunError` if there is no suitable compiler, or with the compiler's message if
-    compilation fails.
+    A cache that cannot be written to is ignored.
+    driver: CUDA major version that the driver supports (None: any)
+    Raises `RunError` if there is no suitable compiler, or if compilation fails.
     """
     source = kernel_source(kernel)
     place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_cache_key(source, arch, driver)}.cubin"

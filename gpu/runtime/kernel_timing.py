@@ -1,4 +1,4 @@
-"""Measures how long kernels take, by the device's clock."""
+"""Measures the duration of kernels on the device."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 _BUSY_FILL_BYTES = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 KernelLog = Callable[[float, int], None]
-"""Called with the kernel time in seconds and the number of cells or comparisons computed."""
+"""Called with the kernel time in seconds and the number of DP cells or comparisons computed."""
 
 
 @contextmanager
 def log_kernel_time(pipeline: StreamPipeline, stream: StreamBuffers, work_count: int, log: KernelLog | None) -> Iterator[None]:
     """Measure the kernels launched on a stream within the context, wait for them, and call `log`. Without a log, do nothing.
 
-    work_count: number of cells or comparisons that these kernels compute
+    work_count: number of DP cells or comparisons that these kernels compute
     """
     if log is None:
         yield

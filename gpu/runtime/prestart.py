@@ -1,6 +1,7 @@
 """Starts CUDA in the background while a job reads files: the driver and the context of a device take about 0.1 s each.
 
-Contexts stay until the process ends. A command ends with its job anyway, and the next call from Python does not have to wait again.
+Contexts are kept until the process ends. The process of a command ends with its job anyway, and in Python the next job does not have to
+wait again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _DEFAULT_SHARED_BYTES = 48 << 10
 
 @contextmanager
 def _convert_errors() -> Iterator[None]:
-    """Convert a PyCUDA exception into an error with a human-readable message."""
+    """Convert an exception that PyCUDA raises within the context: into `OutOfMemory`, or else into `RunError` with its message."""
     try:
         yield
     except cuda.MemoryError as error:
@@ -55,7 +55,10 @@ class CudaFunction:
             self._allowed = shared_bytes
 
     def resident_blocks(self, threads: int) -> int:
-        """Return the number of resident blocks per multiprocessor, as limited by registers, shared memory, threads and blocks."""
+        """Return the number of blocks of `threads` threads that one multiprocessor runs concurrently.
+
+        The number is limited by registers, shared memory, and the maximum numbers of threads and blocks.
+        """
         get = self._device.get_attribute
         names = cuda.device_attribute
         warps = -(-threads // 32)

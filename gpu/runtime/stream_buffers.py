@@ -26,8 +26,8 @@ _STOP_BYTE = 0x3F  # value of every byte of the queue's counter: more units than
 class StreamBuffers:
     """Stream with named buffers, which grow as batches require and are kept for the next batch.
 
-    Growing waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods that
-    allocate raise `OutOfMemory`.
+    Enlarging a buffer waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods
+    that allocate raise `OutOfMemory` if too little memory is left.
 
     number: index of the stream
     passed: events recorded by `mark_event` since the last `begin_batch`
@@ -47,7 +47,7 @@ class StreamBuffers:
         return self._device.hardware.multiprocessor_count
 
     def resident_blocks(self, kernel: Kernel, threads: int) -> int:
-        """Return how many blocks of `threads` threads the device runs at a time."""
+        """Return how many blocks of `threads` threads of a kernel the device runs concurrently."""
         return self._device.load_function(kernel).resident_blocks(threads) * self.multiprocessor_count
 
     def load(self, kernel: Kernel) -> None:
@@ -92,7 +92,7 @@ class StreamBuffers:
         return address
 
     def stage(self, arrays: NamedArrays) -> dict[str, int]:
-        """Copy arrays into one pinned buffer, for `upload_staged`. Return the address that each array will have on the device."""
+        """Copy arrays into one pinned buffer, for `upload_staged`. Return the address that each array will have on the device, by name."""
         self._staged = sum(aligned_bytes(array.nbytes) for array in arrays.values())
         host, at = self.host_buffer("arrays", self._staged), self.address("arrays", self._staged)
         addresses: dict[str, int] = {}
@@ -147,7 +147,7 @@ class StreamBuffers:
         return array
 
     def download_list(self, name: str, nbytes: int) -> None:
-        """Queue a copy of the used part of a list, `nbytes` bytes, to the pinned buffer of the same name.
+        """Queue a copy of a list to the pinned buffer of the same name. nbytes: size of the part of the list that is in use
 
         The pinned buffer grows by doubling, because allocating it is expensive.
         """
@@ -161,7 +161,7 @@ class StreamBuffers:
         self._stream.launch(self._device.load_function(kernel), grid, threads, arguments, shared_bytes)
 
     def stop_kernel(self, control_stream: Stream) -> None:
-        """Make the running kernel's queue look empty, so that the kernel ends. control_stream: a different stream"""
+        """Make the running kernel's queue look empty, so that the kernel ends. control_stream: a stream other than the kernel's"""
         if "queue" in self._memory:
             control_stream.fill(self._memory["queue"][0].address, _STOP_BYTE, QUEUE_BYTES)
 

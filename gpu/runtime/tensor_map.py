@@ -1,4 +1,4 @@
-"""Tensor maps, with which a device's copy engine (TMA, compute capability 9.0) locates parts of a matrix. PyCUDA has no call for them."""
+"""Tensor maps, with which a device's copy engine (TMA, compute capability 9.0) locates parts of a matrix. PyCUDA cannot create them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> np
     """Return the tensor map for a byte matrix at `address` on the device, uint8[TENSOR_MAP_BYTES].
 
     Kernels use the map to copy boxes of the matrix into shared memory with a 128-byte swizzle: the 16-byte piece p of row r is stored where
-    piece p ^ r % 8 would be. Kernels need the map aligned to 64 bytes. shape, box: (rows, bytes per row).
+    piece p ^ (r % 8) would be. Kernels need the map aligned to 64 bytes. shape, box: (rows, bytes per row).
 
     Raises `RunError` if the driver refuses, e.g. because the address or the row size is not a multiple of 16 bytes.
     """

@@ -1,4 +1,4 @@
-"""Compiler interface, and the CUDA versions that a compiler's output is suitable for. Pure."""
+"""Interface of compilers, and the check whether a driver can use a compiler's output. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source:
 
     text: contents of the source file
     headers: contents of the headers, keyed by include name
-    macros: the kernel's macros, and the macros that check that kernel and host agree
+    macros: the kernel's macros, and the macros with which the compiler checks that kernel and host agree
     """
 
     kernel: Kernel
@@ -49,19 +49,20 @@ class Compiler(Protocol):
         """Return whether the compiler generates code for an architecture."""
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Return the machine code (a cubin). Raises `RunError` with the compiler's messages."""
+        """Return the machine code (a cubin). Raises `RunError`, with the compiler's messages, if compilation fails."""
 
 
 def compile_error(compiler: Compiler, source: Source, arch: str, log: str) -> RunError:
-    """Return the error that `Compiler.compile` raises."""
+    """Return the error that `Compiler.compile` raises if compilation fails. log: the compiler's messages"""
     kernel = source.kernel
     return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MAX_LOG_CHARS:]}")
 
 
 def incompatibility(compiler: Compiler, arch: str, driver: int | None) -> str | None:
-    """Return why a driver for CUDA major version `driver` (None: any) cannot use the compiler's code for an architecture; None if it can.
+    """Return the reason why a driver cannot use the compiler's code for an architecture, or None if it can.
 
     A driver runs machine code from an older CUDA version or a newer minor version, but refuses machine code from a newer major version.
+    driver: CUDA major version that the driver supports (None: any)
     """
     if compiler.version is not None:
         major, _ = compiler.version

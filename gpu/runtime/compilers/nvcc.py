@@ -16,7 +16,11 @@ _NVCC_OPTIONS = ("-cubin", "-O3", f"-std={CPP_STANDARD}")
 
 
 def find_nvcc() -> str | None:
-    """Return the path of nvcc: in CUDA_HOME or CUDA_PATH if set; else on the PATH, in the default folder, or from cuda-pathfinder."""
+    """Return the path of nvcc, or None if it is not found.
+
+    If CUDA_HOME or CUDA_PATH is set, only this folder is searched. Otherwise, the PATH, the default folder and the folders known to
+    cuda-pathfinder are searched.
+    """
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     for folder in [str(Path(home, "bin"))] if home else [None, "/usr/local/cuda/bin"]:
         if path := shutil.which("nvcc", path=folder):
@@ -32,7 +36,7 @@ def find_nvcc() -> str | None:
 
 
 class Nvcc:
-    """Compiler program nvcc with the path `path`."""
+    """The compiler program nvcc that is installed at `path`."""
 
     def __init__(self, path: str) -> None:
         self.path = path

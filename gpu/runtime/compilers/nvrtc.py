@@ -21,7 +21,7 @@ _CUDA_MAJOR_VERSIONS = (13, 12)
 
 
 def find_nvrtc() -> Iterator[Nvrtc]:
-    """Yield the installed libraries, each version once, searching lazily.
+    """Yield the installed NVRTC libraries, one for each version. A library is searched for only when it is requested.
 
     Libraries from pip packages come first (newest first), then the libraries that the system's loader finds (newest first), then the
     library that cuda-pathfinder finds in a toolkit or in conda.
@@ -59,13 +59,13 @@ def _library_candidates() -> Iterator[str]:
 
 
 def _major_version(path: Path) -> int:
-    """Return the major version in a file name: 13 for libnvrtc.so.13."""
+    """Return the major version in a file name: 13 for libnvrtc.so.13; 0 if there is none."""
     match = re.search(r"\.so\.(\d+)", path.name)
     return int(match[1]) if match else 0
 
 
 class Nvrtc:
-    """NVRTC library with the path or file name `path`. Raises `OSError` if the library cannot be loaded."""
+    """The NVRTC library loaded from `path`, a path or file name. Raises `OSError` if the library cannot be loaded."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -106,7 +106,7 @@ class Nvrtc:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
     def _get_output(self, property_name: str, program: ctypes.c_void_p) -> bytes:
-        """Return a property of a program: "CUBIN" or "ProgramLog". The library has one function for its size, one for its value."""
+        """Return a property of a program: "CUBIN" or "ProgramLog". The library has separate functions for the size and the value."""
         size = ctypes.c_size_t()
         self._call_checked(f"nvrtcGet{property_name}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
@@ -120,6 +120,6 @@ class Nvrtc:
 
 
 def _c_string_array(strings: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    """Return the texts as a C array of strings."""
+    """Return the byte strings as a C array of strings."""
     every = list(strings)
     return (ctypes.c_char_p * len(every))(*every)

@@ -30,9 +30,10 @@ class NoCompiler(RunError):
 
 
 def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
-    """Return the first compiler whose code for an architecture is accepted by a driver for CUDA major version `driver` (None: any).
+    """Return the first compiler whose code for an architecture is accepted by the driver.
 
-    Raises `NoCompiler`, with what was found and what to install, if there is none.
+    driver: CUDA major version that the driver supports (None: any)
+    Raises `NoCompiler` if there is no such compiler. The message says which compilers were found, and what to install.
     """
     refused = []
     for compiler in installed_compilers():
