@@ -50,7 +50,7 @@ def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRe
 def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearPairRecipe) -> np.void:
     """Build the bit planes and sketches of all records on the device, and return their `NEAR_RECORDS_STRUCT`.
 
-    The codes are copied in pieces, for which the streams take turns. name: prefix of the buffers' names
+    The codes are copied to the device in pieces, and the streams take turns in copying them. name: prefix of the buffers' names
     """
     resident, steps = pipeline.resident, recipe.cascade
     starts = plane_starts(records.lengths, recipe.bits_per_letter)

@@ -29,7 +29,7 @@ _BYTES_PER_NEAR_PAIR = 64
 """Host memory, in bytes, per near pair on its way from a device to the output."""
 
 _MAX_NEAR_PAIRS = 1 << 22
-"""Maximum number of near pairs copied back at a time; limited because pinned host memory is expensive."""
+"""Maximum number of near pairs that are copied back together, because pinned host memory is expensive."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CudaNearPairPreparedTask:
     """Task prepared for finding near pairs on CUDA devices. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     estimated_seconds: estimated run time
-    screening_kernels: kernel with which each device screens pairs
+    screening_kernels: for each device, the kernel that screens pairs
     max_near_pairs: maximum number of near pairs copied back per rectangle
     on_finished: called with every finished rectangle
     on_device_failure: called when a device fails

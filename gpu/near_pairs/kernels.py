@@ -12,7 +12,7 @@ BLOCK_THREADS = 256
 """Threads per block for `RECORDS_KERNEL` and `GATHER_KERNEL`."""
 
 _REGISTER_BAND_WORDS = 1, 2, 4, 8
-"""Sizes of the bands that a thread keeps in registers, in words of 64 diagonals. Larger bands are kept in memory."""
+"""Sizes of the diagonal bands that a thread keeps in registers, in words of 64 diagonals. Larger diagonal bands are kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
     """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    wgmma is not included: products are short here, a few thousand bits, so it matters that results are available later (93 instead
+    wgmma is not included. Its results are available later, which matters because products are short here, a few thousand bits (93 instead
     of 117 billion pairs per second, benchmarks/LOG.md).
     """
     usable = usable_kernels(arch)
@@ -64,10 +64,10 @@ def has_tensor_cores(arch: str) -> bool:
 
 @dataclass(frozen=True)
 class VerificationKernel:
-    """Kernel that computes the edit distances of candidates in bands.
+    """Kernel that computes the edit distances of candidates. Only a diagonal band of each pair's matrix is computed.
 
-    band_words: words of 64 diagonals per band
-    scratch_bytes: global memory per thread; 0 if bands are kept in registers
+    band_words: words of 64 diagonals per diagonal band
+    scratch_bytes: global memory per thread; 0 if diagonal bands are kept in registers
     threads: threads per block
     """
 
@@ -79,7 +79,7 @@ class VerificationKernel:
 
 
 def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) -> VerificationKernel:
-    """Return the kernel for letters of `bits_per_letter` bits and bands of at least `band_words` words of 64 diagonals.
+    """Return the kernel for letters of `bits_per_letter` bits and diagonal bands of at least `band_words` words of 64 diagonals.
 
     free_ends: whether unpaired letters at the ends of the sequences cost nothing, as required by a bound with a coverage
     """

@@ -1,4 +1,4 @@
-"""Launches a rectangle's kernels (gather, screen, verify) and the download of results, on one stream and without waiting for the host."""
+"""Queues a rectangle's kernels (gather, screen, verify) and the download of results on one stream. The host does not wait in between."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BYTES_PER_LISTED_PAIR = NEAR_PAIR_STRUCT.itemsize, NEAR_DISTANCE_STRUCT.itemsize
 
 @dataclass(frozen=True)
 class ListCapacities:
-    """Capacities of the pair lists.
+    """Capacities of the lists of pairs on the device.
 
     max_candidates: maximum number of candidates
     max_near_pairs: maximum number of pairs within the bound
@@ -45,7 +45,7 @@ class ListCapacities:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Numbers of pairs in a rectangle. If there are more candidates than the candidate list can hold, no pair has been verified.
+    """Numbers of pairs in a rectangle. If there are more candidates than the list of candidates can hold, no pair has been verified.
 
     candidate_count: pairs not excluded by the screen
     near_pair_count: pairs within the bound
@@ -75,7 +75,7 @@ class RectangleLauncher:
         The events in `stream.passed` mark the start, the end of the screen, the end of the verification, and the end of all work.
 
         query_rows: limits for the rectangle's queries
-        scratch_bytes: maximum size of the memory for bands that do not fit in registers
+        scratch_bytes: maximum size of the scratch memory for diagonal bands of the matrix that do not fit in registers
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
         kernel = verification_kernel(
@@ -147,7 +147,10 @@ class RectangleLauncher:
 
     @staticmethod
     def pair_counts(stream: StreamBuffers) -> PairCounts:
-        """Return the numbers of pairs in the rectangle that the stream has finished."""
+        """Return the numbers of pairs that `stream` has counted in the rectangle submitted last.
+
+        Call it once the stream has finished that rectangle.
+        """
         counters = stream.host_buffer("queue", NEAR_COUNTERS_STRUCT.itemsize).view(NEAR_COUNTERS_STRUCT)[0]
         return PairCounts(int(counters["candidates"]), int(counters["found"]), int(counters["unwanted"]))
 

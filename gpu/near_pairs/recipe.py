@@ -1,4 +1,4 @@
-"""Recipe for finding a task's near pairs on a device: steps selected on a sample, and letters in as few bits as possible. Pure."""
+"""Recipe for finding a task's near pairs on a device: the filter cascade, selected on a sample, and the letters' bits. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpualign.gpu.distance.kernels import CHUNK_WORDS
 from gpualign.gpu.near_pairs.sketches import make_sketches
 
 _MIN_SKETCH_BITS = CHUNK_WORDS * 64
-"""Bits in the smallest sketch: the number that the kernels process at a time."""
+"""Bits in the smallest sketch: the number of bits that the kernels process in one step."""
 
 _TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
@@ -99,7 +99,10 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
 def _count_survivors(
     cascade: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, letter_ranks: npt.NDArray[np.uint8], radix: int
 ) -> SurvivorCounts:
-    """Return how many of the pairs of different records survive each step. radix: number of letters in use"""
+    """Return how many pairs survive each step of the cascade, not counting pairs of a record with itself.
+
+    radix: number of letters in use
+    """
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     passing = np.abs(m - n) <= bound.max_edits(m, n)
     if targets is queries:

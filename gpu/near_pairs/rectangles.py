@@ -16,7 +16,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
 
 _MAX_DIFFERENT_GRAMS = 1 << 20
-"""Maximum slack (number of q-grams that one record may have and the other lack), which is larger than the number of bits in any sketch."""
+"""Maximum slack (number of q-grams that one record of a pair may have and the other lack). It exceeds the size of any sketch in bits."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
 class QueryRows:
     """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
 
-    limits: `NEAR_ROW_STRUCT`[queries]; for each query the range of columns with compatible lengths, the first target, the maximum slack
+    limits: `NEAR_ROW_STRUCT`[queries]; for each query, the range of columns with compatible lengths, the first target, and the maximum
+        slack (number of q-grams that one record of a pair may have and the other lack)
     compatible_pair_count: number of pairs whose lengths are within the bound
     partial_columns: int32, indices of the columns that are targets of only some of the queries
     max_diagonals: maximum, over all pairs, of the number of diagonals on which an alignment within the bound can lie, minus 1
@@ -99,8 +100,8 @@ def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound:
     k(m, n) is `bound.max_edits`. target_lengths: in ascending order
 
     k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
-    per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the fitting lengths form a
-    range on either side of m, which is found by bisection.
+    per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the lengths that
+    satisfy the condition form a range on either side of m, which is found by bisection.
     """
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
@@ -117,7 +118,10 @@ def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound:
 
 
 def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
-    """Return the first index in start .. stop - 1 for which `predicate` is true, or stop. It must be true for all later ones."""
+    """Return the first index in start .. stop - 1 for which `predicate` is true, or `stop` if there is none.
+
+    If the predicate is true for an index, it must be true for all later indices. All elements of the arrays are searched for together.
+    """
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
         middle = (start + stop) // 2

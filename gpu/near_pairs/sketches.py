@@ -1,4 +1,4 @@
-"""Sketches of a few records, computed on the host; identical to the sketches from cuda_src/near_pairs/near_records.cu. Pure."""
+"""Computes the sketches of a few records on the host. They are identical to the sketches from cuda_src/near_pairs/near_records.cu. Pure."""
 
 from __future__ import annotations
 

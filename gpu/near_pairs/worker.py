@@ -28,7 +28,7 @@ _MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
 _MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
 _MAX_BAND_WORD_COLUMNS = 1 << 37
-"""Maximum number of band words (of 64 diagonals) for a rectangle's candidates, summed over all columns: less than a second's work."""
+"""Maximum total of diagonal-band words (of 64 diagonals) times columns for a rectangle's candidates, which take less than a second."""
 
 
 @dataclass
@@ -50,10 +50,10 @@ class _OpenTile:
 class FinishedRectangle:
     """Finished rectangle, for benchmarks.
 
-    pair_count: number of all pairs
+    pair_count: total number of pairs
     counts: numbers of candidates and of near pairs
-    screening_seconds: duration of the screen, by the device's clock
-    verification_seconds: duration of the verification, by the device's clock
+    screening_seconds: duration of the screen, as measured on the device
+    verification_seconds: duration of the verification, as measured on the device
     """
 
     pair_count: int
@@ -92,7 +92,7 @@ class NearPairWorker:
         self._columns = task.targets.max_length
 
     def run(self) -> None:
-        """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory."""
+        """Compute tiles until none are left. Raises `RunError` if the device fails or has too little memory."""
         try:
             with open_pipeline(self._device, _MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped) as self._pipeline:
                 usable = self._pipeline.usable_memory()
@@ -126,7 +126,7 @@ class NearPairWorker:
         return True
 
     def _submit_rectangle(self, rectangle: Rectangle) -> None:
-        """Submit a rectangle, or split it into halves if it does not fit in memory."""
+        """Submit a rectangle, or split it into halves if it does not fit in device memory."""
         gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + 32)
         if gathered > self._slot_bytes // 2 and rectangle.pair_count > 1:
             self._split_rectangle(rectangle, 2)
@@ -139,7 +139,7 @@ class NearPairWorker:
         self._pipeline.start(submit, partial(self._collect, rectangle, rows, capacity))
 
     def _list_capacities(self, query_rows: QueryRows) -> ListCapacities:
-        """Return the list capacities, limited by time and memory."""
+        """Return the capacities of a rectangle's lists of pairs, limited by device memory and by the time for verifying candidates."""
         in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(query_rows.max_diagonals))
         in_memory = self._slot_bytes // 4 // sum(BYTES_PER_LISTED_PAIR)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
@@ -154,7 +154,7 @@ class NearPairWorker:
     def _collect(self, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, stream: StreamBuffers) -> bool:
         """Merge a finished rectangle, and deliver its tile if the tile is complete. Returns False if the run is stopped first.
 
-        If a list overflowed, the rectangle is rerun in pieces.
+        If a list of pairs overflowed, the rectangle is computed again in pieces.
         """
         counts = self._launcher.pair_counts(stream)
         times = max(counts.candidate_count / capacities.max_candidates, counts.near_pair_count / capacities.max_near_pairs)

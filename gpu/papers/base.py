@@ -1,4 +1,4 @@
-"""Base classes of the papers' engines, which use one device and do one step at a time."""
+"""Base classes of the papers' engines, each of which uses one device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpualign.gpu.runtime.stream_pipeline import StreamPipeline, open_pipeline
 
 @contextmanager
 def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipeline]:
-    """Open a device, with a stream for resident data and `stream_count` further streams. Raises `RunError` if memory runs out."""
+    """Open a device, with a stream for resident data and `stream_count` further streams. Raises `RunError` if device memory runs out."""
     try:
         with open_pipeline(device, stream_count) as pipeline:
             yield pipeline

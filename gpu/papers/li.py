@@ -1,4 +1,4 @@
-"""Global-alignment engine with the kernels of Li et al. 2014: whole matrices are filled on the device and traced on the host.
+"""Global-alignment engine with the kernels of Li et al. 2014: complete matrices are filled on the device and traced on the host.
 
 The files cuda_src/papers/li*.cu describe each kernel and cite the corresponding section of the paper. The matrices for a batch of pairs
 fill the available memory; with `TransferMode.DOUBLE`, one half is computed while the other half is copied and traced (section V.D).
@@ -50,7 +50,7 @@ class BlockSizes:
 
     tile_size: rows and columns per tile, and threads per block of the kernel for tiles
     dscan_threads: threads per DScan block
-    max_query_length: length of the longest query for which DScan's diagonals have memory, in letters
+    max_query_length: length, in letters, of the longest query whose diagonals DScan can keep in shared memory
     rscan_threads: threads per RScan block, each with its own matrix
     section_columns: columns per RScan section
     """
@@ -70,7 +70,7 @@ MAX_MEMORY_FRACTION = 0.75
 _INIT_BLOCK_THREADS = 128
 INIT_KERNEL = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_BLOCK_THREADS)),))
 PAIR_RECORD_BYTES = 3 * 8 + 2 * 4
-"""Size, in bytes, of a pair's record: the starts of the two sequences and of the matrix, and both lengths."""
+"""Size, in bytes, of the description of a pair: the starts of the two sequences and of the matrix, and both lengths."""
 
 
 def pick_method(device_name: str) -> str:
@@ -144,9 +144,9 @@ class LiEngine(SingleDeviceEngine):
                 yield _TileComputation(work, size // 4, tile).compute()
 
     def _allocate_buffers(self, pipeline: StreamPipeline, matrix_bytes: int, record_bytes: int) -> None:
-        """Allocate the memory of every stream for `matrix_bytes` bytes of matrices and `record_bytes` bytes of pair records.
+        """Allocate the memory of every stream for `matrix_bytes` bytes of matrices and `record_bytes` bytes of pair descriptions.
 
-        It is allocated once, because allocating and freeing wait for all work on the device.
+        The memory is allocated only once, because allocating and freeing wait for all work on the device.
         """
         staged = record_bytes + 5 * 256  # five arrays, aligned
         for stream in pipeline.streams:
@@ -182,7 +182,7 @@ class DeviceTask:
         resident.load(self.kernel)
 
     def start(self, pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> None:
-        """Queue kernels that fill the matrices for a batch, and their download. pairs, matrix_starts: see `fill`"""
+        """Queue the kernels that fill the matrices for a batch, and the download of the matrices. pairs, matrix_starts: see `fill`"""
         stream.begin_batch()
         self.fill(pairs, matrix_starts, stream)
         stream.download("matrices", 4 * int(matrix_starts[-1]))
@@ -210,7 +210,7 @@ class DeviceTask:
             self._launch_kernel(stream, of_batch, rows, columns)
 
     def _launch_kernel(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
-        """Launch the method's kernel, as often as the method requires.
+        """Launch the method's kernel as many times as the method requires.
 
         make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal
         rows, columns: lengths of each pair's query and target

@@ -53,7 +53,7 @@ class TargetLayout:
 
 
 def lay_out_targets(sequences: SequenceSet, record_numbers: npt.NDArray[np.int64]) -> TargetLayout:
-    """Return the records `record_numbers` in the kernels' layout."""
+    """Return the records with these numbers in the layout that the kernels read."""
     lengths = sequences.lengths[record_numbers]
     offsets = np.zeros(len(record_numbers) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 4) * 4, out=offsets[1:])
@@ -82,7 +82,7 @@ class MunekawaEngine(SingleDeviceEngine):
     def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory of `budget` is for targets that are being copied.
 
-        Raises `InputError` for scores beyond 32 bits, `RunError` for a task that the kernels cannot compute.
+        Raises `InputError` if scores may exceed 32 bits, and `RunError` for a task that the kernels cannot compute.
         """
         if task.score_dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")

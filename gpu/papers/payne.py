@@ -38,7 +38,7 @@ _ONLY_DIFFERENCES_MESSAGE = (
 
 
 def decode_calls(panel: Panel) -> Codes:
-    """Return a panel's calls, decoded from the planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
+    """Return a panel's calls as codes, decoded from its bit planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
 
     The panel's recipe must count call differences: at most one term, with Operation.DIFFER. Raises `InputError` for any other operation.
     """
