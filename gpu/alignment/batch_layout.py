@@ -1,4 +1,4 @@
-"""BatchLayout of a batch for a kernel family: the arrays to upload, and the memory that the kernel needs. Pure."""
+"""Layout of a batch for a kernel family: the arrays to upload, and the memory that the kernel needs. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.gpu.kernels.argument_structs import NamedArrays, aligned_bytes
 class BatchLayout:
     """A batch in the format that a kernel family reads.
 
-    If the kernel uses chains of warps, each pair has its own slot, and a launch processes as many pairs as there is memory for slots.
+    If the kernel uses chains of warps, each pair has its own slot, and memory limits the number of slots, and thus of pairs per launch.
 
     arrays: arrays that the host builds and uploads
     packed_bytes: size of the targets as packed by pack.cu
@@ -72,7 +72,7 @@ class BatchLayout:
 class DeviceCapacity:
     """Capacity of a device for a batch.
 
-    count_resident_blocks: returns how many blocks the device runs at a time, given the threads per block
+    count_resident_blocks: returns how many blocks the device runs concurrently, given the threads per block
     memory_bytes: memory for the batch
     warp_lanes: threads per warp
     sequences_resident: whether the task's sequences are already on the device
@@ -94,7 +94,7 @@ class DeviceCapacity:
 
 
 def shared_arrays(batch: Batch, recipe: Recipe, task: Task, sequences_resident: bool) -> NamedArrays:
-    """Return the arrays that every family reads, including the batch's sequences if the sequences are not on the device."""
+    """Return the arrays that every family reads, including the batch's sequences unless the task's sequences are already on the device."""
     tile, targets = batch.tile, batch.targets
     arrays: NamedArrays = {
         "queries": batch.queries.astype(np.int32),

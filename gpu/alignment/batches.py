@@ -17,7 +17,7 @@ class Batch:
 
     Results are returned with the rows in tile order.
 
-    query_rows: query numbers minus tile.query_start, in order of length
+    query_rows: record numbers of the queries minus tile.query_start, in order of length
     """
 
     tile: Tile

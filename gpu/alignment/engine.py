@@ -104,7 +104,7 @@ class CudaEngine:
 
     @property
     def device_count(self) -> int:
-        """Number of devices, each fed by a host thread."""
+        """Number of devices. Each has its own host thread."""
         return len(self._devices)
 
     def prepare(self, task: Task, budget: Budget) -> CudaPreparedTask | CudaNearPairPreparedTask:

@@ -23,7 +23,7 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_score_type(archs: Iterable[str]) -> str | None:
-    """Return the score type with two scores per word of which all of these architectures compute maxima in one instruction.
+    """Return the score type with two scores per word whose maxima all of these architectures can compute with one instruction.
 
     Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), 8.0 for half-precision floats (H16X2); None is
     returned for older architectures. The types are in cuda_src/alignment/score.cuh.

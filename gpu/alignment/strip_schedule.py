@@ -33,10 +33,10 @@ class Schedule:
 def make_schedule(item_strips: Integers, item_columns: Integers, worker_count: int) -> Schedule:
     """Return the order in which `worker_count` imaginary workers start the items' strips.
 
-    Each worker processes one item after another, most expensive first, one strip at a time. With as many workers as running blocks, the
-    strip above a unit has nearly always finished when a block takes the unit from the queue. Until the strips of the last items run side
-    by side, the queue always has units that need not wait. Each worker alternates between two slots, so that its next item can start before
-    the previous one ends.
+    Each worker processes one item after another, most expensive first, one strip at a time. If there are as many workers as running blocks,
+    the strip above a unit has nearly always finished when a block takes the unit from the queue. Until only the last items are left, whose
+    strips run side by side, the queue always has units that need not wait. Each worker alternates between two slots, so that its next item
+    can start before the previous one ends.
 
     item_strips, item_columns: number of strips and of columns of each item, in order of decreasing cost
     """

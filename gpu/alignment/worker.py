@@ -52,7 +52,7 @@ class _OpenTile:
 
 @dataclass(frozen=True)
 class FinishedBatch:
-    """Finished batch, for benchmarks. Times are in seconds since the worker started, on the device's clock.
+    """Finished batch, for benchmarks. Times are in seconds since the worker started, as measured on the device.
 
     stream_number: number of the stream on which the batch ran
     upload_start: start of the upload
@@ -74,7 +74,7 @@ class AlignmentWorker:
     """Worker that computes tiles on one device. Call `run` once, in the thread that owns the device.
 
     port: source of the tiles, and receiver of the results; a second thread also uses it
-    on_finished: called from the second thread
+    on_finished: called with every finished batch, in the second thread
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class AlignmentWorker:
         self._open: dict[int, _OpenTile] = {}
 
     def run(self) -> None:
-        """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory for one pair."""
+        """Compute tiles until none are left. Raises `RunError` if the device fails or has too little memory for one pair."""
         with (
             ThreadPoolExecutor(_COPY_THREADS, thread_name_prefix="gpualign-copy") as copiers,
             open_pipeline(

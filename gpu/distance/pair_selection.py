@@ -18,7 +18,7 @@ MAX_RECORDS = 1 << 22
 """Maximum number of pairs copied back at a time, through tens of megabytes of page-locked memory."""
 
 _INITIAL_STAGING_BYTES = 1 << 20
-"""Initial size, in bytes, of the page-locked buffer through which pairs are copied. It grows by doubling, because allocation is expensive."""
+"""Initial size, in bytes, of the page-locked buffer for pairs that are copied. It grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
 """Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""

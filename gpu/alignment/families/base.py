@@ -1,4 +1,4 @@
-"""Kernel family interface, and the types for laying out and launching a batch. Pure, apart from what a `Launcher` does."""
+"""Interface of kernel families, and the types for laying out and launching a batch. Pure, apart from what a `Launcher` does."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class DeviceBatch:
     carries_address: carries of all slots
     checkpoints_address: path checkpoints of all slots
     slot_count: number of slots that a launch uses
-    scores: memory to which the alignment kernel writes scores
-    queue: counter of the units that blocks have taken
+    scores_address: memory to which the alignment kernel writes scores
+    queue_address: counter of the units that blocks have taken
     progress_flags_address: progress flags of all strips
     max_blocks: maximum number of blocks per launch
     """

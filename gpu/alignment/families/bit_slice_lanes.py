@@ -36,10 +36,10 @@ class LaneAssignment:
 
 
 def assign_lanes(first_targets: Integers, last_targets: Integers, max_lengths: Integers, item_threads: int) -> LaneAssignment:
-    """Return all lanes with a selected pair, in items of `item_threads` threads, longest targets first.
+    """Return all lanes that contain a selected pair, in items of `item_threads` threads, longest targets first.
 
     Most groups are selected for all queries, and there may be too many lanes to list individually. So lanes are listed only if they are in
-    the remaining groups or do not fill an item.
+    the remaining groups, or if they are too few to fill an item.
 
     first_targets: record number of each query's first target
     last_targets: highest record number in each group of targets

@@ -151,6 +151,8 @@ class BitSlicedVariant(StripQueueVariant):
 
 
 def _words_per_column(planes: int) -> int:
-    """Return the number of words per column of 32 packed targets (pack.cu): one per plane and one for the mask of live targets, plus two if
-    there are more than two planes."""
+    """Return the number of words per column of 32 packed targets (pack.cu).
+
+    There is one word per plane and one for the mask of the targets that reach the column, plus two words if there are more than two planes.
+    """
     return planes + 1 if planes <= 2 else planes + 3

@@ -33,8 +33,8 @@ MAX_BLOCK_THREADS = 64
 """Maximum number of threads per block. Small blocks leave few threads idle if there are few targets."""
 
 _CHECKPOINT_INTERVAL = 32
-"""Columns between two path checkpoints. In the traceback, all lanes of a warp recompute as many of these intervals as the lane that needs
-most."""
+"""Columns between two path checkpoints. In the traceback, a warp recomputes as many of these intervals as are needed by
+the lane that needs the most."""
 
 # Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
 # 8.0, affine DNA with checkpoints spills a little). Fewer rows are used if they pad the queries less.
@@ -62,7 +62,7 @@ _CLOCKS_PER_ROW = 14.0
 
 
 def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
-    """Yield the kernel with the narrowest sufficient score type."""
+    """Yield the kernel with the narrowest sufficient score type, if the recipe has a rebased form."""
     for cell in rebased.usable_score_types(recipe, max_query_length, max_target_length)[:1]:
         yield _make_variant(recipe, cell)
 
@@ -96,7 +96,7 @@ def _make_variant(recipe: Recipe, score_type: rebased.ScoreType) -> Variant:
 
 @dataclass(frozen=True)
 class ThreadPerPairVariant(StripQueueVariant):
-    """Variant in which an item is a query with as many targets as a block of threads computes at once."""
+    """Variant in which an item consists of one query and the targets that a block of threads computes together with it."""
 
     def target_group_size(self, warp_lanes: int) -> int:
         return self.pairs_per_thread * warp_lanes

@@ -29,11 +29,14 @@ _PACK_BLOCK_THREADS = 256
 
 @dataclass(frozen=True)
 class StripQueueVariant(Variant):
-    """Variant whose blocks compute many pairs at a time, strip by strip."""
+    """Variant in which each block computes many pairs together, strip by strip."""
 
     @abstractmethod
     def target_group_size(self, warp_lanes: int) -> int:
-        """Return how many adjacent targets are computed together, in the time of the longest. warp_lanes: threads per warp"""
+        """Return how many adjacent targets are computed together. This takes as long as the longest target does.
+
+        warp_lanes: threads per warp
+        """
 
     @abstractmethod
     def min_block_threads(self, warp_lanes: int) -> int:
@@ -53,12 +56,12 @@ class StripQueueVariant(Variant):
         return values * self.carry_value_bytes * self.min_block_threads(hardware.warp_lanes)
 
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
-        """Return the number of bands that minimises the work lost.
+        """Return the number of bands with which the least work is wasted.
 
-        With b bands, the squares on the diagonal are 1/b of all cells. Their lower halves are lost or, if groups of neighbouring targets
-        are skipped, only the padding of these groups: p/b of all work. A batch ends with strips that wait for each other and leave parts of
-        the device idle, for longer if an item has more strips: if c waves of strips are lost per band, out of w in total, that is c b/w of
-        all work. The sum of both losses is lowest for b = sqrt(p w/c).
+        With b bands, the squares on the diagonal contain 1/b of all DP cells. The lower half of each square is wasted or, if groups of
+        adjacent targets are skipped, only the padding of these groups. This waste is p/b of all work. At the end of a batch, strips wait
+        for each other and leave parts of the device idle. The more strips an item has, the longer this lasts. If c waves of strips are lost
+        per band, out of w waves in total, this waste is c b/w of all work. The sum of both is lowest for b = sqrt(p w/c).
         """
         wave = hardware.multiprocessor_count * _RESIDENT_THREADS_PER_SM * self.pairs_per_thread * self.strip_rows * max_target_length
         lost = max_target_length / self.strip_rows * _STRIP_LAG_FRACTION
@@ -71,7 +74,7 @@ class StripQueueVariant(Variant):
     def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> BatchLayout:
         """Return the layout of a batch whose items are computed in the order of a schedule.
 
-        arrays: arrays to upload, to which those of the schedule are added
+        arrays: arrays to upload, to which this method adds the arrays of the schedule
         packed_bytes: size of the packed targets
         threads: threads per block
         max_columns: number of columns of the longest item
@@ -107,18 +110,19 @@ def _assign_own_slots(schedule: Schedule) -> Schedule:
 
 
 def group_maxima(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    """Return the highest of every `size` consecutive numbers."""
+    """Return the maximum of each group of `size` consecutive numbers."""
     return np.maximum.reduceat(numbers, np.arange(0, len(numbers), size))
 
 
 def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the offset of each group, followed by the total. counts: number of elements per group; groups are stored consecutively"""
+    """Return the offset of each group, if groups are stored consecutively, followed by the total. counts: number of elements per group"""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
 def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_size: int) -> npt.NDArray[np.int32]:
-    """Return block * queries + query for each (query, block of targets) with a selected pair, longest queries and targets first.
+    """Return the items (query, block of targets) that contain a selected pair, longest queries and targets first.
 
+    Items are numbered block * query_count + query. A block of targets is computed by one block of threads.
     block_size: targets per block
     """
     first = arrays["first_targets"]

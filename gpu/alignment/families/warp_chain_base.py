@@ -35,10 +35,13 @@ class WarpChainBaseVariant(Variant):
 
     @abstractmethod
     def carry_words(self, columns: int) -> int:
-        """Return the size, in 32-bit words, of the carries that a pair's strips hand down. Each strip overwrites those that it has read."""
+        """Return the size, in 32-bit words, of the carries that a pair's strips hand down.
+
+        Each strip overwrites the carries that it has read.
+        """
 
     def max_useful_blocks(self, pairs: int, strips: int, multiprocessor_count: int) -> int:
-        """Return the maximum useful number of blocks for `pairs` pairs of up to `strips` strips."""
+        """Return how many blocks can work concurrently on `pairs` pairs of up to `strips` strips."""
         return min(self.blocks_per_sm * multiprocessor_count, -(-pairs * strips // self.warps_per_block))
 
     def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:

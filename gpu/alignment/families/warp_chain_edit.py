@@ -53,11 +53,11 @@ def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> I
 
 @dataclass(frozen=True)
 class WarpChainEditVariant(WarpChainBaseVariant):
-    """Variant whose lanes have one to four words.
+    """Variant in which each lane computes one, two or four words of a column.
 
-    Each scheduler has one warp, because two warps together are slower than one (benchmarks/LOG.md).
+    Each scheduler of a multiprocessor has one warp, because two warps together are slower than one (benchmarks/LOG.md).
     """
 
     def carry_words(self, columns: int) -> int:
-        """Return the number of words handed down: one per `_LANE_LAG_COLUMNS` columns."""
+        """Return the number of words that a strip hands down: one per `_LANE_LAG_COLUMNS` columns."""
         return -(-columns // _LANE_LAG_COLUMNS)

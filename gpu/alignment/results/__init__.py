@@ -1,1 +1,1 @@
-"""Kinds of output. Each has a module that brings results from device memory to a tile's results; `selection.py` selects one kind."""
+"""Kinds of output. The module of each kind copies results from device memory to the results of a tile; `selection.py` selects the kind."""

@@ -38,7 +38,7 @@ class HostResources:
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
         """Copy bytes with several threads, because a single thread copies more slowly than short pairs are aligned.
 
-        These are not Python threads, because each Python thread would wait twice for the thread that lays out the next batch.
+        These are not Python threads, because each Python thread would have to wait twice for the thread that lays out the next batch.
         """
         whole = len(source) // _COPY_ROW_BYTES * _COPY_ROW_BYTES
         copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, self.thread_count)
@@ -75,7 +75,7 @@ class BatchOutput(ABC):
 
     @abstractmethod
     def reserve(self, stream: StreamBuffers) -> int:
-        """Allocate memory, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
+        """Allocate memory for the results, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
     def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
         """Allocate memory for the traceback, and return the step to run after each launch of the alignment kernel. Raises `OutOfMemory`."""

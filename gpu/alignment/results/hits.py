@@ -97,7 +97,7 @@ class BatchHits(BatchOutput):
 
 
 class TileHitsOutput:
-    """Implements `TileOutput`. The device selects the hits, except for 64-bit scores, which are all copied back for the host to select."""
+    """Implements `TileOutput`. The device selects the hits, unless scores have 64 bits: then the host selects them from all scores."""
 
     def __init__(self, task: Task, hits_per_query: int, tile: Tile) -> None:
         self._tile = tile

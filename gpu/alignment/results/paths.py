@@ -35,10 +35,10 @@ _DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 
 @dataclass(frozen=True)
 class PathResults:
-    """Results of a batch, [rows][targets], in the stream's buffers except for the run data.
+    """Results of a batch, in arrays [rows][targets]. Everything except the run data is in the stream's buffers.
 
-    statistics: None if the task's detail is scores
-    runs: None unless the task's detail is paths
+    statistics: None if only scores are requested
+    runs: None unless paths are requested
     """
 
     scores: Scores
@@ -118,7 +118,10 @@ class BatchPaths(BatchOutput):
         return stream.address("results", self._result_bytes)
 
     def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
-        """Always set results to 0, because kernels add to the cursor, and write no results for pairs that are not selected."""
+        """Set all results to 0, regardless of `kernel_needs_zeros`.
+
+        Kernels add to the cursor (the total size of all runs), and they write nothing for pairs that are not selected.
+        """
         stream.fill(stream.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced_threads: int) -> int:
@@ -240,5 +243,5 @@ def _total_bytes(ranges: dict[str, tuple[int, int]]) -> int:
 
 
 def _statistics_fields(statistics: Statistics) -> npt.NDArray[np.int32]:
-    """Return statistics as [rows][targets][fields], because NumPy copies numbers several times as fast as records."""
+    """Return the statistics as integers, [rows][targets][fields], which NumPy copies several times faster than structured elements."""
     return statistics[..., None].view(np.int32)
