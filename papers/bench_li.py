@@ -1,5 +1,5 @@
-"""Li et al. 2014: global alignment of many pairs, with four ways to fill the matrices, three ways to copy them back, and our current
-engines."""
+"""Benchmark of Li et al. 2014: global alignment of many pairs, with four ways to fill the matrices, three ways to copy them back, and our
+current engines."""
 
 from __future__ import annotations
 

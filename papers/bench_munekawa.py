@@ -1,5 +1,5 @@
-"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, computed by the scalar kernel, the char4 kernel, and our
-current engines."""
+"""Benchmark of Munekawa et al. 2008: Smith-Waterman scores of a query against a database, computed by the scalar kernel, the char4 kernel,
+and our current engines."""
 
 from __future__ import annotations
 

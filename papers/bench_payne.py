@@ -1,4 +1,4 @@
-"""Payne et al. 2010: the successive optimisations, from a CPU loop to GPU shared memory, plus our current engines."""
+"""Benchmark of Payne et al. 2010: the successive optimisations, from a CPU loop to GPU shared memory, plus our current engines."""
 
 from __future__ import annotations
 

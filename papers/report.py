@@ -80,7 +80,7 @@ class Section:
 
 
 def format_milliseconds(seconds: float) -> str:
-    """Return a duration in milliseconds, with three significant digits."""
+    """Return a duration in milliseconds as text, with about three significant digits."""
     value = seconds * 1e3
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 

@@ -39,6 +39,7 @@ def time_repeatedly(run_count: int, work: Callable[[int], float]) -> Timing:
     """Return the timing of up to `run_count` runs, after a warm-up run that is not counted.
 
     Fewer runs are made if they take too long in total.
+
     work: called with the number of the run, starting from 0; returns the time taken in seconds
     """
     work(0)
