@@ -41,7 +41,9 @@ class BatchSubmission:
         return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
     def submit(self, stream: StreamBuffers, max_bytes: int) -> None:
-        """Queue the batch on the stream, using at most `max_bytes` bytes. Raises `OutOfMemory` before anything is launched.
+        """Queue the batch on the stream, using at most `max_bytes` bytes.
+
+        Raises `OutOfMemory`, before anything is launched, if there is too little memory.
 
         The stream records an event before the upload, before the kernels, before the download, and after the download.
         """

@@ -26,8 +26,8 @@ from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_report
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
-"""Estimated computing time of a tile, in seconds: long compared with the host's share of the work, but short enough that devices are
-equally busy and a run stops quickly."""
+"""Estimated computing time of a tile, in seconds. It is long compared with the host's share of the work, but short enough that all devices
+are equally busy and that a run stops quickly."""
 
 _TILES_PER_SEARCH_BAND = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory

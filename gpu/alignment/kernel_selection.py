@@ -1,7 +1,7 @@
 """Selects the kernel that computes a batch of pairs. Pure.
 
 Of all kernels that represent the scores exactly, the kernel with the shortest estimated time is selected. An estimate is the larger of two
-times, in clocks: all cells (including padding) at the device's full rate, and the longest chain of dependent steps. As a result, if
+times, in clocks: all DP cells (including padding) at the device's full rate, and the longest chain of dependent steps. As a result, if
 there are many pairs, each thread computes one pair, or 32 pairs as bits. If pairs are few or very long, a chain of warps computes each
 pair. The selection never changes a score.
 """

@@ -25,7 +25,7 @@ U16X2, H16X2 = "U16x2", "H16x2"
 def packed_score_type(archs: Iterable[str]) -> str | None:
     """Return the score type with two scores per word whose maxima all of these architectures can compute with one instruction.
 
-    Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), 8.0 for half-precision floats (H16X2); None is
+    Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), and 8.0 for half-precision floats (H16X2); None is
     returned for older architectures. The types are in cuda_src/alignment/score.cuh.
 
     archs: compiler names of the architectures; an unknown name counts as a current architecture
@@ -46,10 +46,10 @@ class Recipe:
         last row, plus g times the sum of both lengths
     query_lengths: distinct query lengths, and the number of queries for each length
     needs_paths: whether path checkpoints are kept for the traceback
-    host_traceback: whether the host traces paths, using whole direction matrices
-    usable_pair_bits: uint32[letters + 1], where bit t of word q tells whether a path may pair query letter q with target letter t; None if
+    host_traceback: whether the host traces paths, using complete direction matrices
+    usable_pair_bits: uint32[letters + 1], bit t of word q tells whether a path may pair query letter q with target letter t; None if
         there are no paths
-    packed_score_type: score type with two scores per word, as returned by the function of that name
+    packed_score_type: score type with two scores per word, as returned by the function `packed_score_type`
     """
 
     letter_count: int
@@ -92,7 +92,7 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
     """Return the recipe for a task.
 
     host_traceback: whether the host traces paths
-    packed_score_type: score type with two scores per word, as returned by the function of that name
+    packed_score_type: score type with two scores per word, as returned by the function `packed_score_type`
     """
     scoring = task.scoring
     local = task.mode is Mode.LOCAL

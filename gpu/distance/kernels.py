@@ -18,7 +18,7 @@ CHUNK_WORDS = 16
 """64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk in cuda_src/)."""
 
 PIECE_BYTES = 64 << 20
-"""Approximate size, in bytes, of the planes that are copied to a device at a time."""
+"""Approximate size, in bytes, of a piece: the planes that are copied to a device together."""
 
 COMPARISONS_PER_PIECE = 10**14
 """Number of comparisons up to which a piece may grow beyond `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many take
@@ -70,7 +70,7 @@ WGMMA_KERNEL = DistanceKernel(
 )
 
 DIFFER_KERNEL = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
-"""Kernel for terms with Operation.DIFFER, on every device."""
+"""Kernel for terms with Operation.DIFFER, which runs on every device."""
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
@@ -123,7 +123,7 @@ class PanelWords:
 
 @dataclass(frozen=True)
 class PlanePiece:
-    """Words from consecutive panels with the same recipe, forming new planes: uint64[planes][samples][words]."""
+    """Words from consecutive panels with the same recipe, which together form longer planes: uint64[planes][samples][words]."""
 
     parts: tuple[PanelWords, ...]
 
@@ -168,9 +168,9 @@ def plane_bytes(panels: Sequence[Panel]) -> int:
 
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece]:
-    """Yield panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
+    """Yield the planes of all panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
 
-    Panels with the same recipe come consecutively. Panels without terms are skipped.
+    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. Panels without terms are skipped.
     """
     by_recipe: dict[PanelRecipe, list[Panel]] = {}
     for panel in panels:

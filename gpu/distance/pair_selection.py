@@ -24,7 +24,7 @@ _TOTALS_BYTES = 24
 """Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""
 
 _NO_MIN_COUNT = -(1 << 31)
-"""Minimum that is used for counts for which the rule has none. Every count exceeds it."""
+"""Minimum for counts for which the rule sets no minimum. Every count exceeds it."""
 
 _BLOCK_THREADS = 256
 _PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)

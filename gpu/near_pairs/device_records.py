@@ -36,9 +36,9 @@ def record_device_bytes(task: Task, recipe: NearPairRecipe) -> int:
 
 
 def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRecipe) -> dict[str, np.void]:
-    """Build a task's records on the device, and return a `NEAR_RECORDS_STRUCT` for each of "queries" and "targets". Raises `OutOfMemory`.
+    """Build a task's records on the device, and return a `NEAR_RECORDS_STRUCT` for each of "queries" and "targets".
 
-    The records are stored once if queries and targets are the same set.
+    The records are stored only once if queries and targets are the same set. Raises `OutOfMemory` if they do not fit on the device.
     """
     queries = _make_device_set(pipeline, "query", task.queries, recipe)
     return {
@@ -50,7 +50,9 @@ def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRe
 def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearPairRecipe) -> np.void:
     """Build the bit planes and sketches of all records on the device, and return their `NEAR_RECORDS_STRUCT`.
 
-    The codes are copied to the device in pieces, and the streams take turns in copying them. name: prefix of the buffers' names
+    The codes are copied to the device in pieces, and the streams take turns in copying them.
+
+    name: prefix of the buffers' names
     """
     resident, steps = pipeline.resident, recipe.cascade
     starts = plane_starts(records.lengths, recipe.bits_per_letter)

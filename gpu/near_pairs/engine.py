@@ -26,7 +26,7 @@ _TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 
 _BAND_ROWS = 1 << 15
 _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _BYTES_PER_NEAR_PAIR = 64
-"""Host memory, in bytes, per near pair on its way from a device to the output."""
+"""Host memory, in bytes, that a near pair needs on its way from a device to the output."""
 
 _MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs that are copied back together, because pinned host memory is expensive."""
@@ -84,7 +84,7 @@ def prepare_near_pairs(
     """Prepare a task that has an edit bound (`Task.edit_bound`).
 
     hardware: human-readable name of the devices
-    process_id: process that uses the devices
+    process_id: id of the process that uses the devices
     on_finished: called with every finished rectangle
     screening_kernel: kernel with which sketches are compared; None: the fastest
     on_device_failure: called with a failed device whose work the remaining devices take over; None: the work is not taken over

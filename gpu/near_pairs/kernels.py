@@ -50,8 +50,8 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
     """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    wgmma is not included. Its results are available later, which matters because products are short here, a few thousand bits (93 instead
-    of 117 billion pairs per second, benchmarks/LOG.md).
+    wgmma is not included, because products are short here (a few thousand bits), and its results are available later. It is slower: 93
+    instead of 117 billion pairs per second (benchmarks/LOG.md).
     """
     usable = usable_kernels(arch)
     return tuple(screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)

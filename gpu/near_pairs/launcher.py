@@ -1,4 +1,4 @@
-"""Queues a rectangle's kernels (gather, screen, verify) and the download of results on one stream. The host does not wait in between."""
+"""Queues a rectangle's kernels (gather, screen, verify) on one stream, without waiting between them, and downloads the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 _GATHER_WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device
 
 BYTES_PER_LISTED_PAIR = NEAR_PAIR_STRUCT.itemsize, NEAR_DISTANCE_STRUCT.itemsize
-"""Device memory, in bytes, per candidate, and per pair within the bound."""
+"""Device memory, in bytes, for each candidate, and for each pair within the bound."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class RectangleLauncher:
     def submit(
         self, stream: StreamBuffers, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, scratch_bytes: int
     ) -> None:
-        """Queue all kernels and copies for a rectangle on the stream. Raises `OutOfMemory` before anything is launched.
+        """Queue all kernels for a rectangle on the stream, and the download of the numbers of pairs.
+
+        Raises `OutOfMemory`, before anything is launched, if there is too little device memory.
 
         The events in `stream.passed` mark the start, the end of the screen, the end of the verification, and the end of all work.
 
@@ -162,7 +164,7 @@ class RectangleLauncher:
 
     @staticmethod
     def downloaded_pairs(stream: StreamBuffers, count: int) -> NearPairs:
-        """Return the `count` pairs that `download_pairs` has downloaded."""
+        """Return the `count` near pairs that `download_pairs` has downloaded."""
         found = stream.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
         return NearPairs(*np.ascontiguousarray(found.T))
 

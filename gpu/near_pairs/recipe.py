@@ -1,4 +1,4 @@
-"""Recipe for finding a task's near pairs on a device: the filter cascade, selected on a sample, and the letters' bits. Pure."""
+"""Recipe for finding a task's near pairs on a device: the filter cascade, selected on a sample, and the ranks of letters. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_SKETCH_BITS = CHUNK_WORDS * 64
 
 _TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
-"""Costs of the filter steps on a whole device. Only their ratios matter."""
+"""Costs of the filter steps on a device with binary tensor cores, and on a device without. Only the ratios of the costs matter."""
 
 _MIN_PAIRS_FOR_SAMPLE = 200_000
 """Minimum number of pairs for which a sample is worthwhile."""

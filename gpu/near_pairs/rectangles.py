@@ -1,4 +1,4 @@
-"""Rectangles of queries and targets for the screen and, for each query, the targets with compatible lengths and the maximum edits. Pure."""
+"""Rectangles of queries and targets, and for each query the limits that the screen applies. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rectangle:
         return len(self.queries) * len(self.targets)
 
     def split(self, max_pieces: int) -> list[Rectangle]:
-        """Return smaller rectangles with the same pairs in total: at most `max_pieces`, but at least 2 unless there is only one pair."""
+        """Divide the pairs into smaller rectangles: at most `max_pieces`, but at least 2 unless there is only one pair."""
         if self.pair_count < 2:
             return [self]
         if len(self.queries) > len(self.targets):
@@ -120,7 +120,8 @@ def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound:
 def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
     """Return the first index in start .. stop - 1 for which `predicate` is true, or `stop` if there is none.
 
-    If the predicate is true for an index, it must be true for all later indices. All elements of the arrays are searched for together.
+    If the predicate is true for an index, it must be true for all later indices. Each element of the arrays
+    is a separate search.
     """
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):

@@ -28,7 +28,7 @@ _MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
 _MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
 _MAX_BAND_WORD_COLUMNS = 1 << 37
-"""Maximum total of diagonal-band words (of 64 diagonals) times columns for a rectangle's candidates, which take less than a second."""
+"""Maximum work of verifying a rectangle's candidates, in words (of 64 diagonals) times columns. It takes less than a second."""
 
 
 @dataclass

@@ -83,7 +83,7 @@ class LiEngine(SingleDeviceEngine):
 
     method: one of METHODS
     block_sizes: sizes of blocks and tiles; None: the default sizes
-    log: called with the kernel time in seconds and the number of cells for each batch; batches then do not overlap
+    log: called with the kernel time in seconds and the number of DP cells for each batch; batches then do not overlap
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), supports_paths=True)

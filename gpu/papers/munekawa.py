@@ -69,7 +69,7 @@ class MunekawaEngine(SingleDeviceEngine):
 
     method: one of METHODS
     strip_rows: maximum number of query letters per strip; None: as in the paper
-    log: called with the kernel time in seconds and the number of cells for each query
+    log: called with the kernel time in seconds and the number of DP cells for each query
     """
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), supports_paths=False)

@@ -94,8 +94,8 @@ def _compute_capability(library: ctypes.CDLL, ordinal: int) -> tuple[int, ...]:
 def pycuda_build_command(driver: Driver, replaces_pycuda: bool = False, supports_volta: bool = False) -> str:
     """Return the command that builds PyCUDA.
 
-    The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit
-    is searched for. cuRAND is disabled, because we do not use random numbers.
+    The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. PyCUDA's
+    build does not search for a toolkit. cuRAND is disabled, because we do not use random numbers.
 
     replaces_pycuda: whether to uninstall the existing PyCUDA first, because it cannot be loaded
     supports_volta: whether to use the headers of CUDA 12 with any driver, because its compiler is the last one to support Volta

@@ -22,7 +22,7 @@ def cache_folder() -> Path:
 
 
 def architecture(compute_capability: tuple[int, int]) -> str:
-    """Return an architecture's compiler name: sm_90a for Hopper, else sm_XY."""
+    """Return the compiler name of the architecture with this compute capability: sm_90a for Hopper, sm_XY for others."""
     major, minor = compute_capability
     return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
 
@@ -58,7 +58,9 @@ def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
     """Return a kernel's machine code from the cache, or compile it.
 
     A cache that cannot be written to is ignored.
+
     driver: CUDA major version that the driver supports (None: any)
+
     Raises `RunError` if there is no suitable compiler, or if compilation fails.
     """
     source = kernel_source(kernel)

@@ -147,9 +147,11 @@ class StreamBuffers:
         return array
 
     def download_list(self, name: str, nbytes: int) -> None:
-        """Queue a copy of a list to the pinned buffer of the same name. nbytes: size of the part of the list that is in use
+        """Queue a copy of a list to the pinned buffer of the same name.
 
         The pinned buffer grows by doubling, because allocating it is expensive.
+
+        nbytes: size of the part of the list that is in use
         """
         self.host_buffer(name, max(_MIN_LIST_BYTES, 1 << (nbytes - 1).bit_length()))
         self.download(name, nbytes)

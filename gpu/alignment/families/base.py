@@ -121,7 +121,7 @@ class Variant(ABC):
     carry_count: number of values per column that a strip passes to the next strip
     carry_value_bytes: size of one of these values
     strip_rows: rows per strip (for one thread or lane)
-    cells_per_clock: cells per clock per multiprocessor at full load
+    cells_per_clock: DP cells per clock per multiprocessor at full load
     clocks_per_row: clocks per row for one thread
     needs_clear_scores: whether scores must be 0 before the kernel runs
     trace_kernel: traceback kernel, if paths are requested
@@ -160,7 +160,7 @@ class Variant(ABC):
 
     @abstractmethod
     def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
-        """Return how many slots a launch uses if `nbytes` bytes are available; 0 if these are too few for the kernel."""
+        """Return how many slots a launch uses if `nbytes` bytes are available; 0 if this is too little for the kernel."""
 
     @abstractmethod
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
@@ -173,7 +173,7 @@ class Variant(ABC):
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
         """Return the minimum number of bands for comparing one set with itself.
 
-        cells: total number of cells
+        cells: total number of DP cells
         max_target_length: length of the longest target
         """
         return MIN_DIAGONAL_BANDS
@@ -190,7 +190,7 @@ class Variant(ABC):
         return layout.threads
 
     def matrix_locations(self, batch: Batch, layout: BatchLayout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
-        """Return (where the direction matrices of the selected pairs are, (rows, columns) of these pairs in the results).
+        """Return (locations of the direction matrices of the selected pairs, (rows, columns) of these pairs in the results).
 
         The first array is int64[pairs][5]: query record, target record, first word of the matrix, thread in the block, columns of the item.
         Implemented only by variants that support `Recipe.host_traceback`.
@@ -198,7 +198,7 @@ class Variant(ABC):
         raise NotImplementedError(self.title)
 
     def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> BatchLayout:
-        """Return the layout of a batch, which includes the sequences if they are not on the device."""
+        """Return the layout of a batch, which includes the batch's sequences unless the task's sequences are already on the device."""
         strips = -(-task.queries.lengths[batch.queries] // self.strip_rows)
         extent = BatchDimensions(batch.targets, task.targets.lengths[batch.targets], strips)
         return self.lay_out_items(shared_arrays(batch, recipe, task, capacity.sequences_resident), extent, recipe, capacity)

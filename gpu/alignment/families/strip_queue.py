@@ -115,7 +115,10 @@ def group_maxima(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.in
 
 
 def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the offset of each group, if groups are stored consecutively, followed by the total. counts: number of elements per group"""
+    """Return the offset of each group in an array that stores the groups consecutively, followed by the total number of elements.
+
+    counts: number of elements per group
+    """
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
@@ -123,6 +126,7 @@ def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_si
     """Return the items (query, block of targets) that contain a selected pair, longest queries and targets first.
 
     Items are numbered block * query_count + query. A block of targets is computed by one block of threads.
+
     block_size: targets per block
     """
     first = arrays["first_targets"]

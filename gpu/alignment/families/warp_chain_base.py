@@ -59,7 +59,7 @@ class WarpChainBaseVariant(Variant):
         return 0
 
     def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
-        """Return how many pairs' slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
+        """Return the number of pairs whose slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
@@ -83,7 +83,7 @@ class WarpChainBaseVariant(Variant):
         )
 
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
-        """Launch the kernel several times, each time for as many pairs as there are slots."""
+        """Launch the kernel as often as all pairs require. Each launch computes one pair per slot."""
         layout, pairs = device_batch.layout, device_batch.slot_count
         handed_bytes = 4 * self.carry_words(layout.carry_stride)
         handed_down = device_batch.carries_address + pairs * (layout.carry_bytes - handed_bytes)

@@ -36,7 +36,7 @@ class HostResources:
     wait_for_event: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
-        """Copy bytes with several threads, because a single thread copies more slowly than short pairs are aligned.
+        """Copy bytes with several threads, because copying with a single thread takes longer than aligning short pairs.
 
         These are not Python threads, because each Python thread would have to wait twice for the thread that lays out the next batch.
         """

@@ -62,6 +62,7 @@ def incompatibility(compiler: Compiler, arch: str, driver: int | None) -> str | 
     """Return the reason why a driver cannot use the compiler's code for an architecture, or None if it can.
 
     A driver runs machine code from an older CUDA version or a newer minor version, but refuses machine code from a newer major version.
+
     driver: CUDA major version that the driver supports (None: any)
     """
     if compiler.version is not None:

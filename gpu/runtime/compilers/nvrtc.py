@@ -91,7 +91,7 @@ class Nvrtc:
         return frozenset(numbers)
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Return the machine code, compiled in memory while other Python threads run."""
+        """Return the machine code. The source is compiled in memory, and other Python threads continue to run."""
         program = ctypes.c_void_p()
         headers = _c_string_array(source.headers.values()), _c_string_array(name.encode() for name in source.headers)
         name = source.kernel.file.encode()

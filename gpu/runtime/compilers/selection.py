@@ -33,6 +33,7 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
     """Return the first compiler whose code for an architecture is accepted by the driver.
 
     driver: CUDA major version that the driver supports (None: any)
+
     Raises `NoCompiler` if there is no such compiler. The message says which compilers were found, and what to install.
     """
     refused = []
