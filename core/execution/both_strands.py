@@ -35,8 +35,9 @@ from gpualign.core.scoring.scoring import Scoring
 
 
 class BothStrandsEngine:
-    """Engine for `Task.both_strands` that uses an inner engine, which aligns a single strand. Implements
-    `gpualign.core.execution.engine.Engine`."""
+    """Engine for tasks with `Task.both_strands`. It uses an inner engine, which aligns one strand at a time. Implements
+    `gpualign.core.execution.engine.Engine`.
+    """
 
     def __init__(self, inner: Engine) -> None:
         self.inner = inner
@@ -90,7 +91,8 @@ class BothStrandsPreparedTask:
         return retile(self.task, self.inner, tiles, self._split)
 
     def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
-        """Split a tile into tiles of the inner task, which contain both strands of each query. Parameters as for `split` of `retile`."""
+        """Split a tile into tiles of the inner task, which contain both strands of each query. See `retile` for the parameters of
+        `split`."""
         rectangles = (
             [_whole_rectangle(tile)] if self.task.edit_bound is not None else list(_selected_rectangles(self.task, self.limits, tile))
         )
@@ -120,8 +122,8 @@ class _TileRectangle:
     def inner_tile(self, tile: Tile, number: int, band_index: int, remaining_cells: int) -> Tile:
         """Return the tile of the inner task that covers this rectangle of `tile`, with both strands of each query.
 
-        number, remaining_cells: the fields of that tile
-        band_index: index of that tile's band
+        number, remaining_cells: values for the returned tile's fields of these names
+        band_index: index of the returned tile's band
         """
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
@@ -137,10 +139,10 @@ def _whole_rectangle(tile: Tile) -> _TileRectangle:
 
 
 def _selected_rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_TileRectangle]:
-    """Yield rectangles that together cover all selected pairs of a tile, and few others.
+    """Yield rectangles that together cover all selected pairs of a tile, and only few other pairs.
 
-    Within one set, engines tell by comparing record numbers which pairs are selected. Here the inner engine's records are strands, which
-    have other numbers, so it cannot tell.
+    Within one set, engines determine which pairs are selected by comparing record numbers. The inner engine's records are strands, which
+    are numbered differently, so the inner engine cannot do that.
     """
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
         yield _whole_rectangle(tile)
@@ -153,12 +155,17 @@ def _selected_rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator
 
 
 def is_minus_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the pairs whose minus strand is better, given the scores on both strands."""
+    """Return a mask of the pairs that are better on the minus strand. minus, plus: scores of the same pairs on each strand"""
     return minus < plus if scoring.edit else minus > plus
 
 
 def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileResult:
-    """Return the results on the better strand of each pair. result: the inner engine's; its rows alternate between the strands"""
+    """Return the result for the better strand of each pair in a tile.
+
+    tile: the tile
+    result: result of the inner engine, whose rows alternate between the plus and the minus strand of each query; near pairs instead name
+        the strands by number
+    """
     if isinstance(result, TilePairs):
         return _select_better_pairs(tile, result)
     assert isinstance(result, TileScores | TileAlignments)
@@ -177,9 +184,9 @@ def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileRe
 
 
 def _select_better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
-    """Convert near pairs of strands to near pairs of records: each pair once, on its better strand.
+    """Convert near pairs of strands to near pairs of records. Each pair is returned once, with the distance on its better strand.
 
-    The distances in the result also encode the strand; `decode_distances` separates the two.
+    The returned distances also encode the strand; `decode_distances` separates the two.
     """
     strands, targets = result.pairs.queries, result.pairs.targets
     queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2

@@ -31,7 +31,7 @@ class Capabilities:
     supports_both_strands: bool = False
 
     def unsupported_reason(self, task: Task) -> str | None:
-        """Return why an engine with these capabilities cannot perform the task, in words for messages; None if it can."""
+        """Return the reason why an engine with these capabilities cannot perform the task, as text for a message; None if it can."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
         if task.needs_more_than_final_cell and task.mode is not Mode.GLOBAL:
@@ -64,9 +64,9 @@ class PreparedTask(Protocol):
         """Human-readable name of the hardware that performs the work."""
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        """Yield results in any order. Tiles are pulled one by one as workers become free.
+        """Compute tiles, and yield their results in any order. Tiles are taken from the iterator one by one, as workers become free.
 
-        Closing the iterator, or an exception in the consumer, stops all work within a second and frees all resources.
+        Closing the returned iterator, or an exception in its consumer, stops all work within a second and frees all resources.
         """
 
 

@@ -1,7 +1,7 @@
 """Computes only the pairs that groups of records select, with an engine that computes rectangles of pairs.
 
-The engine gets an inner task, in which the queries are sorted by group. There, the queries of a tile that belong to one group are adjacent,
-and form a rectangle with the targets selected for that group.
+The engine gets an inner task, in which the queries are sorted by group. In this order, the queries of a tile that belong to one group are
+adjacent. They form a rectangle with the targets selected for that group.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class GroupedPreparedTask:
     """Prepared task that computes only the pairs that groups select. Implements `gpualign.core.execution.engine.PreparedTask`.
 
     inner: the inner task, prepared by an engine
-    query_indices: index of each query in the inner task
+    groups: selects the pairs
+    query_indices: index that each query of the task has in the inner task
 
-    The tiles in its results count only the DP cells of selected pairs.
+    Tiles in the results of `run` count only the DP cells of selected pairs.
     """
 
     task: Task
@@ -49,7 +50,8 @@ class GroupedPreparedTask:
 
     @property
     def limits(self) -> TileLimits:
-        """Limits of the inner task, without groups of targets to be skipped: the engine gets rectangles of selected pairs anyway."""
+        """Limits of the inner task, except that plans need not skip groups of targets (`diagonal_group_size`), because the inner engine
+        gets only rectangles of selected pairs."""
         return replace(self.inner.limits, diagonal_group_size=0)
 
     @property
@@ -64,7 +66,7 @@ class GroupedPreparedTask:
         return retile(self.task, self.inner, tiles, self._split)
 
     def _split(self, tile: Tile, first_number: int, band_index: int) -> SplitTile:
-        """Split a tile into rectangles of selected pairs. Parameters as for `split` of `retile`."""
+        """Split a tile into rectangles of selected pairs. See `retile` for the parameters of `split`."""
         task, lane_count, numbers = self.task, self.limits.lane_count, count(first_number)
         lengths = task.queries.lengths, task.targets.lengths
         query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]

@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
 _CHUNK_HITS = 1 << 17
-"""Approximate number of hits passed on at a time; a query's hits are never split."""
+"""Approximate number of hits that are passed on together. The hits of one query are never split."""
 
 
 class BestHitAssembly:
@@ -48,7 +48,12 @@ class BestHitAssembly:
 
 @dataclass(frozen=True)
 class _TileHits:
-    """Hits in a tile, ordered by row: each hit's row in the band, target and score, [hits] each."""
+    """Hits in a tile, ordered by row.
+
+    rows: row of each hit's query in the band, int32[hits]
+    targets: target of each hit, int32[hits]
+    scores: score of each hit, [hits]
+    """
 
     rows: npt.NDArray[np.int32] = field(repr=False)
     targets: npt.NDArray[np.int32] = field(repr=False)
@@ -76,9 +81,9 @@ class PassingHitAssembly:
     query_numbers: numbers of the task's queries in the whole search, int64[queries]
     cutoffs: score cutoff of each of these queries, at least 1, int64[queries]
 
-    A tile certainly reports every target that reaches a query's cutoff if it reports all its targets, or a target below the cutoff. A query
-    is truncated if a tile may have left out such targets, or if the query has more than `task.top_count` hits, for which no memory is
-    planned.
+    A tile reports only its best targets for a query. If it reports all its targets, or any target below the query's cutoff, it has
+    certainly reported every target that reaches the cutoff. A query is truncated if a tile may have left out such a target. It is also
+    truncated if it has more than `task.top_count` hits, because memory is planned for only that many.
     """
 
     def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:
@@ -117,7 +122,7 @@ class PassingHitAssembly:
             start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:
-        """Return the hits of rows start .. stop-1 in query order, leaving out rows whose lists were truncated."""
+        """Return the hits of rows start .. stop-1 in query order, without the hits of truncated queries."""
         pieces = [NO_HITS]
         for tile in self._tiles:
             within = slice(*np.searchsorted(tile.rows, (start, stop)))

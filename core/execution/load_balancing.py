@@ -1,9 +1,9 @@
-"""Decides which workers may take more work, so that none keeps the rest waiting at the end. Pure: the caller passes the time.
+"""Decides which workers may take more work, so that no worker keeps the others waiting at the end. Pure: the caller passes the time.
 
 Workers of any speed pull pieces of one job, such as tiles; the size of a piece is measured in cells. If a slow worker took a piece near the
-end, it might still be computing when the rest have finished everything else. A worker may therefore take a piece only if it will finish
-before the rest could do all remaining work, including this piece. The fastest worker may always take a piece, so no piece remains undone
-and no run ends later than with the fastest worker only.
+end, it might still be computing when the others have finished everything else. A worker may therefore take a piece only if it will finish
+before the others could do all remaining work, including this piece. The fastest worker may always take a piece, so all pieces get done, and
+a run ends no later than it would with the fastest worker alone.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ESTIMATE_SAFETY_FACTOR = 2
-"""Factor applied to a worker's estimated time until it has delivered a piece: its processor may be busy with other work."""
+"""Factor by which a worker's estimated times are multiplied until it has delivered its first piece. Until then, its processor may be busy
+with other work."""
 
 
 class _Worker:
-    """Load and measured speed of a worker. held_cells: number of cells taken but not yet delivered"""
+    """Load and measured speed of a worker. held_cells: number of cells that the worker has taken but not yet delivered"""
 
     def __init__(self, estimate: float) -> None:
         self._estimate = estimate
@@ -27,7 +28,7 @@ class _Worker:
 
     @property
     def safety_factor(self) -> int:
-        """Factor applied to the estimated time per piece."""
+        """Factor by which the estimated time for a piece is multiplied."""
         return 1 if self._delivered else ESTIMATE_SAFETY_FACTOR
 
     def rate(self, now: float) -> float:
@@ -99,9 +100,10 @@ class LoadBalancer:
 
 
 def _finish_seconds(worker_loads: Sequence[tuple[float, float]], cells: int, remaining_cells: int) -> float:
-    """Return the seconds until the workers finish their current work plus `remaining_cells`, of which the next `cells` form a single piece.
+    """Return the seconds until the workers finish their current work and `remaining_cells` more cells. The first `cells` of these cells
+    form a single piece.
 
-    worker_loads: for each worker (seconds until its current work is finished, cells per second)
+    worker_loads: for each worker, (seconds until its current work is finished, cells per second)
     """
     with_piece = min(busy + cells / rate for busy, rate in worker_loads)
     ready, speed, done, at = sorted(worker_loads), 0.0, 0.0, 0.0
@@ -126,7 +128,8 @@ class BandWindow:
         self._open: dict[int, int] = {}  # undelivered pieces of the bands in progress
 
     def startable_band_count(self, band: int) -> int:
-        """Return how many bands, from number `band` on, may be started before another is finished; 0 or less if none may."""
+        """Return how many bands, starting with number `band`, may be started before an open band is finished; 0 or less if none may be
+        started."""
         return min(self._open, default=band) + self._max_open_bands - band
 
     def take(self, band: int, piece_count: int) -> None:

@@ -23,12 +23,12 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLAN_MEMORY_DIVISOR = 4
-"""Divisor of the memory for results: the quotient is for the plan's bands, so that these are small. As much is for assembling tiles, and
-the remainder for bands that wait for a slower engine."""
+"""The memory for results is divided by this number. One such part limits the bands of the plan, which keeps them small. A second part is
+for assembling tiles. The remainder is for bands that wait for a slower engine."""
 
 _PLANNER_SCRATCH_DIVISOR = 4
-"""Divisor of the engines' scratch memory: the quotient is for the engine that plans. This is a GPU, which needs little host memory; a CPU
-needs some for each thread."""
+"""The engines' scratch memory is divided by this number, and one such part goes to the engine that plans. That engine is a GPU, which needs
+little host memory; a CPU needs some for each thread."""
 
 _MAX_WAITING_RESULTS, _MAX_WAITING_HIT_RESULTS = 2, 64  # results of each engine that wait for the consumer; hits are small
 
@@ -77,7 +77,8 @@ class MultiDevicePreparedTask:
             yield from results
 
     def _max_open_bands(self, tile: Tile) -> int:
-        """Return how many bands as large as this tile's may be in progress: at least as many as there can be tiles held by workers."""
+        """Return how many bands of the size of this tile's band may be in progress. This is at least the number of tiles that all workers
+        may hold."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
         return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.max_waiting_bytes // max(1, rows * bytes_per_row))
@@ -96,12 +97,13 @@ class MultiDeviceEngine:
     """Engine that consists of several engines, which pull tiles from one plan, each at its own speed (core/execution/load_balancing.py).
     Implements `gpualign.core.execution.engine.Engine`.
 
-    engines: the first engine that can perform a task plans it; the rest split the planned tiles to their own size
-    on_note: receives notes on engines that fail or have too little memory
+    engines: the first of these engines that can perform a task plans it; the others split the planned tiles to their own size
+    on_note: receives notes for the user on engines that fail or have too little memory
     on_detail: receives notes on engines that are not worth using
 
-    As long as other engines remain, an engine is left out if it would take longer for one tile than the first engine for everything, has
-    too little memory, or fails. Near pairs (`Task.edit_bound`) are found by a single engine, because finding them needs whole bands.
+    As long as other engines remain, an engine is left out if it has too little memory, if it fails, or if it would take longer for one tile
+    than the first engine for the whole task. Near pairs (`Task.edit_bound`) are found by a single engine, because finding them needs whole
+    bands.
     """
 
     def __init__(self, engines: Sequence[TimedEngine], on_note: Callable[[str], None], on_detail: Callable[[str], None]) -> None:

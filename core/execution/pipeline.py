@@ -37,9 +37,9 @@ class CheckpointListener(Protocol):
         """Called when everything before the first band has been written."""
 
     def rows_written(self, rows: int) -> None:
-        """Called when all pairs of the queries before query number `rows` have been written, and no other pairs.
+        """Called when all pairs of the queries before query number `rows` have been written, and no pairs of later queries.
 
-        If what has been written does not end between two queries, `rows` is 0. The same number may be passed repeatedly.
+        If the last pair written is not the last pair of its query, `rows` is 0. The same number may be passed repeatedly.
         """
 
 
@@ -105,7 +105,7 @@ class Totals:
 
 
 class Closable(Protocol):
-    """Iterator that can be closed: what a generator is if it is declared as an iterator."""
+    """Iterator that can be closed, such as a generator that is declared as an iterator."""
 
     def close(self) -> None: ...
 
@@ -123,9 +123,9 @@ def run_pipeline(
 ) -> None:
     """Write every band to the sink.
 
-    completed_rows: returns, for a band just written, the number of the query before which all pairs, and no other pairs, have been written;
-        0 if what has been written does not end between two queries
-    checkpoints: is notified of what `completed_rows` returns
+    completed_rows: for a band that has just been written, returns a query number; all pairs of earlier queries, and no pairs of later
+        queries, have then been written. Returns 0 if the last pair written is not the last pair of its query
+    checkpoints: is notified of the numbers that `completed_rows` returns
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """

@@ -27,7 +27,7 @@ class TilePiece:
     """Some pairs of a tile, as a tile of the inner engine.
 
     tile: the inner engine's tile
-    rows, columns: the queries and targets of the split tile that it covers, as indices in that tile
+    rows, columns: the queries and targets that this piece covers, as indices in the tile that was split
     """
 
     tile: Tile
@@ -37,11 +37,11 @@ class TilePiece:
 
 @dataclass(frozen=True)
 class SplitTile:
-    """A tile, split into pieces.
+    """A tile that was split into pieces.
 
-    tile: the tile, which the result will name
+    tile: the tile that was split, which the result will refer to
     pieces: pieces that together cover all selected pairs; none if no pair is selected
-    convert: converts a result of the inner engine to one of the task; None: no conversion is needed
+    convert: converts a result of the inner engine to a result of the task; None: no conversion is needed
     """
 
     tile: Tile
@@ -150,7 +150,8 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first_number: in
     first_number: number of the first piece's tile
     band_index: index of the band that the pieces form
 
-    If workers share the pieces, pieces become smaller near the end of the tile or of the work that follows it (`Tile.remaining_cells`).
+    If several workers share the pieces, pieces are smaller near the end of the work: the tile or, if more tiles follow it, all that remains
+    (`Tile.remaining_cells`).
     """
     queries, targets = task.queries.lengths, task.targets.lengths
     plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)

@@ -18,7 +18,7 @@ class LoadBalancing:
     """How workers of unequal speed share tiles.
 
     rates: estimated speed of each worker, in cells per second
-    max_open_bands: maximum number of bands in progress at a time
+    max_open_bands: maximum number of bands that are in progress at the same time
     """
 
     rates: Sequence[float]
@@ -54,8 +54,8 @@ class _TileAssigner:
 class TileQueue:
     """Queue of tiles not yet taken, for `worker_count` workers.
 
-    load_balancing: for workers of unequal speed: a worker that would keep the rest waiting gets no more tiles
-        (core/execution/load_balancing.py); None: every worker that asks gets a tile
+    load_balancing: how workers of unequal speed share tiles; a worker that would keep the others waiting gets no more tiles
+        (core/execution/load_balancing.py). None: every worker that asks gets a tile
 
     Times are in seconds, from any monotonic clock.
     """
@@ -80,7 +80,7 @@ class TileQueue:
         return tile
 
     def deliver(self, worker: int, tile: Tile, now: float) -> None:
-        """Record that a tile has been finished."""
+        """Record that a worker has finished a tile."""
         self._open -= 1
         if self._assigner is not None:
             self._assigner.deliver(worker, tile, now)
@@ -95,7 +95,8 @@ class TileQueue:
         return self._workers_left > 0
 
     def has_more(self, worker: int, now: float) -> bool | None:
-        """Return whether there are tiles for a worker that got none; None if that depends on the tiles that others hold."""
+        """Return whether there are more tiles for a worker for which `take` returned None; None if that depends on tiles that are not
+        finished."""
         if self._assigner is not None and self._may_take(self._assigner, worker, now):
             return True
         if self._assigner is None and self._returned:
@@ -107,7 +108,7 @@ class TileQueue:
         return next(self._tiles, None) if tile is None else tile
 
     def _may_take(self, assigner: _TileAssigner, worker: int, now: float) -> bool:
-        """Return whether this worker may take a tile."""
+        """Return whether this worker may take the next tile, as `assigner` decides."""
         following = self._next = self._pull_tile()
         tile = self._returned[0] if self._returned else following
         left = sum(tile.cells for tile in self._returned) + (following.remaining_cells if following is not None else 0)

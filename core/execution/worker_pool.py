@@ -35,9 +35,10 @@ class _WorkerFailure:
 
 
 class _BoundedBuffer:
-    """Limits the results that wait for the consumer: their tiles have at most `max_waiting` times the cells of the largest tile so far.
+    """Limits the results that wait for the consumer: all their tiles together have at most `max_waiting` times the cells of the largest
+    tile so far.
 
-    Cells are counted rather than results, because the memory per result grows with the tile's cells. The many small tiles near the end of
+    Cells are counted rather than results, because the memory for a result grows with the tile's cells. The many small tiles near the end of
     a run therefore do not make workers wait while a whole band is written.
     """
 
@@ -141,7 +142,8 @@ class WorkerHandle(Generic[Result]):
         self._work.record_delivery(self._worker, self.undelivered_tiles.pop(result.tile.number))
 
     def deliver_partial(self, result: Result) -> None:
-        """Pass part of a tile's result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
+        """Pass part of a tile's result to the consumer; more parts will follow. Each part takes as much room in the buffer as the whole
+        result would."""
         while not self.stopped():
             if self._work.buffer.reserve(result.tile.cells, _POLL_SECONDS):
                 self._work.events.put(result)
@@ -184,12 +186,13 @@ def run_workers(
 ) -> Iterator[Result]:
     """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
+    workers: for each worker, the function that its thread runs
     max_waiting_results: maximum number of results that wait for the consumer; more if their tiles are smaller than the largest one
     stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined
-    on_worker_failure: called with the number and the error of a worker whose hardware fails while other workers remain; these take over its
-        tiles, for which their functions may be called again
-    load_balancing: for workers of unequal speed: a worker that would keep the rest waiting gets no more tiles
-        (core/execution/load_balancing.py), but its function may be called again later; None: every worker that asks gets a tile
+    on_worker_failure: called with the number and the error of a worker whose hardware fails while other workers remain. These take over its
+        tiles, and their functions may be called again for that
+    load_balancing: how workers of unequal speed share tiles; a worker that would keep the others waiting gets no more tiles
+        (core/execution/load_balancing.py), but its function may be called again later. None: every worker that asks gets a tile
 
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """

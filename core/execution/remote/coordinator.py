@@ -23,7 +23,7 @@ MAX_CALLS_AHEAD_FACTOR = 2
 have to wait for the oldest one.)"""
 
 _ASSUMED_WORKER_COUNT = 16
-"""Number of workers assumed if an executor does not report it."""
+"""Number of workers assumed if an executor does not report how many it has."""
 
 _MAX_LOST_ATTEMPTS = 3
 """Number of times a call may get lost together with a worker before the run fails. A call that fails on a worker is tried twice."""
@@ -41,7 +41,8 @@ class CachedArgument:
         self._shared: Any = None
 
     def call_value(self, share: Callable[[bytes], Any] | None) -> Any:
-        """Return what a call contains in place of the argument: its pickled bytes or, if `share` is given, what that returns for them."""
+        """Return what a call contains in place of the argument: its pickled bytes or, if `share` is given, the value that `share` returns
+        for these bytes."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
             if share is None:
@@ -57,7 +58,8 @@ class CachedArgument:
 
 @dataclass(frozen=True)
 class SharedArguments:
-    """Arguments that all calls of a run have in common. name: unique name, under which workers cache what they make of the arguments"""
+    """Arguments that all calls of a run have in common. name: unique name, under which workers cache the request handler that they make
+    from the arguments"""
 
     name: str
     arguments: tuple[CachedArgument, ...]
@@ -186,7 +188,7 @@ class WorkerPoolClient:
             raise RunError(f"the cluster accepts no more work: {_describe_error(error)}") from error
 
     def _read_answer(self, future: Future[Answer], shared: SharedArguments, sent: _SentCall[Item]) -> Success | None:
-        """Return the answer to a call, or None if the call has to be sent again. Raises `RunError` if that would be useless."""
+        """Return the answer to a call, or None if the call has to be sent again. Raises `RunError` if sending it again would not help."""
         try:
             answer = future.result()
         except CancelledError as error:  # by the executor: it has lost what the call needs together with a worker, or everything

@@ -42,7 +42,8 @@ class TaskSpec:
     digest: str
 
     def assemble_task(self, sets: list[SequenceSet]) -> Task:
-        """Assemble the task from this and its sequence sets. Raises `RunError` if the result differs from the task that was sent."""
+        """Assemble the task from this description and the task's sequence sets. Raises `RunError` if the result differs from the task that
+        was sent."""
         task = Task(sets[0], sets[-1], **self.other_fields)
         if fingerprint(task) != self.digest:
             raise RunError("the sequences that arrived are not what was sent")
@@ -87,7 +88,8 @@ class RemoteEngine:
         self._cached_sets: list[tuple[SequenceSet, CachedArgument]] = []
 
     def prepare(self, task: Task, budget: Budget) -> RemotePreparedTask:
-        """Let one worker prepare the task. Waits for a worker if there is none. Raises `RunError` if the worker cannot perform the task."""
+        """Have one worker prepare the task, waiting for a worker if there is none. Raises `RunError` if the worker cannot perform the
+        task."""
         if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
         other_fields = {

@@ -1,4 +1,4 @@
-"""Worker side of a task: serves the tiles of several calls in one engine run."""
+"""Worker side of a task: computes the tiles of several remote calls in one engine run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
-    """Serves requests: a tile with its result, and None with `WorkerCapabilities`. rate: approximate cells per second of the task"""
+    """Answers requests: for a tile, its result; for None, the `WorkerCapabilities`. rate: approximate cells per second of the task"""
 
     def __init__(self, prepared: PreparedTask, rate: float) -> None:
         self._capabilities = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
@@ -34,10 +34,10 @@ class TaskServer:
 
 
 class _EngineRun:
-    """Run of an engine that goes on from one caller's tile to the next caller's.
+    """Engine run that computes the tiles of all callers.
 
-    Otherwise the engine would, for each tile, run idle, end its threads and copy sequences to a GPU. The run ends when no tile is waiting,
-    because an engine may ask for the next tile before it yields a result.
+    With a separate run for each tile, the engine would be idle between tiles, and for each tile it would end its threads and copy sequences
+    to a GPU. The run ends when no tile is waiting, because an engine may ask for the next tile before it yields a result.
     """
 
     def __init__(self, prepared: PreparedTask) -> None:
@@ -68,7 +68,7 @@ class _EngineRun:
                     answer.set_exception(error)
 
     def _take_pending_calls(self) -> list[Future[TileResult]]:
-        """Remove the calls whose tiles have not been taken, and return their futures.
+        """Remove the calls whose tiles the engine has not taken, and return their futures.
 
         If these calls stayed, a run that fails before it takes a tile would be repeated again and again.
         """

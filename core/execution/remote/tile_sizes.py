@@ -21,7 +21,7 @@ _MIN_BANDS_PER_WORKER = 4
 
 @dataclass(frozen=True)
 class WorkerCapabilities:
-    """Kernel, hardware, tile limits and speed with which a worker has prepared a task.
+    """What a worker reports about a task that it has prepared.
 
     limits: limits for splitting the task into tiles
     kernel, hardware: human-readable names

@@ -12,7 +12,7 @@ from gpualign.core.common.errors import GpualignError
 from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version, worker_name
 
 _MAX_CACHED_ARGUMENT_SETS = 2
-"""Maximum number of runs whose shared arguments a worker caches: a search alternates between two."""
+"""Maximum number of runs whose shared arguments a worker caches. A search alternates between two runs."""
 
 RequestHandler = Callable[[Any], Any]
 """Function that returns the result of a request. It is made from the shared arguments."""
@@ -25,9 +25,9 @@ class _CachedHandler:
 
 
 class WorkerNode:
-    """Answers calls, from any thread.
+    """Answers remote calls. `answer` may be called from any thread.
 
-    make_handler: makes, from the shared arguments, a function that serves requests from any thread; both may raise `GpualignError`
+    make_handler: makes, from the shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
     """
 
     def __init__(self, make_handler: Callable[[list[Any]], RequestHandler]) -> None:
@@ -37,7 +37,7 @@ class WorkerNode:
         self._cached: dict[str, _CachedHandler] = {}  # by name, least recently used first
 
     def answer(self, call: Call, *payload: bytes) -> Answer:
-        """Answer a call. payload: the pickled arguments that the call lists as sent."""
+        """Answer a remote call. payload: the pickled arguments named in `call.sent_names`, in this order"""
         if call.software_version != (own := software_version()):
             return Failure(
                 worker_name(), f"has {own}, but this is {call.software_version}; install the same version there", retryable=False
@@ -58,7 +58,8 @@ class WorkerNode:
             return Failure(worker_name(), "out of memory", retryable=True)
 
     def _store_arguments(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Evict shared arguments of older runs and store those that were sent. Returns the names of those still missing."""
+        """Evict the shared arguments of older runs, and store those sent with a call. Returns the names of arguments that the call needs
+        and that are still missing."""
         for name in list(self._cached)[: 1 - _MAX_CACHED_ARGUMENT_SETS]:
             del self._cached[name]
         used = {*call.argument_names, *(name for cached in self._cached.values() for name in cached.argument_names)}
