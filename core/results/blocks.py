@@ -122,7 +122,7 @@ class Block(ABC):
 
     @abstractmethod
     def output_mask(self, mask: Booleans | None) -> Booleans:
-        """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
+        """Return a mask of the pairs to write: the block's selected pairs that are in `mask`. mask: pairs that pass a filter (None: all)"""
 
     def written_record_numbers(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the indices of the query and target input records for the pairs to write, in order: int64[pairs] each."""
@@ -134,19 +134,19 @@ class Block(ABC):
 
     @abstractmethod
     def query_text_column(self, texts: StringColumn) -> Column:
-        """Return a column with a text for each query. texts: one text per record in `task.queries`."""
+        """Return a column that shows a text for each query. texts: one text per record in `task.queries`."""
 
     @abstractmethod
     def target_text_column(self, texts: StringColumn) -> Column:
-        """Return a column with a string for each target. texts: one string per record in `task.targets`."""
+        """Return a column that shows a text for each target. texts: one text per record in `task.targets`."""
 
     @abstractmethod
     def query_integer_column(self, values: Integers) -> Column:
-        """Return a column with a number for each query. values: one number per record in `task.queries`."""
+        """Return a column that shows a number for each query. values: one number per record in `task.queries`."""
 
     @abstractmethod
     def target_integer_column(self, values: Integers) -> Column:
-        """Return a column with a number for each target. values: one number per record in `task.targets`."""
+        """Return a column that shows a number for each target. values: one number per record in `task.targets`."""
 
     @abstractmethod
     def query_sequence_column(self) -> Column:
@@ -157,16 +157,16 @@ class Block(ABC):
         return Column.constant("+")
 
     def bit_score_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
-        """Return a column of bit scores, formatted with `format_value`; the text `unknown_text` if there are none."""
+        """Return a column of bit scores, formatted with `format_value`. unknown_text: text for all pairs if bit scores are unknown"""
         return Column.constant(unknown_text)
 
     def evalue_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
-        """Return a column of E-values, formatted with `format_value`; the text `unknown_text` if there are none."""
+        """Return a column of E-values, formatted with `format_value`. unknown_text: text for all pairs if E-values are unknown"""
         return Column.constant(unknown_text)
 
     @abstractmethod
     def path_text(self, pair: PairIndex, kind: str) -> str:
-        """Return the text that `path_column(kind)` has for one pair."""
+        """Return the text that the column `path_column(kind)` contains for one pair."""
 
     @abstractmethod
     def format_rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
@@ -205,7 +205,8 @@ class Block(ABC):
 
     @property
     def paired_letter_counts(self) -> tuple[Integers, Integers]:
-        """Number of letters aligned with a letter, equal or not, and length of the longer sequence, as aligned."""
+        """Number of letters in each alignment that are aligned with a letter, equal or not, and length of the longer of the two sequences,
+        as aligned."""
         pairs = self.engine_statistics["matches"].astype(np.int64) + self.engine_statistics["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
@@ -229,7 +230,7 @@ class Block(ABC):
 
 @dataclass(frozen=True)
 class RectangleBlock(Block):
-    """A rectangle of pairs: arrays are [band queries][band targets].
+    """Results of a rectangle of pairs. Per-pair arrays are [band queries][band targets].
 
     pairing: selects pairs in the rectangle; values for the remaining pairs are arbitrary
     """
@@ -335,7 +336,7 @@ class RectangleBlock(Block):
 
 @dataclass(frozen=True)
 class ListBlock(Block):
-    """A list of pairs: arrays are [pairs]."""
+    """Results of a list of pairs. Per-pair arrays are [pairs]."""
 
     @property
     @abstractmethod
@@ -345,7 +346,7 @@ class ListBlock(Block):
     @property
     @abstractmethod
     def _paths(self) -> tuple[Statistics, Runs]:
-        """Statistics, `STATISTICS`[pairs], and paths, runs with shape [pairs], for the sequences as aligned."""
+        """Statistics (`STATISTICS`[pairs]) and paths (`Runs` of shape [pairs]) of the sequences as aligned."""
 
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         queries, targets = self.listed_records
@@ -455,17 +456,18 @@ def _recount_listed_pairs(
 
 
 def text_column(texts: StringColumn) -> Column:
-    """Return a column with a text for each listed pair. The pairs form a single row, as the targets of one query do. texts: one text per
-    listed pair."""
+    """Return a column that shows a text for each listed pair. The compiled column treats the pairs as a single row, like the targets of one
+    query. texts: one text per listed pair."""
     return Column.target_text(texts.text, texts.offsets)
 
 
 def _make_alignments(
     task: Task, first_records: tuple[int, int], runs: Runs, statistics: Statistics, records: tuple[Integers, Integers]
 ) -> Alignments:
-    """Return the paths of the pairs in a block, as a source of text columns. runs, statistics: [rows][targets].
+    """Return the paths of the pairs in a block, in the form from which text columns are made.
 
     first_records: indices of the query and target of the first pair, if rows and targets are consecutive records
+    runs, statistics: paths and statistics of the pairs, [rows][targets]
     records: indices of the query and target of each pair in a single row; empty if `first_records` applies
     """
     queries, targets = task.queries, task.targets

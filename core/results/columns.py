@@ -61,12 +61,12 @@ def integer_column_maker(get_values: PairValueGetter) -> Callable[[Block], Colum
 
 
 def statistic_getter(name: str, offset: int = 0) -> PairValueGetter:
-    """Return a function that returns the field `name` of the statistics, plus `offset`, for each pair."""
+    """Return a function that returns the statistic `name` of each pair, with `offset` added to every value."""
     return lambda block: block.statistics[name] + np.int32(offset)
 
 
 def statistic_column_maker(name: str, offset: int = 0) -> Callable[[Block], Column]:
-    """Return a function that builds the column for the field `name` of the statistics, plus `offset`."""
+    """Return a function that builds a column from the statistic `name`, with `offset` added to every value."""
     return integer_column_maker(statistic_getter(name, offset))
 
 
@@ -98,12 +98,12 @@ class Field:
     meaning: description of the contents
     make_column: builds the column for a block
     detail: how much of each alignment the column needs
-    hits_only: the column exists only in searches
-    get_values: the column's numbers, NaN if missing; None for text
-    dtype_for_task: dtype of the numbers; None for text
-    side: "query" or "target" if the text is that record's id
-    make_quoted_column: builds the column for CSV; None if the column is the same
-    has_letters: the text consists of sequence letters
+    hits_only: whether the column exists only in searches
+    get_values: returns the column's numbers, NaN if missing; None for text
+    dtype_for_task: returns the dtype of the numbers; None for text
+    side: "query" or "target" if the text is the id of that record; else None
+    make_quoted_column: builds the column for CSV; None if it is the same as in other tables
+    has_letters: whether the text consists of sequence letters
     """
 
     name: str
@@ -322,7 +322,7 @@ def description_fields(text: str | None) -> set[str]:
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:
-    """Return how much of each alignment is needed for all of these fields."""
+    """Return how much of each alignment must be computed to show all of these fields."""
     return max((f.detail for f in fields), key=list(Detail).index)
 
 

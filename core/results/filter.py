@@ -23,12 +23,12 @@ class Filter:
 
     min_score, max_score: bounds on the score, inclusive
     min_identity: minimum identity
-    max_distance: maximum 1 - identity
+    max_distance: maximum distance, which is 1 - identity
     min_coverage: minimum fraction, in each of the two sequences, of letters that are aligned with a letter, equal or not
-    nearest_count: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score;
-        ties are broken by file order. Blocks must then hold all pairs of their queries
-    one_set: whether query i and target i are the same record, which then does not count among its own nearest
-    groups: groups of records that determine which pairs are written; None: all
+    nearest_count: number of pairs to write per query, nearest first. Pairs are compared by distance or identity if either is bounded, else
+        by score; ties are broken by file order. Each block must then hold all pairs of its queries
+    one_set: whether query i and target i are the same record; a record is then not counted among its own nearest records
+    groups: groups of records that determine which pairs are written; None: all pairs
     """
 
     min_score: int | None = None
@@ -57,7 +57,7 @@ class Filter:
         return max((bound for bound in bounds if bound is not None), default=None)
 
     def mask(self, block: Block) -> Booleans | None:
-        """Return a mask of the pairs in a block to write; None if all are written."""
+        """Return a mask of the pairs in a block that are written; None if all are written."""
         if self == Filter():
             return None
         scores = block.scores

@@ -94,9 +94,9 @@ class FrameBlock(ListBlock):
 class BetterStrandBlock(FrameBlock):
     """Listed pairs, each aligned on its better strand.
 
-    queries: indices in `task.queries`, which holds strands, int64[pairs]
-    targets: indices in `task.targets`, int64[pairs]
-    results: alignments of these strands
+    queries: index of the better strand of each pair's query in `task.queries`, which holds strands, int64[pairs]
+    targets: index of each pair's target in `task.targets`, int64[pairs]
+    results: alignments of these strands with the targets
     """
 
     queries: Integers
@@ -128,7 +128,7 @@ class HitBlock(FrameBlock):
 
     hits: the hits
     search_space: search space for E-values; None: E-values are unknown
-    traced_paths: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
+    traced_paths: statistics (`STATISTICS`[hits]) and paths (`Runs` of shape [hits]) of the hits; None if no column needs them
     """
 
     hits: Hits
@@ -196,7 +196,8 @@ def hit_evalues(search_space: SearchSpace, frame_sets: QueryTargetFrames, hits: 
 
 
 def as_hit_block(block: Block) -> HitBlock:
-    """Narrow a block to `HitBlock`, for columns that exist only for hits. Raises `TypeError` for other blocks, which is a caller error."""
+    """Return the block as a `HitBlock`, for columns that exist only for hits. Raises `TypeError` for any other block, which callers must
+    not pass."""
     if not isinstance(block, HitBlock):
         raise TypeError("only hits of a search have this column")
     return block

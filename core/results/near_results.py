@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 class NearPairResults:
     """Near pairs of consecutive queries, in order, and their alignments.
 
-    row_stop: index of a query: once these results have been delivered, so have all pairs of the queries before it
+    row_stop: index of a query; once these results have been delivered, all pairs of earlier queries have been delivered
     """
 
     pairs: NearPairs
@@ -24,10 +24,10 @@ class NearPairResults:
     row_stop: int = 0
 
     def split(self, max_pairs: int, max_run_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearPairResults]:
-        """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of runs, but at least all pairs of one
-        query.
+        """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of CIGAR runs. The pairs of one query stay
+        together, even if they exceed these limits.
 
-        title_bytes: bytes of titles for each pair, which count as bytes of runs; None: rows show no titles
+        title_bytes: size of the titles in each pair's row, in bytes, which is added to the bytes of its runs; None: rows show no titles
         """
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.alignments.runs is None else self.alignments.runs.sizes
         if title_bytes is not None:
