@@ -25,7 +25,7 @@ from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 SEQUENCE_COUNT = 100
-"""Number of sequences on each side; every pair is compared."""
+"""Number of random sequences in each of the two compared sets; every pair is compared."""
 
 SEQUENCE_LENGTH = 800
 _SHORT_LENGTH = SEQUENCE_LENGTH // 4
@@ -89,7 +89,7 @@ def simulate_parameters(scoring: Scoring, frequencies: Reals, aligner: LocalAlig
 
 
 def _score_step(scoring: Scoring) -> int:
-    """Return a number that divides every score."""
+    """Return the step of a scoring: a number that divides every score."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 
 

@@ -12,7 +12,7 @@ from gpualign.core.execution.hit_assembly import QueryHits
 
 
 class HitReorderBuffer:
-    """Puts hits in query order even when the hits of some queries arrive late, and holds those that must wait for late ones.
+    """Puts hits in query order even when the hits of some queries arrive late, and holds the hits that must wait for late hits.
 
     queries_per_record: number of queries (strands or frames) per input record
     """
@@ -31,7 +31,7 @@ class HitReorderBuffer:
     def add_first_pass(self, result: QueryHits) -> HitBatch:
         """Add the hits of the next queries, searched for the first time. The hits of truncated queries are then missing.
 
-        Returns the hits, not returned before, of all records before the first record with a missing query.
+        Returns the hits of all records before the first record with a missing query, except hits that an earlier call returned.
         """
         self._held.append(result.hits)
         self._missing_queries.extend(result.queries[result.is_truncated].tolist())
@@ -41,7 +41,7 @@ class HitReorderBuffer:
     def add_repeated(self, result: QueryHits) -> HitBatch:
         """Add the hits of the first missing queries, none of which may be truncated.
 
-        Returns the hits, not returned before, of all records before the first record with a missing query.
+        Returns the hits of all records before the first record with a missing query, except hits that an earlier call returned.
         """
         if result.is_truncated.any() or any(self._missing_queries.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("queries that were searched again lack hits")

@@ -21,7 +21,7 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK_HITS = 8192
-"""Maximum number of hits whose paths are computed and which are written at a time."""
+"""Maximum number of hits per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
 
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
@@ -48,8 +48,8 @@ class HitFilter:
 
     @property
     def target_limit(self) -> int | None:
-        """Number of best targets that the search must find for each query: more than are written, to show whether further hits exist. None:
-        all targets that pass, because a hit with a lower score may have a lower E-value."""
+        """Number of best targets that the search must find for each query. More targets are found than written, to show whether further
+        hits exist. None: all targets that pass must be found, because a hit with a lower score may have a lower E-value."""
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.excludes_self
 
 
@@ -124,8 +124,8 @@ class HitsWriter:
         self._sink.finish()
 
     def _best_frame_hits(self, hits: Hits) -> Hits:
-        """Return the hits to write for each record, best first. Of several hits between strands or frames of the same two records, only
-        the best counts (the first if tied)."""
+        """Return the hits to write for each record, best first. If several strands or frames of the same two records give hits, only the
+        best of these hits counts (the first if tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
         records = of_queries.record_numbers(hits.queries)
         if self._filter.excludes_self:
@@ -144,8 +144,13 @@ class HitsWriter:
         return hits.select(places < self._filter.max_hits)
 
     def _count_suppressed(self, hits: Hits, records: Integers, unwritten_ranks: Integers) -> None:
-        """Count records with unwritten hits. unwritten_ranks: rank of each hit after its record's written hits, 0 for the first unwritten
-        one; below 0 for a written hit"""
+        """Count the records with hits that are not written.
+
+        hits: all hits of the records
+        records: the query record of each hit
+        unwritten_ranks: position of each hit relative to the first hit of its record that is not written: 0 for that hit, below 0 for hits
+            that are written
+        """
         limit = self._filter.max_evalue
         chosen = unwritten_ranks == 0 if limit is None else unwritten_ranks >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))

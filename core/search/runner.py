@@ -37,7 +37,7 @@ _FIRST_PASS_TOP = 1000
 """Number of targets initially kept per query in a search for every hit above a threshold."""
 
 _WAITING_HITS_DIVISOR = 8
-"""Divisor of the memory of a search: the quotient is for hits that wait for an earlier query's hits."""
+"""The memory of a search is divided by this number; one such part is for hits that wait for an earlier query's hits."""
 
 _HIT_BYTES = 24
 
@@ -47,7 +47,7 @@ start."""
 
 
 class ExtendableProgress(Progress, Protocol):
-    """Progress that is also notified, through `expect`, of work in addition to the plan's."""
+    """Progress that is also notified, through `expect`, of work that is added to the plan's."""
 
     def expect(self, work: int, /) -> None: ...
 
@@ -139,7 +139,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
 
 
 class _CountingProgress:
-    """Progress that counts the work and passes it on to another progress."""
+    """Progress that counts the work and passes each notification on to another progress."""
 
     def __init__(self, progress: ExtendableProgress) -> None:
         self._progress = progress

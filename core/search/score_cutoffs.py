@@ -72,8 +72,8 @@ class EvalueScoreCutoffs:
         return high
 
     def _evalues_at(self, score: int) -> Callable[[int], Reals]:
-        """Return a function that maps a query length to E-values, one per target length: for `score` or, if targets of this length
-        cannot reach it, for the highest score that they can."""
+        """Return a function that maps a query length to E-values, one per target length. Each is the E-value of `score` or, if targets of
+        this length cannot reach `score`, of the highest score that they can reach."""
         return self._space.evalues_by_query_length(np.minimum(score, self._best * self._lengths), self._lengths)
 
     def _could_pass(self, query_length: int, score: int) -> bool:
