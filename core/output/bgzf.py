@@ -62,7 +62,7 @@ class BgzfWriter:
         self.written_bytes += len(member)
 
     def finish(self) -> None:
-        """Write the last member and the end of the file."""
+        """Write the last member and the empty member that marks a complete file."""
         self._threads.close()
         if self._held:
             self._write_member(_compress_member(bytes(self._held)), len(self._held))

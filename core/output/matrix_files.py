@@ -33,8 +33,8 @@ _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 PieceLocator = Callable[[int, int], StridedRange]
-"""Maps queries [start, stop) to the position of their values in an array, in units of values. Values that change after being written are
-left out."""
+"""Maps queries [start, stop) to the position of their values in an array, in units of values. The position leaves out values that change
+after they have been written."""
 
 
 class IdentifiedRecords(Protocol):
@@ -115,7 +115,7 @@ class FilledArray(Protocol):
     locator: PieceLocator | None
 
     def reserve(self, stop: int) -> None:
-        """Prepare for writes to values[:stop]. Values from `stop` on may not be written yet."""
+        """Prepare for writes to values[:stop]. Values from `stop` on must not be written yet."""
 
     def flush(self) -> None:
         """Write the values; call once all values are complete."""
@@ -238,7 +238,7 @@ def write_id_members(archive: zipfile.ZipFile, queries: IdentifiedRecords, targe
 
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-    """Write an .npz with finished .npy files, under their names, and the ids."""
+    """Write an .npz that contains the ids and the finished .npy files in `arrays`, each under its key."""
     import shutil
     import zipfile
 

@@ -65,7 +65,11 @@ SCORE_VALUE = MatrixValue("score", DEFAULT_DEFINITION)
 
 @dataclass(frozen=True)
 class ValueMatrix:
-    """The matrix of a value (implements `gpualign.core.output.matrix.MatrixContents`)."""
+    """Matrix with one value per pair, such as the score or the identity (implements `gpualign.core.output.matrix.MatrixContents`).
+
+    task: the task whose results the matrix holds
+    value: which value the matrix holds
+    """
 
     task: Task
     value: MatrixValue = SCORE_VALUE

@@ -11,7 +11,8 @@ from gpualign.core.common._placing import copy_rows, mirror_rows
 from gpualign.core.output.matrix_files import FilledArray
 
 _MIRROR_ROWS = 4096
-"""Rows mirrored at a time. Their values are read from all rows above them, in runs of 16 KB or more, in case these rows are on disk."""
+"""Number of rows that are mirrored together. Their values are read from all rows above them, in runs of 16 KB or more, in case these rows
+are on disk."""
 
 _FINAL_MIRROR_STEPS = 8
 """If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
@@ -43,9 +44,9 @@ class MatrixFiller:
         self._mirrored = 0  # rows, left of it
 
     def copy_values(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        """Copy values into a rectangle of the matrix. Pieces of the same rows must come from left to right.
+        """Copy values into a rectangle of the matrix. Several rectangles in the same rows must be passed from left to right.
 
-        rows, columns: start and stop of the rectangle
+        rows, columns: (start, stop) of the rectangle's rows and columns
         """
         if values.size:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]

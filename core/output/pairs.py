@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from gpualign.core.results.near_results import NearPairResults
 
 _BLOCK_PAIRS = 1 << 15
-"""Pairs that a thread formats at a time: without paths, a megabyte or two of text, which fits in a processor's cache. A band has several
-such blocks, so that its threads finish at the same time."""
+"""Number of pairs that a thread formats together. Without paths, they give a megabyte or two of text, which fits in a processor's cache. A
+band has several such blocks, so that its threads finish at the same time."""
 
 _BLOCK_RUN_BYTES = 1 << 19
-"""Bytes of CIGAR runs that a thread formats at a time; aligned letters take ten times as many bytes of text. With 5,000 genes, a row has
+"""Bytes of CIGAR runs that a thread formats together; aligned letters take ten times as many bytes of text. With 5,000 genes, a row has
 four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
 CIGAR_BLOCK_RUN_BYTES = 1 << 20
-"""Same as `_BLOCK_RUN_BYTES`, for rows without letters: CIGARs take twice as many bytes of text, and are formatted faster than Python hands
-out several blocks."""
+"""Same as `_BLOCK_RUN_BYTES`, for rows without letters. CIGARs take twice as many bytes of text as runs, and smaller blocks would be
+formatted faster than Python can pass them to the threads."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def title_byte_counts(task: Task) -> tuple[Integers, Integers] | None:
 def _better_strand_blocks(
     task: Task, identity_definition: int, results: BandResults | NearPairResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
-    """Split a band in which each pair is aligned on its own strand into blocks. The blocks are lists of pairs, because all pairs in a row
-    of a rectangle share one query sequence."""
+    """Split a band, in which each pair is aligned on its own better strand, into blocks. The blocks are lists of pairs, because all pairs
+    in a row of a rectangle would share one query sequence."""
     from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.results.hit_blocks import BetterStrandBlock
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
@@ -177,7 +177,7 @@ class PairsSink:
     block_threads = 1
     """Number of threads that format a block together."""
     block_run_bytes = _BLOCK_RUN_BYTES
-    """Bytes of CIGAR runs that each of these threads formats."""
+    """Bytes of CIGAR runs that each of the `block_threads` threads formats in a block."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT_DEFINITION) -> None:
         self.stream = stream

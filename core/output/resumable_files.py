@@ -1,4 +1,5 @@
-"""Files that are written behind, and files that report how far they have grown, so that a later run can resume (core/files/journal.py)."""
+"""Files that a background thread writes, and files that report how far they have grown, so that a later run can resume
+(core/files/journal.py)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class ResumableOutput(Protocol):
     """Writer for a file that grows row by row."""
 
     def header_written(self) -> None:
-        """Note that everything before the first row has been written."""
+        """Record that everything before the first row has been written."""
 
     def resume_position(self) -> tuple[int, int, int]:
         """Pass all data to the operating system, and return the position: (bytes in the file, bytes of text that they represent, text
@@ -51,8 +52,8 @@ class ResumableFile:
 
 
 class ResumableText:
-    """Text of rows after a header. A run that resumes a file writes the header again, and perhaps some rows; what the file already contains
-    is left out.
+    """Text that consists of a header and rows. A run that resumes a file writes the header again, and perhaps some rows; what the file
+    already contains is left out.
 
     file: the file
     writer: writes text to the file
@@ -185,6 +186,6 @@ class GzipTextFile(ResumableText):
         return self._packed.written_bytes, self._packed.written_text_bytes, self._end
 
     def finish(self) -> None:
-        """Write the remaining text and the end of the file."""
+        """Write the remaining text and the gzip trailer."""
         self._packed.finish()
         self.file.flush()

@@ -90,8 +90,8 @@ def _copy_vector(archive: Any, name: str, spool: BinaryIO, stored_dtype: np.dtyp
 
 
 class CsrSink(PairsSink):
-    """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. dtype: type of the values +
-    1."""
+    """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. dtype: type of the stored
+    numbers, value + 1."""
 
     def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)

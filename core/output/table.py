@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _MAX_PYTHON_THREADS = 2
 
 _BlockRows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
-"""A block, its columns and a row mask. Columns are None if the thread that formats the rows builds them, because they depend on no other
-block."""
+"""A block, its columns, and a mask of the rows to write. Columns are None if they depend on no other block; the thread that formats the
+rows then builds them."""
 
 
 class TableSink(PairsSink):

@@ -1,4 +1,4 @@
-"""Output streams for text writers, blocks of rows, and how malloc treats freed memory."""
+"""Output streams and row blocks for text writers, and a setting of malloc for freed memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TextBytes: TypeAlias = bytes | bytearray
 
 
 _MAX_SMALL_BLOCK_THREADS = 4
-"""Maximum number of threads for which blocks of the smallest size suffice to keep threads from waiting for each other."""
+"""Maximum number of threads that share blocks of the smallest size without waiting for each other; with more threads, blocks are larger."""
 
 _MAX_BLOCK_GROWTH = 4
 """Maximum factor by which blocks exceed the smallest size; the largest blocks take tens of MB of text."""
@@ -32,8 +32,10 @@ def write_pieces(stream: ByteWriter, pieces: Iterable[TextBytes]) -> None:
 
 
 def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks of rows of a matrix, as (start, stop), of a size that suits `threads` formatting threads. min_cells: number of cells per
-    block if there are few threads."""
+    """Yield (start, stop) of consecutive blocks of a matrix's rows. The more formatting threads there are, the larger the blocks.
+
+    min_cells: approximate number of values in a block if there are few threads
+    """
     rows, columns = shape
     step = max(1, min_cells * min(_MAX_BLOCK_GROWTH, -(-threads // _MAX_SMALL_BLOCK_THREADS)) // max(1, columns))
     for start in range(0, rows, step):

@@ -14,10 +14,7 @@ from gpualign.core.sequences.string_column import StringColumn
 def write_mega(stream: ByteWriter, names: IdentifiedRecords, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
     """Write the names, which must be valid in MEGA, then the lower triangle of the distances.
 
-    values: square matrix; NaN for an undefined distance
-
-    An undefined distance is written as `?`, which MEGA reads as missing.
-
+    values: square matrix of distances; NaN for an undefined distance, which is written as `?`, MEGA's symbol for a missing one
     threads: formatting threads
     """
     stream.write(f"#mega\n!Title: {title};\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names.ids)};\n\n".encode())

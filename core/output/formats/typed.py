@@ -24,4 +24,4 @@ class TypedTable:
 
 
 AnyRowFormat: TypeAlias = RowFormat | TypedTable
-"""Row format of a table."""
+"""Format of a table with one row per pair, as text or as typed columns."""
