@@ -35,16 +35,16 @@ class Clustering:
 
     @property
     def summary(self) -> dict[str, object]:
-        """Summary numbers: clusters, singletons, and records in the largest cluster."""
+        """Numbers for the summary: clusters, singletons, and records in the largest cluster."""
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
     def expand_copies(self, record_of_copy: Integers, representative_copies: Integers) -> Clustering:
-        """Return the clustering of copies of these records.
+        """Return the clustering of the copies of these records.
 
         record_of_copy: int64[copies], for each copy, the record of this clustering that it duplicates; these records are numbered in order
             of their first copies
-        representative_copies: int64[count], for each record of this clustering, the copy that serves as representative
+        representative_copies: int64[count], for each record of this clustering, the copy that represents the cluster if the record does
         """
         return Clustering(self.labels[record_of_copy], representative_copies[self.representatives], self.distances[record_of_copy])
 

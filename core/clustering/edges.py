@@ -21,7 +21,7 @@ PAIR_BYTES = 16
 """Memory per pair, in bytes: two int32 and a float64."""
 
 _CHUNK_PAIRS = 1 << 18
-"""Number of pairs processed at a time: temporary arrays for these pairs take about twenty megabytes."""
+"""Number of pairs that are processed together. Temporary arrays for these pairs take about twenty megabytes."""
 
 _INITIAL_BYTES = 1 << 20
 _GROWTH_FACTOR = 1.125
@@ -51,7 +51,8 @@ class Edges:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
     def chunks(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Yield (i, j, distance) of pairs in list order, few enough at a time that temporary arrays take little memory."""
+        """Yield (i, j, distance) of consecutive pairs, in the order of the list. Each chunk has so few pairs that temporary arrays for it
+        take little memory."""
         for start in range(0, len(self), _CHUNK_PAIRS):
             chunk = slice(start, start + _CHUNK_PAIRS)
             yield self.i[chunk], self.j[chunk], self.distance[chunk]
@@ -64,13 +65,17 @@ class Edges:
 
     @cached_property
     def _sorted_keys(self) -> tuple[Integers, Integers]:
-        """(keys i * record_count + j of the pairs, ascending; for each key, the index of its pair in the list)."""
+        """Sorted keys for finding pairs: (i * record_count + j of each pair, ascending; for each key, the index of its pair in the
+        arrays)."""
         keys = self.i.astype(np.int64) * self.record_count + self.j
         order = np.argsort(keys)
         return keys[order], order
 
     def distances_between(self, a: Integers, b: Integers) -> Reals:
-        """Return the distances of record pairs: float64[pairs]; 0 between a record and itself, nan if a pair is not in the list."""
+        """Return the distances of record pairs: float64[pairs]; 0 between a record and itself, nan for a pair that is not among the edges.
+
+        a, b: the records of each pair, in either order
+        """
         distances = np.where(a == b, 0.0, np.nan)
         keys, order = self._sorted_keys
         if len(keys):
@@ -96,7 +101,8 @@ class EdgeListBuilder:
         self._distance = np.empty(0, dtype=np.float64)
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Add pairs. Raises `TooLittleMemory`, with an estimate of the memory for all pairs, if they exceed the limit."""
+        """Add pairs. Raises `TooLittleMemory`, with an estimate of the memory for all pairs, if the pairs added so far exceed
+        `max_bytes`."""
         size = self._pair_count + len(i)
         if size > self._max_pairs:
             left = (self._record_count - 1 - int(i[-1])) / max(1, self._record_count)  # fraction of records whose pairs are still to come

@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError, parameter
 CLUSTERING_ORDERS = ("length", "size", "input")
 
 _MIN_SORTED_PAIRS, _PASS_COUNT = 1 << 18, 16
-"""Minimum number of pairs sorted at a time, and number of passes over a long list."""
+"""Minimum number of pairs that are sorted together, and number of passes over a long list of pairs."""
 
 _SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
@@ -53,7 +53,7 @@ def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None) -
 
 
 def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, Integers]:
-    """Return (order of the records, first copy of each record) if the copies of records are clustered in a given order.
+    """Return (order of the records, first copy of each record), given the order in which the copies of records are clustered.
 
     order: indices of the copies, in clustering order
     record_of_copy: int64[copies], the record that each copy duplicates; every record has at least one copy
@@ -63,7 +63,7 @@ def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, I
 
 
 def greedy_centroids(edges: Edges, order: Integers) -> Integers:
-    """Return the index of each record's centroid: int64[records]; a centroid is its own.
+    """Return the index of each record's centroid: int64[records]. For a centroid, this is its own index.
 
     Records are processed in the given order. Each record joins the nearest existing centroid to which `edges` has a pair (the earliest if
     tied). If there is none, the record becomes a centroid.
@@ -87,7 +87,7 @@ def greedy_centroids(edges: Edges, order: Integers) -> Integers:
 
 def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield near pairs as (ranks of records, ascending; for each, the rank of an earlier record near it, nearest first). The pairs are
-    yielded for a few records at a time, so that they take little memory in addition to the list.
+    yielded for a few records at a time, so that they need little memory beyond `edges` itself.
 
     rank: position of each record in clustering order
     """

@@ -21,10 +21,10 @@ SubsetDistances = Callable[[Integers], Reals]
 
 _FAR_DISTANCE = float(np.finfo(np.float64).max)
 _PASS_COUNT = 16
-"""Number of passes over the near-pair list, so that only part of the list is sorted at a time."""
+"""Number of passes over the list of near pairs. Each pass sorts only part of the list, which saves memory."""
 _SORTED_PAIR_BYTES = 96
-"""Memory, in bytes, per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within
-the component, and indices into the condensed distances."""
+"""Memory, in bytes, per near pair in a component that is cut, in addition to the list of pairs: copies of the pair sorted by component,
+record numbers within the component, and indices into the condensed distances."""
 _ROUNDING_TOLERANCE = 1e-12
 """Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
@@ -48,11 +48,12 @@ def single_linkage(edges: Edges) -> Integers:
 def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> Integers:
     """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[count].
 
-    Unlisted pairs count as farther apart than any listed pair. Ties aside, this does not change the result: the distance between two
-    clusters with an unlisted pair is above the cut either way, and all other distances are unchanged. Ties are broken as in scipy, within
-    each component.
-
+    edges: all near pairs
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
+
+    Pairs that are not in `edges` count as farther apart than any pair in it. Ties aside, this does not change the result: two clusters with
+    such a pair between them are farther apart than the cut either way, and all other distances are unchanged. Ties are broken as in scipy,
+    within each component.
     """
 
     def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
@@ -81,8 +82,8 @@ def average_linkage(
 
 
 def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -> int:
-    """Return the number of records, including copies, in the largest component that complete and average linkage must cut; 0 if there is
-    none.
+    """Return the size of the largest component that complete and average linkage must cut, counted in records or, if records have copies,
+    in copies; 0 if there is none.
 
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
     """
@@ -160,7 +161,7 @@ def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers
 
 
 def _components_with_far_pairs(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
-    """Yield (the records, ascending; the near pairs, as indices into these records) for each component that must be cut."""
+    """Yield (the component's records, ascending; its near pairs, as indices into these records) for each component that must be cut."""
     cut = _has_far_pairs(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
     starts = np.searchsorted(components[records], np.arange(len(cut) + 1))

@@ -1,4 +1,4 @@
-"""Clusters near pairs as they are written."""
+"""Clusters records by their near pairs while these pairs are being written."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpualign.core.files.scratch import MakeScratch
 
 
 class ClusteringSink:
-    """Passes near pairs of one set on to another sink while clustering them by single linkage.
+    """Passes near pairs of one set on to a second sink while clustering the records by single linkage.
 
-    sink: the sink that receives the pairs
+    sink: the second sink, which receives the pairs
     are_counts: whether distances are counts; otherwise they are rounded to the decimals that pair lists show
     scratch: opens the scratch file for clustering
     """
@@ -26,18 +26,18 @@ class ClusteringSink:
         self._scratch = scratch
 
     def begin(self, samples: Samples) -> None:
-        """Begin the other sink and the clustering; call once, before the first pairs."""
+        """Begin clustering, and begin the sink that receives the pairs. Call once, before the first pairs."""
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
     def write(self, pairs: NearPairDistances) -> None:
-        """Pass near pairs on, and add them to the clustering."""
+        """Pass near pairs on to the sink that receives them, and add them to the clustering."""
         self._sink.write(pairs)
         distances: Reals = pairs.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)
         self._clusters.add(pairs.queries, pairs.targets, distances)
 
     def finish(self) -> None:
-        """Finish the other sink and build the clusters; call after all pairs have been written."""
+        """Finish the sink that receives the pairs, and build the clusters. Call after all pairs have been written."""
         self._sink.finish()
         self.clustering: Clustering = self._clusters.finish()

@@ -77,7 +77,7 @@ class ListedPairs:
         return _are_fractions([self.pairs.distance])
 
     def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
+        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes. memory: None means no limit"""
         edges = EdgeListBuilder(len(self.ids), memory)
         for i, j, values in self.pairs.chunks():
             mask = threshold.near_mask(values)
@@ -86,8 +86,8 @@ class ListedPairs:
         return edges.finish()
 
     def condensed_values_of(self, members: Integers, problem: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `problem`, if a pair is missing from the
-        list."""
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `problem`, if a pair is missing from
+        the list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
         condensed = np.full(len(members) * (len(members) - 1) // 2, np.nan)
@@ -134,7 +134,7 @@ class MatrixOfPairs:
         return self.values[start : start + count - k - 1]
 
     def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
+        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes. memory: None means no limit"""
         edges = EdgeListBuilder(len(self.ids), memory)
         for k in range(len(self.ids)):
             places = np.flatnonzero(threshold.near_mask(self._original_row(k)))
@@ -147,7 +147,7 @@ class MatrixOfPairs:
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
     def condensed_values_of(self, members: Integers, problem: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `problem`, if a pair has no value."""
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `problem`, if a pair has no value."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _require_complete(np.concatenate(rows), self.ids, members, problem, _NO_VALUE_REMEDY)
 

@@ -13,7 +13,7 @@ from gpualign.core.clustering.linkage import single_linkage
 from gpualign.core.common.arrays import Integers, Reals
 
 _PAIRS_PER_BLOCK = 1 << 20
-"""Number of pairs joined, written or read at a time."""
+"""Number of pairs that are joined, written or read together."""
 
 _PAIR_DTYPE = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
 
@@ -55,7 +55,7 @@ class StreamedClusters:
             yield pairs["i"], pairs["j"], pairs["distance"]
 
     def _join_pending(self) -> None:
-        """Join clusters using the pending pairs."""
+        """Join the clusters that the pending pairs connect."""
         if not self._pending_count:
             return
         pairs = np.concatenate(self._pending)

@@ -40,11 +40,12 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
 
 
 def write_typed_table(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
-    """Write the table of `write_table` as typed columns, through pyarrow.
-
-    Distances are int32 if `are_counts`, else float64, and null if unknown.
+    """Write the same table as `write_table` as typed columns, through pyarrow.
 
     container: a container from core/output/arrow.py
+    are_counts: whether distances are counts, written as int32; otherwise they are written as float64
+
+    Unknown distances are written as null.
     """
     from gpualign.core.output.arrow import TableWriter, TypedColumn
 
