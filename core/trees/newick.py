@@ -104,15 +104,15 @@ def parse_newick(text: str, source: str) -> Tree:
 
 
 def _skip_comments(text: str, at: int) -> int:
-    """Return the position, from `at` on, of the next character that is neither blank nor part of a comment."""
+    """Return the position of the first character, at or after `at`, that is neither blank nor part of a comment."""
     match = _COMMENTS.match(text, at)
     assert match is not None
     return match.end()
 
 
 def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
-    """Parse the tree that starts at position `at`. Returns (its root, the position of ';' or else of the end of the text). Does not
-    recurse, because trees may be deep."""
+    """Parse the tree that starts at position `at`. Returns (its root, the position of the final ';' or, if there is none, of the end of the
+    text). Does not recurse, because trees may be deep."""
     node = root = _Node()
     above: list[_Node] = []
     while True:

@@ -47,7 +47,10 @@ def root_at_midpoint(tree: Tree) -> Tree:
 
 
 def _farthest_record(depths: Reals, start: int, record_count: int) -> int:
-    """Return the record farthest from `start` (the first if tied), never `start` itself, even if all records coincide."""
+    """Return the record farthest from `start` (the first if tied). Never returns `start` itself, even if all records are at distance 0.
+
+    depths: distance of each node from `start`
+    """
     others = depths[:record_count].copy()
     others[start] = -1
     return int(others.argmax())

@@ -11,7 +11,7 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING_TOLERANCE = 1e-12
-"""Fraction of the longest branch: larger than the rounding errors in sums and differences of distances of this size."""
+"""Fraction of the longest branch. It exceeds the rounding errors in sums and differences of distances as large as this branch."""
 
 
 @dataclass(frozen=True)
