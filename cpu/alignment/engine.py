@@ -36,24 +36,25 @@ _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDI
 _CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
 _NEAR_PAIR_WORK_PER_SECOND = 5.5e8
-"""Work of searching near pairs, in nanoseconds by its step costs, that a thread does per second with AVX2: step costs are times for a
-thread that has a core to itself."""
+"""Work that a thread with AVX2 does per second in a search for near pairs. Work is measured in nanoseconds, as the sum of step costs, which
+are times for a thread that has a core to itself."""
 
 _JOIN_WORK_PER_SECOND = 2.5e8
-"""Work of a join, in nanoseconds by its estimate, that a thread does per second, whatever the size of vectors."""
+"""Work that a thread does per second in a join, whatever the size of vectors. Work is measured in nanoseconds, by the join's own
+estimate."""
 
 _BAND_SECONDS = 10
-"""Approximate time per band, in seconds: the time that an interrupted run loses, and the interval at which results are written."""
+"""Approximate time per band, in seconds. An interrupted run loses at most about this time, and results are written at this interval."""
 
 _FIRST_BAND_ROWS = 2
-"""Number of queries in the first band: for so few queries, packing targets takes half as long as the alignments; later, for many queries,
-it takes almost no time."""
+"""Number of queries in the first band. For so few queries, packing the targets takes half as long as the alignments; in later bands, which
+have many queries, packing takes almost no time."""
 
 _MAX_SHORT_RUN_SECONDS = 0.2
 """Runs with a shorter estimated time, in seconds, get no small first band."""
 
 SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threads')}"
-"""Advice if threads need more scratch memory than is available."""
+"""Advice in messages if threads need more scratch memory than is available."""
 
 _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
@@ -149,14 +150,14 @@ class CpuEngine:
         return CpuPreparedTask(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, make_computer)
 
     def _estimate_seconds(self, task: Task, threads: int, cells_per_second: float) -> float:
-        """Return the estimated time for a task, in seconds. cells_per_second: number of cells (in a search for near pairs, of pairs) that a
-        core with AVX2 processes per second."""
+        """Return the estimated time for a task, in seconds. cells_per_second: number of DP cells that a core with AVX2 processes per
+        second; in a search for near pairs, number of pairs"""
         work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
         return work / (threads * cells_per_second * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed_scratch: Callable[[int], int], available_bytes: int, work_description: str) -> int:
-        """Return how many threads can run in `available_bytes` of scratch memory; if the caller requested a number of threads, this number.
-        Raises `TooLittleMemory` if the requested threads, or even a single thread, do not fit.
+        """Return how many threads can run in `available_bytes` of scratch memory. If the caller requested a number of threads, return that
+        number. Raises `TooLittleMemory` if the requested threads, or even a single thread, do not fit.
 
         needed_scratch: maps a number of threads to the scratch memory that they need, in bytes
         work_description: what the threads work on, for the message
@@ -301,14 +302,14 @@ def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:
 
 
 def _shared_vector_tile_cells(task: Task, threads: int, vector_bytes: int) -> int:
-    """Return the number of cells per tile if targets are few: each tile gets as many queries as fit in one bit-sliced vector, provided that
-    every thread gets a tile."""
+    """Return the number of cells per tile for tasks with few targets. Each tile gets as many queries as fit in one bit-sliced vector, or
+    fewer if some threads would otherwise get no tile."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     return min(queries_per_vector(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 
 
 def code_count(task: Task) -> int:
-    """Return the number of codes 0, 1, ... up to the largest code that a task uses."""
+    """Return the number of codes from 0 to the largest code that a task uses."""
     return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1
 
 
@@ -319,7 +320,7 @@ def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers
 
 
 def _score_tile(task: Task, instruction_set: str, recipes: _kernels.Recipes, tile: Tile, cancel: _kernels.Cancel) -> TileScores | None:
-    """Compute global alignment scores."""
+    """Compute the global alignment scores of a tile. Returns None if cancelled."""
     score = _kernels.score_tile_32 if task.score_dtype == np.int32 else _kernels.score_tile_64
     scores = np.zeros(tile.shape, dtype=task.score_dtype)
     done = score(instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, recipes, scores, cancel)
@@ -334,7 +335,7 @@ def _score_local_tile(
     tile: Tile,
     cancel: _kernels.Cancel,
 ) -> TileScores | TileHits | None:
-    """Compute local alignment scores; in a search, the best targets for each query."""
+    """Compute the local alignment scores of a tile or, in a search, the best targets for each query. Returns None if cancelled."""
     score = _kernels.score_local_tile_32 if task.score_dtype == np.int32 else _kernels.score_local_tile_64
     scores = np.zeros(tile.shape, dtype=task.score_dtype)
     if not score(instruction_set, *_kernel_arguments(task, tile), recipe, history, scores, cancel):
@@ -349,7 +350,7 @@ def _score_local_tile(
 def _align_tile(
     task: Task, instruction_set: str, recipe: _kernels.PathRecipe, tile: Tile, cancel: _kernels.Cancel
 ) -> TileScores | TileAlignments | None:
-    """Compute global alignment statistics and CIGAR runs, and scores with free end gaps."""
+    """Compute the global alignment statistics and CIGAR runs of a tile, or its scores with free end gaps. Returns None if cancelled."""
     with_runs = task.detail is Detail.PATH
     aligned = _kernels.align_tile(instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, recipe, with_runs, cancel)
     arrays = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # the last three are None without runs

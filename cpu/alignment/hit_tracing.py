@@ -29,12 +29,12 @@ _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads 
 
 
 def split_hits(queries: Integers, threads: int) -> list[Integers]:
-    """Split hits among calls of the kernel, and return the indices of the hits in each call.
+    """Split hits among kernel calls, and return the indices of the hits in each call.
 
     queries: the query of each hit, int64[hits]
 
-    A pass over a query takes the same time for one hit as for as many hits as a vector has lanes. The hits of a query are therefore split
-    only if there are fewer queries than threads, or if there are more hits than a call may have.
+    A pass over a query takes as long for one hit as for a full vector of hits. The hits of a query are therefore split only if there are
+    fewer queries than threads, or if there are more hits than a kernel call may have.
     """
     if not len(queries):
         return []
@@ -99,8 +99,8 @@ class HitTracer:
             self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
-        """Return the statistics of the hits, `STATISTICS`[hits], and their paths, CIGAR runs with shape [hits]. Raises `TooLittleMemory` if
-        a pair needs more memory."""
+        """Return the statistics (`STATISTICS`[hits]) and the paths (`Runs` of shape [hits]) of the hits. Raises `TooLittleMemory` if a pair
+        needs more memory than is available."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         places = sorted(split_hits(hits.queries, self._threads), key=lambda batch: -self._max_pass_cells(hits.select(batch)))
         self._cells += float(self._pair_cells(hits).sum())
@@ -123,8 +123,8 @@ class HitTracer:
         return cells
 
     def _max_pass_cells(self, hits: Hits) -> int:
-        """Return the number of cells of the largest pair among the hits of a kernel batch, which determines how long the batch takes. The
-        longest batches are started first, so that threads finish at about the same time."""
+        """Return the number of cells of the largest pair in a batch of hits, which determines how long the batch takes. The longest batches
+        are started first, so that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:

@@ -34,8 +34,8 @@ class LocalRecipe:
     byte_scores: whether the score of every pair of letters fits in a signed byte
     narrowest: smallest width, in bytes, that holds every score of two letters and every gap cost
     widest: smallest width, in bytes, that holds every score of the task
-    few_lanes, long_letters: at most `few_lanes` sequences, if they and those of the other side are at least `long_letters` long, are
-        aligned one by one instead of in lanes
+    few_lanes, long_letters: sequences are aligned one by one instead of in lanes if there are at most `few_lanes` of them, and if they and
+        the sequences that they are aligned with have at least `long_letters` letters
     most_columns: maximum length of sequences in lanes that memory allows
     """
 
@@ -63,8 +63,8 @@ class LocalRecipe:
         return vector_bytes // self.narrowest
 
     def fit_scratch(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """Return the recipe for workers with `worker_bytes` of scratch. If a sequence is too long for this scratch, the lanes hold queries
-        or targets, whichever have the shorter longest sequence. A few long sequences are aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch memory. If a sequence is too long for this memory, the lanes hold
+        either queries or targets: those whose longest sequence is shorter. A few long sequences are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_VECTORS_PER_COLUMN * vector_bytes) - _COLUMN_MULTIPLE,
@@ -74,8 +74,8 @@ class LocalRecipe:
 
 
 def min_scratch_bytes(vector_bytes: int, max_query_length: int, max_target_length: int) -> int:
-    """Return the minimum scratch per worker, in bytes, for sequences up to these lengths: letters and boundaries for the columns of the
-    shorter sequence."""
+    """Return the minimum scratch memory per worker, in bytes, for sequences up to these lengths. It holds the letters and boundaries of
+    each column of the shorter sequence."""
     return (min(max_query_length, max_target_length) + _COLUMN_MULTIPLE) * _VECTORS_PER_COLUMN * vector_bytes
 
 

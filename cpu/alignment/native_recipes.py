@@ -40,7 +40,7 @@ def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
 
 
 def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
-    """Convert the path recipe to the extension's type, with `worker_bytes` of scratch per worker."""
+    """Convert the path recipe to the extension's type, with `worker_bytes` of scratch memory per worker."""
     out = _kernels.PathRecipe()
     out.differences = _native_recipe(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):

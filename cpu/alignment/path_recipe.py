@@ -25,8 +25,8 @@ class PathRecipe:
     kernel: human-readable description of the kernel
     differences: recipe for the difference recurrence; its fields that convert sums to scores are not used
     extend: cost of a letter that extends a gap
-    free_query: whether gaps in the query at its ends cost nothing
-    free_target: whether gaps in the target at its ends cost nothing
+    free_query: whether gaps in the query before its first and after its last letter cost nothing
+    free_target: whether gaps in the target before its first and after its last letter cost nothing
     negate: whether scores are negated, because they are edit distances
     sliced: whether blocks have one bit per target, for edit distances
     banded: whether a band of diagonals, with a proof that it contains the path, is tried first

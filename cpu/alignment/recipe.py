@@ -27,7 +27,8 @@ from gpualign.core.scoring.scoring import Scoring
 
 TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
-"""Maximum number of match steps (`unary_form`) for which bit-sliced kernels are compiled: with more, elements of a byte are as fast."""
+"""Maximum number of match steps (`unary_form`) for which bit-sliced kernels are compiled. With more steps, kernels with one byte per pair
+are as fast."""
 
 _SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
 _COLUMN_MULTIPLE = 4
@@ -78,8 +79,8 @@ class Recipe:
     per_letter: int = 0
     constant: int = 0
     remainder: Recipe | None = None
-    """Recipe for the last targets in a tile, used if there are fewer than `remainder_threshold` and queries that share vectors take
-    longer."""
+    """Recipe for the last targets in a tile. It is used if fewer than `remainder_threshold` targets are left, and if queries that share
+    vectors would take longer."""
 
     def remainder_threshold(self, vector_bytes: int) -> int:
         """Return the number of targets below which the `remainder` recipe is used; 0 if there is none."""
@@ -104,15 +105,15 @@ class Recipe:
 
 
 def _pair_bytes(max_target_length: int) -> int:
-    """Return the memory, in bytes, for single-pair kernels: up to five planes of a target and its steps, and targets packed across
-    queries."""
+    """Return the memory, in bytes, that the kernels for single pairs need: up to five planes of a target and its steps, and targets that
+    are packed for several queries."""
     return 7 * max_target_length + _KEPT_SCRATCH_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Return the memory, in bytes, per column of a bit-sliced kernel: masks for every letter and for no letter, live lanes, and boundary
-    planes; if several queries share a vector, also two tables, live targets, and the letters of two rows.
-    """
+    """Return the memory, in bytes, that a bit-sliced kernel needs per column. Always: one mask per letter, one empty mask, the mask of
+    lanes in use, and the boundary planes. If several queries share a vector: also two lookup tables, the targets in use, and the letters of
+    two rows."""
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
 

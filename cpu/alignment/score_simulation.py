@@ -1,4 +1,4 @@
-"""Random searches on the CPU for estimating E-value parameters."""
+"""Searches with random sequences on the CPU, from which E-value parameters are estimated."""
 
 from __future__ import annotations
 

@@ -24,13 +24,14 @@ _ZERO_INDEX = np.zeros(1, dtype=np.int64)
 _STATISTIC_COUNT = STATISTICS.itemsize // 4
 _PAIR_BAND = Band(0, 1, 0, 1, 0, 1)
 _MAX_RECIPE_LENGTH = 1 << 40
-"""Length for which local-score recipes are built, so that scores are wide enough for any pair."""
+"""Sequence length for which local-score recipes are made, so that their scores are wide enough for any pair."""
 
 EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:
-    """Aligns pairs under a fixed scoring, from any number of threads at once. memory: maximum memory for a pair, in bytes."""
+    """Aligns pairs under a fixed scoring. `align` may be called from any number of threads at once. memory: maximum memory for a pair, in
+    bytes."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)

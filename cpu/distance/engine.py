@@ -50,7 +50,7 @@ use this table."""
 _MAX_COUNT = (1 << 31) - 1
 
 _CountLimits = list[tuple[CountMatrix, int]]
-"""(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
+"""(counts, limit) for some of the counts. Pairs whose counts exceed all these limits may be skipped."""
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
@@ -156,7 +156,8 @@ def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
 def _add_term_counts(
     instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int], limits: _CountLimits
 ) -> None:
-    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
+    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`. Pairs that exceed all
+    `limits` may be skipped."""
     where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *position, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
@@ -166,8 +167,8 @@ def _add_term_counts(
 
 @dataclass(frozen=True)
 class _TilePairSelector:
-    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Pairs over the rule's cap are skipped unless something
-    else about them is needed."""
+    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Once a count of a pair exceeds the rule's cap, the pair
+    is skipped, unless its number of compared sites is still needed."""
 
     instruction_set: str
     panels: Sequence[Panel]
@@ -176,7 +177,8 @@ class _TilePairSelector:
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
-        """(panel, term) in panel order; the capped count comes first in each panel, so that the remaining terms can be skipped."""
+        """All (panel, term), in panel order. Within a panel, the terms of the count that the selection rule limits
+        (`PairSelectionRule.cap`) come first: once a pair exceeds this limit, its remaining terms can be skipped."""
         return [
             (panel, term)
             for panel in self.panels
@@ -187,7 +189,8 @@ class _TilePairSelector:
 
     @cached_property
     def _count_cap(self) -> tuple[int, int] | None:
-        """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
+        """(index of the count that the selection rule limits, the limit). None if the rule limits no count, or if the count can
+        decrease."""
         if self.selection_rule.cap is None:
             return None
         name, cap = self.selection_rule.cap
@@ -196,8 +199,8 @@ class _TilePairSelector:
         return self.count_names.index(name), min(cap, _MAX_COUNT)
 
     def _count_limits(self, term: Term, counts: CountMatrix) -> _CountLimits:
-        """Return the limits above which pairs are skipped. A pair above the cap is not selected, but the rule must still know whether the
-        pair has enough compared sites."""
+        """Return the limits above which pairs can be skipped while a term is counted. A pair that exceeds the rule's cap is not selected,
+        but the rule must still know whether the pair has enough compared sites."""
         if self._count_cap is None:
             return []
         number, cap = self._count_cap
@@ -237,7 +240,7 @@ class _TilePairSelector:
 
 
 class _Progress:
-    """Reports finished work, but repeated work only once."""
+    """Reports finished work. Work that has to be repeated is reported only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         self._on_progress = on_progress
@@ -250,14 +253,15 @@ class _Progress:
             self._reported = self._done
 
     def subtract_repeated(self, work: int) -> None:
-        """Subtract work that will be repeated from the work done."""
+        """Subtract work that will be repeated from the finished work."""
         self._done -= work
 
 
 def _select_band_pairs(
     selector: _TilePairSelector, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
-    """Yield the selected pair_count of a band: together or, if there are more than `max_pairs`, for each half of the band in turn."""
+    """Yield the selected pairs of a band. They are yielded together or, if there are more than `max_pairs`, for each half of the band in
+    turn."""
     site_count = sum(panel.site_count for panel in selector.panels)
     work = {
         workers.submit(selector.select_pairs, tile): tile.pair_count * site_count
