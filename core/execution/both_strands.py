@@ -1,4 +1,4 @@
-"""Engine that has another, the inner engine, align both strands of each query globally, and keeps the better strand of each pair.
+"""Engine that aligns both strands of each query globally, using an inner engine, and keeps the better strand of each pair.
 
 The better strand of a pair is the one with the higher score or the smaller edit distance; ties go to the plus strand. On the minus strand,
 the query's reverse complement is aligned with the unchanged target.
@@ -108,7 +108,7 @@ class BothStrandsPreparedTask:
 
 @dataclass(frozen=True)
 class _TileRectangle:
-    """Queries [start, stop) of a tile against some of its targets.
+    """Rectangle of pairs: the queries [start, stop) of a tile, with some of the tile's targets.
 
     columns: indices into the tile's targets; None: all targets
     cells: DP cells for both strands

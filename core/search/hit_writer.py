@@ -76,7 +76,7 @@ class HitsWriter:
     task: the task of the search
     sides: strands or frames of the search's queries and targets
     filter: selects the hits to write
-    space: what E-values depend on; None if E-values are neither written nor filtered
+    space: search space, from which E-values follow; None if E-values are neither written nor filtered
     trace: returns statistics and paths of hits; None if neither is needed
     """
 

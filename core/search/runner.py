@@ -117,7 +117,7 @@ def run_search(
 ) -> Totals:
     """Send the hits that may pass the filter to the sink, and return the totals, which include the work of repeated searches.
 
-    space: what E-values depend on; required if the filter has an E-value threshold
+    space: search space, from which E-values follow; required if the filter has an E-value threshold
     """
     start, counted = time.perf_counter(), _CountingProgress(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
@@ -127,7 +127,7 @@ def run_search(
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: ExtendableProgress) -> Iterator[HitBatch]:
     """Yield the hits that may pass the filter, in record order; a record's hits are never split.
 
-    space: what E-values depend on; required if the filter has an E-value threshold
+    space: search space, from which E-values follow; required if the filter has an E-value threshold
 
     Closing the iterator stops all work.
     """

@@ -7,7 +7,7 @@ scores more than b n. If E decreases as S increases, the lowest E-value that any
 
     F(S) = min over the lengths n of the database of E(min(S, b n), m, n)
 
-since E(s, m, n) >= E(min(S, b n), m, n) for every s <= S that a target of n letters can have. F decreases with S, and the query's floor is
+since E(s, m, n) >= E(min(S, b n), m, n) for every s <= S that a target of n letters can have. F decreases with S, and the query's cutoff is
 the lowest S with F(S) <= threshold: a target with a lower score S has F(S) > threshold, and does not pass.
 
 Proof that E decreases: E is A(S) e^(-lambda S) times a factor that does not depend on S, and with the length adjustment A does not depend
@@ -33,7 +33,7 @@ from gpualign.core.common.arrays import Integers, Reals, distinct
 from gpualign.core.scoring.evalues import SearchSpace
 
 _ROUNDING_TOLERANCE = 1e-9
-"""Larger than the relative difference between any two ways of computing the same E-value."""
+"""Relative tolerance for E-values, which exceeds the difference between any two ways of computing the same E-value."""
 
 _INITIAL_SCORE_GUESS = 64
 """Initial guess for a cutoff: close to the cutoff with the usual scorings and thresholds."""
@@ -45,7 +45,7 @@ _MAX_CACHED_SCORES = 64
 class EvalueScoreCutoffs:
     """Score cutoffs for a search with an E-value threshold.
 
-    space: what E-values depend on
+    space: search space, from which E-values follow
     max_evalue: maximum E-value of a hit
     target_lengths: lengths of the database records, each at least 1
     max_letter_score: highest score of a pair of letters

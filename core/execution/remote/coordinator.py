@@ -32,7 +32,7 @@ _POLL_SECONDS = 5.0  # how often workers are counted
 
 
 class CachedArgument:
-    """Shared argument, which workers cache. It is pickled when the first worker lacks it."""
+    """Shared argument, which workers cache. It is pickled when a worker lacks it for the first time."""
 
     def __init__(self, content: object) -> None:
         self.name = uuid.uuid4().hex

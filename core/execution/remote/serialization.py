@@ -24,8 +24,9 @@ _INTEGER_DTYPES = (np.int8, np.int16, np.int32)
 class PackedTile:
     """Tile in the form sent to workers.
 
-    queries: (start, stop) of the queries [start, stop)
-    targets: int32[targets]; if the tile has all targets of its band in plan order, the arguments for `ordered_targets` instead
+    queries: (start, stop) of the tile's queries
+    targets: record numbers of the tile's targets, int32[targets]; if the tile has all targets of its band in plan order, the arguments for
+        `ordered_targets` instead
     """
 
     queries: tuple[int, int]
