@@ -26,14 +26,14 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.string_column import StringColumn
 
 BATCH_ROWS = 1 << 18
-"""Rows in an Arrow batch or a Parquet row group."""
+"""Maximum number of rows in an Arrow batch or a Parquet row group."""
 
 BATCH_TEXT_BYTES = 16 << 20
 """Bytes of text at which a batch ends even if it has fewer rows. Ids count towards this limit only in Parquet, where every row holds its
 ids in full."""
 
 _MAX_PENDING_BATCHES = 256
-"""Number of pieces of a batch held before they are merged. (Each piece takes additional memory, however few rows it has.)"""
+"""Maximum number of pieces of a batch that are held before they are merged. Each piece takes additional memory, however few rows it has."""
 
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
 """Containers: Parquet, Arrow's IPC file format, which readers map into memory, and Arrow's stream format, which can be read from a pipe."""

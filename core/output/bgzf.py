@@ -16,8 +16,8 @@ MEMBER_TEXT_BYTES = 0xFF00
 """Bytes of text in a member. Even if the text cannot be compressed, the member is smaller than 64 KB."""
 
 _COMPRESSION_LEVEL = 1
-"""Compression level: three to five times as fast as gzip's 6; columns of numbers take a tenth more space, paths a third more. isal is
-faster still, but does not always produce equal bytes from equal text."""
+"""Compression level. Level 1 is three to five times as fast as gzip's level 6; columns of numbers take a tenth more space, and paths a
+third more. The library isal is faster still, but does not always produce equal bytes from equal text."""
 
 _MEMBER_HEADER = struct.Struct("<4BIBBHBBHH")
 _MEMBER_TRAILER = struct.Struct("<II")

@@ -31,13 +31,14 @@ class MatrixContents(Protocol[PlanT, BandT]):
 
 
 class MatrixSink(Generic[PlanT, BandT]):
-    """Fills matrices whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
+    """Fills matrices whose element [i][j] belongs to query i and target j. The matrix of one set includes the diagonal, and its lower
+    triangle is mirrored.
 
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. If only some rows of a one-set matrix
-    are written, the array has the columns of all targets that these rows need, and is not mirrored.
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. If only some rows of a matrix of one
+    set are written, the array has only the columns of the targets that these rows need, and is not mirrored.
 
     contents: the values of the matrices
-    array_makers: for each matrix, creates its array from shape and type
+    array_makers: for each matrix, a function that creates its array from shape and type
     rows: start and stop of the rows to write; None for all
     threads: writer threads
     """

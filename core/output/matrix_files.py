@@ -138,8 +138,8 @@ def condensed_locator(start: int, count: int) -> PieceLocator:
 
 
 def matrix_locator(start: int, columns: int, mirrored: bool) -> PieceLocator:
-    """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: the matrix has all rows, and its lower
-    triangle is written later."""
+    """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: whether the matrix has all rows and its
+    lower triangle is written later"""
 
     def places(first: int, stop: int) -> StridedRange:
         if mirrored:

@@ -15,8 +15,8 @@ _MIRROR_ROWS = 4096
 are on disk."""
 
 _FINAL_MIRROR_STEPS = 8
-"""If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
-`_FINAL_MIRROR_STEPS`."""
+"""Divisor of the number of remaining rows. If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of
+the quotient."""
 
 _ROWS_PER_CALL = 256
 """Number of rows that the compiled function copies before it returns: small, so that interrupts are handled quickly."""

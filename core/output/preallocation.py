@@ -8,7 +8,8 @@ import time
 from typing import BinaryIO
 
 _MAX_EXTRA_SECONDS = 0.1
-"""Time, in seconds, that each write may spend on reserving more than it needs. On a disk, reserving a whole file takes less."""
+"""Time, in seconds, that each write may spend on reserving more space than it needs. On a disk, reserving a whole file takes less time than
+this."""
 
 _PIECE_BYTES = 64 << 20
 
@@ -18,7 +19,7 @@ class DiskPreallocation:
 
     An in-memory file system clears the pages that it allocates, at about 5 GB/s, and devices would have to wait for this. Space is
     therefore reserved piece by piece at each write, while devices compute, so that all space is reserved before results come fast, near the
-    end. Raises `OSError`, immediately if the file clearly does not fit.
+    end. If the file clearly does not fit, the `OSError` is raised at once.
     """
 
     def __init__(self, file: BinaryIO, size: int) -> None:

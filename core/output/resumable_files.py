@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _BACKGROUND_BYTES = 256 << 10
-"""Minimum size, in bytes, of a write that is left to the background thread."""
+"""Minimum size, in bytes, of the first write that is left to the background thread, which then does all later writes."""
 
 _MAX_WAITING_BYTES = 64 << 20
-"""Maximum number of bytes queued, in addition to the bytes being written: CIGAR text comes in bursts, one GPU band at a time."""
+"""Maximum number of bytes in the queue of the background thread, in addition to the bytes that it is writing. CIGAR text comes in bursts,
+one GPU band at a time."""
 
 ResumePosition = tuple[int, int, int]
 """Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
@@ -36,7 +37,7 @@ class ResumableOutput(Protocol):
 
 
 class ResumableFile:
-    """A file of numbers; the caller writes to it."""
+    """A file of numbers, to which the caller itself writes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -86,8 +87,9 @@ class ResumableText:
 
 
 class BackgroundFile:
-    """A file written from beginning to end. A thread does large writes, in order, while the caller formats the next text. After an error,
-    nothing more is written; one of the next methods called, `flush` at the latest, raises the error, and so does every later one."""
+    """A file that is written from beginning to end. From the first large write on, a background thread does the writes, in order, while the
+    caller formats the next text. After an error, nothing more is written. One of the next method calls, `flush` at the latest, raises the
+    error, and so does every later one."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -120,7 +122,7 @@ class BackgroundFile:
         return self._file.tell()
 
     def close(self) -> None:
-        """Flush and stop the thread; the file stays open."""
+        """Write all bytes and stop the thread. The file itself stays open."""
         try:
             self.flush()
         finally:

@@ -90,11 +90,11 @@ def _make_fasta(fields: list[Field]) -> RowFormat:
 
 @dataclass(frozen=True)
 class MatrixLabels:
-    """Matrix labels.
+    """Labels of a matrix.
 
-    queries: row records
-    targets: column records
-    title: matrix title
+    queries: records that the rows represent
+    targets: records that the columns represent
+    title: title of the matrix
     decimals: decimal places for values that are not counts
     """
 
