@@ -132,12 +132,12 @@ class EdgeListBuilder:
 
 
 def unique_edges(record_count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
-    """Return the distinct pairs in a list.
+    """Return the distinct pairs among the given pairs.
 
     a, b: the records of each pair, in either order; pairs may be repeated, or pair a record with itself
     distance: the distance of each pair
 
-    Returns (the pairs; the indices of two equal pairs with different distances, or None).
+    Returns (the pairs; the indices of two equal pairs with different distances, or None if there are no such pairs).
     """
     keys = np.minimum(a, b).astype(np.int64)
     keys *= record_count

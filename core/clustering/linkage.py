@@ -71,8 +71,8 @@ def average_linkage(
 
     edges: all pairs with a distance of at most `max_distance`
     subset_distances: returns all distances among given records; called for each component that also contains pairs not in `edges`
-    record_of_copy: int64[copies], if records have several copies: the record that each copy duplicates. Records are in order of their first
-        copies, and get the clusters of these. Copies are linked as separate records, at distance 0
+    record_of_copy: int64[copies], if records have several copies: the record that each copy duplicates. Copies are linked as separate
+        records, at distance 0. Records must be numbered in the order of their first copies; each record gets the cluster of its first copy
 
     Propagates errors from `subset_distances`.
     """

@@ -60,7 +60,7 @@ _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
 
 TileComputer: TypeAlias = Callable[[Tile, _kernels.Cancel], TileResult | None]
-"""Computes the tiles in one run, from any number of threads at once; None if cancelled."""
+"""Function that computes the tiles of one run. It may be called from any number of threads at once, and returns None if cancelled."""
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,8 @@ def _score_local_tile(
 def _align_tile(
     task: Task, instruction_set: str, recipe: _kernels.PathRecipe, tile: Tile, cancel: _kernels.Cancel
 ) -> TileScores | TileAlignments | None:
-    """Compute the global alignment statistics and CIGAR runs of a tile, or its scores with free end gaps. Returns None if cancelled."""
+    """Compute the global alignments of a tile, with or without free end gaps, in the detail that the task asks for. Returns None if
+    cancelled."""
     with_runs = task.detail is Detail.PATH
     aligned = _kernels.align_tile(instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, recipe, with_runs, cancel)
     arrays = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # the last three are None without runs

@@ -1,4 +1,4 @@
-"""The CPU distance engine: threads that compute counts for tiles of pairs, by compiled kernels with the GIL released.
+"""The CPU distance engine: threads that compute counts for tiles of pairs, with compiled kernels that release the GIL.
 
 Near pairs are selected tile by tile: a tile's counts stay in a core's cache through all panels, and only the counts of selected pairs are
 copied out.

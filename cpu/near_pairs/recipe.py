@@ -89,14 +89,14 @@ def near_pair_instruction_set(requested: str | None) -> str:
 
 
 def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory: int, allow_full_matrix: bool) -> NearPairRecipe:
-    """Choose steps for a task with `Task.edit_bound`.
+    """Choose the filter steps for a task with `Task.edit_bound`.
 
     letters: one more than the largest code in use
     instruction_set: variant of the kernels
     memory: memory for the data that steps keep for all records, in bytes
     allow_full_matrix: whether computing all distances, instead of filtering pairs, may be chosen
 
-    Raises `TooLittleMemory` if even the records do not fit in memory.
+    Raises `TooLittleMemory` if the data of the records alone does not fit in memory.
     """
     bound = task.mean_edit_bound
     queries, targets = sample_records(task.queries, task.targets)
