@@ -48,7 +48,7 @@ class StreamedClusters:
         return clustering_with_distances(labels, chosen, self._stored_pairs())
 
     def _stored_pairs(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Yield (i, j, distance) of all pairs, a block at a time."""
+        """Yield (i, j, distance) of all pairs, in blocks."""
         self._scratch.seek(0)
         while block := self._scratch.read(_PAIRS_PER_BLOCK * _PAIR_DTYPE.itemsize):
             pairs = np.frombuffer(block, dtype=_PAIR_DTYPE)

@@ -113,7 +113,7 @@ class PassingHitAssembly:
             self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
     def finish(self) -> Iterator[QueryHits]:
-        """Yield the hits of the band's queries, a few queries at a time."""
+        """Yield the hits of the band's queries, each time for a few consecutive queries."""
         before = np.concatenate(([0], np.cumsum(np.where(self._is_truncated, 0, self._counts))))
         start = 0
         while start < len(self._queries):

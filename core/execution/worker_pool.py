@@ -28,7 +28,7 @@ Result = TypeVar("Result", bound=HasTile)
 
 @dataclass(frozen=True)
 class _WorkerFailure:
-    """Failure of a worker while the rest continue. worker: number of the worker"""
+    """Failure of a worker while the other workers continue. worker: number of the failed worker"""
 
     worker: int
     error: RunError

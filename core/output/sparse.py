@@ -17,7 +17,7 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 
 _CHUNK_VALUES = 1 << 18
-"""Number of values copied at a time."""
+"""Number of values that are copied together."""
 
 _MAX_INT32 = np.iinfo(np.int32).max
 """Largest value of a 32-bit index."""

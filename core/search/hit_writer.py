@@ -1,4 +1,4 @@
-"""Computes the paths of the hits of a search and writes the hits, a few queries at a time."""
+"""Computes the paths of a search's hits, and writes the hits in chunks of a few queries."""
 
 from __future__ import annotations
 

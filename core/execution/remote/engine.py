@@ -30,7 +30,7 @@ _FIELDS_NOT_SENT = ("ambiguity",)
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """Description of a task, sent to workers as the first shared argument; the task's sequence sets are the others.
+    """Description of a task, sent to workers as the first shared argument. The remaining shared arguments are the task's sequence sets.
 
     settings: settings from which a worker picks its engine
     other_fields: the task's fields, except its sequence sets, by name

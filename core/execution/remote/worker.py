@@ -71,7 +71,7 @@ class WorkerNode:
 
 
 def one_at_a_time(serve: RequestHandler) -> RequestHandler:
-    """Return a request handler that passes requests to `serve` one at a time."""
+    """Return a request handler that passes requests to `serve` one after the other, even if several threads call it."""
     lock = threading.Lock()
 
     def serve_alone(request: Any) -> Any:
