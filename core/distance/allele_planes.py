@@ -28,8 +28,8 @@ def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def loci_per_panel(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[LocusIndices]:
-    """Yield the indices of the loci in each panel, loci with the most bits first. Panels fill the vectors of the kernels where possible,
-    and few of their loci need fewer planes than the panel has.
+    """Yield the indices of the loci in each panel, beginning with the loci that need the most bits. Where possible, the loci of a panel
+    fill whole vectors of the kernels, and few of them need fewer planes than the panel has.
 
     bits: bits per code for each locus
     """
@@ -62,7 +62,7 @@ def _pack_panel(
     """Pack the codes (uint32[all loci][samples]) at some loci into one panel.
 
     loci: indices of the loci
-    bits: most bits of a code at these loci
+    bits: largest number of bits that a code has at any of these loci
     has_missing: whether any call is missing at these loci
     """
     recipe = make_code_recipe(counter.request, bits, has_missing)

@@ -11,13 +11,13 @@ from gpualign.core.distance.bands import SampleBand, SampleBands
 
 @dataclass(frozen=True)
 class DistancePlan:
-    """Plan for the pairs queries x targets, in bands of queries.
+    """Plan that divides the pairs of queries and targets into bands.
 
     query_count, target_count: numbers of samples
     upper_triangle: the queries come first among the targets; each is paired with itself and later targets
     band_rows: queries per band
     pair_bytes: memory per pair, in bytes
-    start, stop: queries whose pairs are computed, [start, stop); None: up to the last query
+    start, stop: only the pairs of queries [start, stop) are computed; if `stop` is None, those up to the last query
     """
 
     query_count: int
@@ -38,7 +38,7 @@ class DistancePlan:
         return self.query_count if self.stop is None else self.stop
 
     def bands(self) -> SampleBands:
-        """Return the bands in order. Targets from a second set come after the query_count in the panels."""
+        """Return the bands in order. In the panels, the targets of a second set come after the queries."""
         first = 0 if self.upper_triangle else self.query_count
         every = SampleBand(self.start, self.query_stop, max(first, self.start), first + self.target_count, self.upper_triangle)
         return SampleBands.of(every.pieces(self.band_rows))
@@ -60,8 +60,11 @@ class DistancePlan:
 
 
 def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pair_bytes: int) -> DistancePlan:
-    """Return a plan of bands with approximately equal numbers of queries, whose results fit in `memory` bytes. Raises `TooLittleMemory` if
-    not even one query fits."""
+    """Return a plan of bands with approximately equal numbers of queries. The results for each band fit in `memory` bytes. Raises
+    `TooLittleMemory` if not even the results for one query fit.
+
+    pair_bytes: memory per pair, in bytes
+    """
     max_rows = memory // max(1, targets * pair_bytes)
     if max_rows < 1:
         needed = targets * pair_bytes

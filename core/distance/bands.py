@@ -17,9 +17,9 @@ CountMatrix: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SampleBand(Rect):
-    """Rectangle of pairs of panel rows.
+    """Band of sample pairs: a rectangle of queries and targets, which are numbered by their rows in a panel.
 
-    upper_triangle: only pairs of a row with itself or a later row belong to the band; values for the remaining pairs are arbitrary
+    upper_triangle: only pairs of a row with itself or a later row belong to the band; counts for the remaining pairs are arbitrary
     """
 
     upper_triangle: bool
@@ -33,12 +33,12 @@ class SampleBand(Rect):
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
     def select_rows(self, start: int, stop: int) -> SampleBand:
-        """Return the band for these rows, with the targets that the rows need."""
+        """Return the part of the band that has rows [start, stop), with only the targets that these rows are paired with."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
     def halves(self) -> tuple[SampleBand, SampleBand]:
-        """Return the bands for the first and second half of the rows. There must be at least two rows."""
+        """Return two bands: the first half of the rows, and the second half. The band must have at least two rows."""
         middle = (self.start + self.stop) // 2
         return self.select_rows(self.start, middle), self.select_rows(middle, self.stop)
 
@@ -86,4 +86,5 @@ class SampleBands:
 
 
 CountedBands: TypeAlias = Generator[tuple[SampleBand, dict[str, CountMatrix]], None, None]
-"""Bands in order, each with its counts by name: int32[rows][targets]. Closing the generator promptly stops work and frees everything."""
+"""Generator that yields bands in order, each with its count matrices by name, int32[rows][targets]. Closing the generator stops the work at
+once, and frees the memory that it uses."""

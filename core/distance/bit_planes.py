@@ -19,7 +19,7 @@ from gpualign.core.distance.engine import BitPlanes, Panel, PreparedCounter, emp
 _PLANES_AT_ONCE = 8
 
 _BIALLELIC_CODES = frozenset({0, 1})
-"""Codes for calls at a site with two different calls, whatever the calls are."""
+"""Codes that replace the calls at a site that has only two different calls."""
 
 _SEARCH_SECONDS_PER_CALL = 1e-9
 """Upper estimate of the time per call, in seconds, that one thread takes to find the sites with two different calls and to code them."""
@@ -51,8 +51,9 @@ class _SiteSubset:
     """Some sites of a panel.
 
     codes: codes that may occur at these sites
-    runs: runs of consecutive sites, int64[runs][first, last + 1]
-    reference: uint8[all sites]; calls equal to it are coded as 0, different calls as 1. None: calls keep their codes
+    runs: runs of consecutive sites, each as (first site, last site + 1), int64[runs][2]
+    reference: one of the calls at each site of the panel, uint8[sites]; calls that are equal to it get the code 0, different calls the
+        code 1. None: calls keep their codes
     """
 
     codes: frozenset[int]
@@ -109,11 +110,11 @@ def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCoun
 
 
 def _split_saves_time(samples: int, used_codes: frozenset[int], counter: PreparedCounter) -> bool:
-    """Return whether finding the sites with two different calls takes less time than it saves, which is half of the time for comparing all
-    pairs.
+    """Return whether the search for sites with two different calls takes less time than it saves. It saves half of the time that the
+    comparison of all pairs takes.
 
-    If calls are missing, nothing is saved by engines that compare calls bit by bit (`Operation.DIFFER`), only by those limited to
-    `Operation.AND`.
+    If calls are missing, it saves time only for engines that are limited to `Operation.AND`, not for engines that compare calls bit by bit
+    (`Operation.DIFFER`).
     """
     halves = counter.products_only or MISSING not in used_codes
     return halves and samples / 2 / counter.comparisons_per_second / 2 > _SEARCH_SECONDS_PER_CALL / counter.threads
@@ -125,12 +126,12 @@ def _all_sites(codes: Codes, used_codes: frozenset[int]) -> _SiteSubset:
 
 
 def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Return the runs of consecutive chosen sites: int64[runs][first, last + 1]."""
+    """Return the runs of consecutive chosen sites, each as (first site, last site + 1): int64[runs][2]."""
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
 def _find_reference_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return (the reference, one of the calls at each site; a mask of the sites with more than two different calls)."""
+    """Return (one of the calls at each site, as reference; a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
     workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.split_rows(sites))
@@ -138,7 +139,7 @@ def _find_reference_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt
 
 
 def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ThreadPool) -> Panel:
-    """Pack the codes at some sites into the planes that their recipe lists."""
+    """Pack the codes at some sites into the planes that the recipe for these sites lists."""
     samples, sites = len(codes), subset.site_count
     recipe = make_recipe(counter.request, subset.codes, counter.products_only)
     bits: BitPlanes = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))

@@ -1,4 +1,4 @@
-"""Calls: a sample's genotype or letter at a site, as a byte."""
+"""Calls of samples at sites, encoded as numbers, and the samples that are compared."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def alleles_of(code: int) -> tuple[int, int]:
 
 
 def aligned_row_codes(all_letters: bool) -> Codes:
-    """Return the code for each byte of an aligned row: uint8[256].
+    """Return the code of each byte when it occurs in an aligned row: uint8[256].
 
     Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
     `all_letters`, all letters are calls, including gaps.
@@ -70,7 +70,7 @@ _NO_CALL_BYTES = b".-?Nn"
 
 
 def digit_cell_codes() -> Codes:
-    """Return the code for each byte as a one-character genotype: uint8[256]."""
+    """Return the code of each byte when it is read as a one-character genotype: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
     table[list(_NO_CALL_BYTES)] = MISSING
@@ -78,8 +78,8 @@ def digit_cell_codes() -> Codes:
 
 
 def letter_cell_codes(all_letters: bool) -> Codes:
-    """Return the code for each byte as a one-letter cell: uint8[256]. Codes are those of `aligned_row_codes`, except that some characters
-    always denote a missing call, even with `all_letters`."""
+    """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_codes`, but some
+    characters always denote a missing call, even with `all_letters`."""
     table = aligned_row_codes(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
@@ -88,7 +88,7 @@ def letter_cell_codes(all_letters: bool) -> Codes:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples to compare. Code rows are the queries, followed by any additional targets.
+    """The samples to compare. The rows of calls belong to the queries, followed by the targets that are not queries.
 
     queries: query names
     targets: target names; the same object as `queries` for all pairs within one set
@@ -115,7 +115,7 @@ class Samples:
 
     @property
     def row_count(self) -> int:
-        """Number of code rows: samples of one or both sets."""
+        """Number of rows of calls: one for each sample, in one or both sets."""
         return len(self.targets) + (0 if self.upper_triangle else len(self.queries))
 
     @property
@@ -146,7 +146,7 @@ class Samples:
 
 
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
-    """Return the number of query-target pairs.
+    """Return the number of pairs of a query and a target.
 
     upper_triangle: the queries come first among the targets; each is compared only with later targets
     """

@@ -29,9 +29,9 @@ MAX_BIALLELIC_CODE = 2
 class Measure(Enum):
     """Counts for a pair, in addition to the sites at which both samples have calls.
 
-    DIFFERENCES: sites with different calls. ALLELES: differing alleles (|a - b| for counts a, b of one allele). SUBSTITUTIONS: transitions
-    of each kind, and the bases of both samples. KINSHIP: sites where each sample and where both samples are heterozygous, and opposite
-    homozygotes. RELATIONSHIP: not a count, but the sum of standardised genotype products.
+    DIFFERENCES: sites with different calls. ALLELES: differing alleles (|a - b| for counts a, b of one allele). SUBSTITUTIONS: equal
+    bases, transitions of each kind, and how often A, C and G occur in the two samples. KINSHIP: sites at which the query, the target or
+    both are heterozygous, and sites with opposite homozygotes. RELATIONSHIP: not a count, but the sum of standardised genotype products.
     """
 
     DIFFERENCES = "differences"
@@ -56,8 +56,9 @@ class CountRequest:
 
     measure: what is counted for each pair
     counts_compared_sites: whether the sites at which both samples have calls are counted too
-    selected_pairs_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
-    multiallelic: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
+    selected_pairs_only: whether counts are needed only for pairs that a rule chooses (pair_selection.py)
+    multiallelic: whether a site may have any number of different calls, so that each plane holds one bit of the codes; otherwise, a site
+        has few different calls
     """
 
     measure: Measure
@@ -90,9 +91,9 @@ class Term:
     """Adds `weight` times the result of an operation to a count matrix.
 
     count_name: name of the matrix
-    operation: the operation
+    operation: the operation on planes
     left, right: indices of the planes for the first and second sample
-    mask: plane with a bit for every call that is present; None: no call is missing
+    mask: index of the plane that marks the calls that are present; None: no call is missing
     weight: factor for the result
     """
 
@@ -108,7 +109,7 @@ class Term:
 class PanelRecipe:
     """Recipe for a panel: its planes, and how counts are computed from the planes.
 
-    planes: the codes in each plane; empty if planes are code bits
+    planes: the codes that each plane marks; empty if each plane holds one bit of the codes
     terms: the operations on planes
     constants: (count name, amount that each site adds to the count for every pair)
     """
@@ -125,7 +126,7 @@ COUNT_NAMES_BY_MEASURE = {
     Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
     Measure.RELATIONSHIP: ("products",),
 }
-"""Names of the matrices for each measure, in addition to `compared`, as counted by `make_recipe`."""
+"""Names of the count matrices for each measure, in addition to `compared`."""
 
 
 def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
@@ -137,7 +138,8 @@ def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
 
 
 def count_bytes(name: str) -> int:
-    """Return the bytes per pair in a matrix of this count. Sums have 64 bits and are converted to floats when complete."""
+    """Return the memory per pair for a matrix of this count, in bytes. A sum has 64 bits, and takes as much again when it is converted to a
+    float."""
     return 16 if name in COUNT_NAMES_BY_MEASURE[Measure.RELATIONSHIP] else 4
 
 
@@ -152,13 +154,13 @@ def counts_of_agreeing_site(measure: Measure, code: int) -> dict[str, int]:
 
 
 def restrict_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
-    """Return the recipe without the counts that are not in `names`."""
+    """Return the recipe with only the counts that `names` lists."""
     terms = tuple(term for term in recipe.terms if term.count_name in names)
     return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))
 
 
 class _PlaneNumbering:
-    """Numbers distinct planes."""
+    """Assigns numbers to planes. Planes with the same codes get the same number."""
 
     def __init__(self) -> None:
         self.planes: dict[PlaneCodes, int] = {}
@@ -202,8 +204,8 @@ def make_recipe(request: CountRequest, used_codes: frozenset[int], products_only
 
 
 def make_code_recipe(request: CountRequest, bits: int, has_missing: bool) -> PanelRecipe:
-    """Return the recipe for a panel with arbitrary codes: planes 0 .. bits - 1 are the code bits. If `has_missing`, plane `bits`
-    marks the calls that are present."""
+    """Return the recipe for a panel of arbitrary codes: planes 0 to bits - 1 hold the bits of the codes. If `has_missing` is true, plane
+    number `bits` marks the calls that are present."""
     called = bits if has_missing else None
     terms: list[Term] = []
     if request.counts_compared_sites and called is not None:
@@ -214,13 +216,14 @@ def make_code_recipe(request: CountRequest, bits: int, has_missing: bool) -> Pan
 
 
 def _match_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
-    """Return the terms that count equal calls, with one plane for each call."""
+    """Return the term that counts equal calls. It uses one plane for each of the calls that occur."""
     of_codes = tuple(planes.add([code]) for code in calls)
     return [Term("matches", Operation.AND, of_codes, of_codes)]
 
 
 def _difference_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
-    """Return the term that counts different calls, with one plane for each bit of their numbers."""
+    """Return the term that counts different calls; none if there is only one call. The calls are numbered from 0, and the term uses one
+    plane for each bit of these numbers."""
     if len(calls) == 1:
         return []
     bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
@@ -229,7 +232,8 @@ def _difference_terms(calls: list[int], has_missing: bool, planes: _PlaneNumberi
 
 
 def _allele_terms(calls: list[int], has_missing: bool, products_only: bool, planes: _PlaneNumbering) -> list[Term]:
-    """Return terms that count differing alleles in steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
+    """Return the terms that count differing alleles. If two samples have a and b copies of an allele, the difference is counted in two
+    steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
     With more than two alleles, the steps of all alleles add up to twice the number of differing alleles; with two, the steps of the second
     allele alone add up to this number. The matrix therefore counts in half alleles, because a panel may have more than two alleles.
@@ -255,7 +259,8 @@ def _allele_terms(calls: list[int], has_missing: bool, products_only: bool, plan
 
 
 def _substitution_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
-    """Return the terms for tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
+    """Return the terms for tn93. At sites where both samples have calls, the counts `a`, `c` and `g` are how often the base occurs in the
+    first sample plus how often it occurs in the second."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
     terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
@@ -268,12 +273,13 @@ def _substitution_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]
 
 
 def _non_first_allele_count(code: int) -> int:
-    """Return the number of alleles in a genotype other than the first allele: all of these count as one allele, as in plink2."""
+    """Return how many of the two alleles of a genotype differ from the first allele of the site. As in plink2, they count as one allele."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
 def _kinship_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
-    """Return the terms for king, at sites where both samples have calls: no common allele, both heterozygous, one sample heterozygous."""
+    """Return the terms for king. At sites where both samples have calls, they count opposite homozygotes, and the sites at which both
+    samples, the query or the target are heterozygous."""
     of_counts = [[code for code in calls if _non_first_allele_count(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:
@@ -288,7 +294,8 @@ def _kinship_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
 
 
 def _relationship_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
-    """Return the term for grm, from the planes for one and for two second alleles."""
+    """Return the term for grm; none if only the first allele occurs. The term uses one plane for calls with one second allele, and one for
+    calls with two."""
     one, two = ([code for code in calls if _non_first_allele_count(code) == count] for count in (1, 2))
     if not one and not two:
         return []  # all alleles are the first one

@@ -1,4 +1,4 @@
-"""Interface between panels of sites and the hardware that counts pairs of samples."""
+"""Interface between panels of sites and the hardware that compares pairs of samples."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
 
 CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
 """Function that takes (panels, bands, names of the count matrices, on_progress), and yields the counts for each band, summed over the
-panels. `on_progress` receives the number of comparisons done (pairs x sites). It requests the next band only after all results for the
-previous one have been consumed. Raises `RunError` if the hardware fails. All this holds for a `PairSelector`, too."""
+panels. `on_progress` receives the number of comparisons done (pairs x sites). The function requests the next band only after all results
+for the previous one have been consumed. Raises `RunError` if the hardware fails. All this holds for a `PairSelector`, too."""
 
 SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
-"""Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
+"""Generator that yields the chosen pairs of each band, in order, in one or more pieces per band. Closing the generator stops the work at
+once, and frees the memory that it uses."""
 
 PairSelector: TypeAlias = Callable[
     [Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPairsStream
@@ -71,7 +72,7 @@ class PreparedCounter:
 
     request: the counts to compute
     products_only: recipes may use only `Operation.AND`
-    words_per_sample: maps a number of sites to the words per sample in a plane, as the kernels expect
+    words_per_sample: returns how many words per sample the kernels expect in a plane, given its number of sites
     band_bytes: host memory for the counts of one band, in bytes
     threads: host threads that build bit planes
     kernel: the kernel to run, human-readable
@@ -95,7 +96,7 @@ class PreparedCounter:
 
     @cached_property
     def count_names(self) -> tuple[str, ...]:
-        """Names of the count matrices."""
+        """Names of the count matrices that the request needs."""
         return count_names(self.request, self.products_only)
 
     def select_pairs(
@@ -117,7 +118,7 @@ class PreparedCounter:
 
 
 class DistanceEngine(Protocol):
-    """Engine interface: counts pairs on one kind of hardware."""
+    """Interface of the engines, each of which compares pairs of samples on one kind of hardware."""
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Return the engine prepared for a request. Has no side effects.

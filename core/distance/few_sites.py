@@ -109,7 +109,8 @@ def make_min_sites_filter(
 
 
 def _panel_of_calls(panel: Panel) -> Iterator[Panel]:
-    """Yield the panel reduced to its plane of calls; nothing if the panel has no missing calls, or no calls at all."""
+    """Yield the panel reduced to the plane that marks the calls that are present. Yields nothing if no call is missing, or if there are no
+    calls at all."""
     for term in panel.recipe.terms:
         if term.count_name == COMPARED:
             (plane,) = term.left

@@ -33,7 +33,7 @@ _MAX_FRACTION_BITS = 40
 """More bits would exceed the precision of the quotient as a float64."""
 
 _PACKED_BYTES_AT_ONCE = 1 << 22
-"""Bytes of packed bits to unpack at a time."""
+"""Number of bytes of packed bits that are unpacked in one step."""
 
 
 def sum_dtype(count_name: str) -> np.dtype[Any]:
@@ -42,7 +42,7 @@ def sum_dtype(count_name: str) -> np.dtype[Any]:
 
 
 def relationship_term(panel: Panel) -> Term | None:
-    """Return a panel's term that adds to relationships, or None if there is none."""
+    """Return the term of a panel that contributes to relationships; None if the panel has no such term."""
     return next((term for term in panel.recipe.terms if term.operation is Operation.RELATE), None)
 
 
@@ -58,7 +58,10 @@ def _count_founders_with_bit(plane: BitPlanes, founders: npt.NDArray[np.bool_]) 
 
 
 def allele_frequencies(panel: Panel, term: Term) -> Reals:
-    """Return the frequency of the second allele among founders at each site, NaN without calls: float64[64 * words]."""
+    """Return the frequency of the second allele among founders at each site; NaN where no founder has a call.
+
+    The sites are padded to whole words of 64 bits: float64[64 * words].
+    """
     one, two = term.left
     founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
     seconds = _count_founders_with_bit(panel.bits[one], founders) + 2 * _count_founders_with_bit(panel.bits[two], founders)
@@ -90,7 +93,7 @@ class RelationshipTerms:
 
     @cached_property
     def _allele_frequencies(self) -> dict[int, Reals]:
-        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by index of the panel."""
+        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by the index of the panel."""
         return {k: allele_frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
 
     @cached_property

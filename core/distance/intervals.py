@@ -18,7 +18,7 @@ from gpualign.core.files.decompression import open_decompressed
 PositionArray = npt.NDArray[np.int64]
 
 OPEN_START = -1
-"""Start of an interval given without a start: VCF's position 0, the telomere, lies before the first base."""
+"""Start of an interval that is given without a start. It is negative because VCF's position 0, the telomere, lies before all bases."""
 
 OPEN_END = int(np.iinfo(np.int64).max)
 """Stop of an interval given without an end."""
@@ -34,7 +34,7 @@ class ChromosomeIntervals:
     """Intervals on one chromosome: start <= position < stop, with 0-based positions. All arrays are int64[intervals].
 
     starts: first position of each interval
-    stops: position after the last one
+    stops: position after the last position of each interval
     interval_numbers: number of each interval, which `GenomicIntervals.interval_name` converts to a name for messages
     """
 
@@ -94,7 +94,7 @@ class _IntervalCollector:
 def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
     """Read the intervals of a BED file, plain or compressed. Columns after the third, comments, `track` and `browser` lines are ignored.
 
-    Raises `InputError` naming file, line and column.
+    Raises `InputError` naming file, line and column if a line is not valid BED.
     """
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:

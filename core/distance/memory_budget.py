@@ -11,7 +11,7 @@ class DistanceBudget:
     """Memory for each purpose, in bytes.
 
     reading_bytes: calls held while reading
-    panel_bytes: calls converted to bit planes at a time
+    panel_bytes: calls that are converted to bit planes in one step
     plane_bytes: bit planes of all sites; any excess goes to a scratch file
     count_bytes: counts and distances for a band of pairs
     """

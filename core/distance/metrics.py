@@ -189,7 +189,7 @@ def _ratio(numerator: CountArray, denominator: CountArray) -> Values:
 
 
 def _replace_undefined(values: Values) -> Values:
-    """Return the values with -0 replaced by 0, and infinite distances (all differing bases are of one kind) by NaN."""
+    """Return the values with -0 replaced by 0, and infinite values replaced by NaN."""
     return np.where(np.isfinite(values), values + 0.0, np.nan)
 
 

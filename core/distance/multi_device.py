@@ -24,22 +24,22 @@ from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, de
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 _MIN_PIECES_PER_ENGINE = 4
-"""Minimum number of pieces per engine in a run: with fewer, the remaining engines would wait for the last one."""
+"""Minimum number of pieces per engine in a run: with fewer, most engines would be idle while the last pieces are computed."""
 
 _MIN_ROWS_PER_PIECE = 128
-"""Minimum rows per piece when splitting bands to reach `_MIN_PIECES_PER_ENGINE`: as many as one block of a GPU kernel handles."""
+"""Minimum rows per piece when splitting bands to reach `_MIN_PIECES_PER_ENGINE`: one block of a GPU kernel handles this many rows."""
 
 _PIECES_IN_FLIGHT_PER_ENGINE = 2
-"""Pieces per engine: one being computed and one waiting for its turn."""
+"""Number of pieces in flight per engine: one is being computed, and one waits for its turn."""
 
 _POLL_SECONDS = 0.002
 
 _ZERO_COUNTS = np.zeros(3, dtype=np.int64)
-"""Numbers of chosen pairs, of pairs with too few compared sites, and of undefined pairs, all 0."""
+"""Initial counts, all 0: chosen pairs, pairs with too few compared sites, and undefined pairs."""
 
 BandResultsFactory: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
-"""Function that takes (an engine's counter, bands, on_progress), and yields the results for each band, in one or more pieces. It requests
-the next band only after it has yielded all results for the previous one."""
+"""Function that takes (an engine's counter, bands, on_progress), and yields the results for each band, in one or more pieces. The
+function requests the next band only after it has yielded all results for the previous one."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class MultiDeviceDistanceEngine:
 
     If an engine fails, the remaining engines, if any, do its work.
 
-    engines: the engines; bands are planned for the first one
-    note: receives a message about each engine that is left out
+    engines: at least one engine
+    note: receives a message about each engine that is left out because it has failed
     """
 
     def __init__(self, engines: Sequence[DistanceEngine], note: Callable[[str], None]) -> None:
@@ -102,7 +102,7 @@ class MultiDeviceDistanceEngine:
 
 
 def _describe_hardware(names: Sequence[str]) -> str:
-    """Return a human-readable hardware list, with identical names counted."""
+    """Return a human-readable list of the hardware. A name that occurs several times is listed once, with its count."""
     counts = {name: names.count(name) for name in names}
     return " + ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
 
@@ -111,9 +111,9 @@ def _describe_hardware(names: Sequence[str]) -> str:
 class _EngineGroup:
     """The engines of a run, which share its work and act as a single engine.
 
-    counters: one per engine
+    counters: the prepared engines
     memory_per_engine: memory for the pairs chosen by one engine, in bytes
-    on_engine_lost: receives a message about each engine that is left out
+    on_engine_lost: receives a message about each engine that is left out because it has failed
     """
 
     counters: Sequence[PreparedCounter]
@@ -159,7 +159,7 @@ class _EngineGroup:
 
         make_results: computes the results of bands on one engine
         pair_bytes: memory per pair in an engine's results, in bytes
-        max_pairs: maximum number of chosen pairs that an engine may hold; None: no limit, as results are count matrices
+        max_pairs: maximum number of chosen pairs that an engine may hold; None: there is no limit, because the results are count matrices
         """
         every = list(bands)
         needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
@@ -185,7 +185,7 @@ class _EngineGroup:
 
 
 def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
-    """Yield the pieces as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
+    """Yield each piece as a tile for the workers to share. Each tile is in a band of its own, and its cost is its number of comparisons."""
     cells = [max(1, piece.pair_count * sites) for piece in pieces]
     left = sum(cells)
     for number, (piece, cost) in enumerate(zip(pieces, cells, strict=True)):
@@ -209,7 +209,7 @@ def _make_worker(
     """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine.
 
     number: index of the engine
-    pieces: all pieces, of which the worker is assigned some
+    pieces: all pieces of the run; the tiles that the worker takes refer to them by number
     pair_bytes: memory per pair, in bytes
     max_pairs: maximum number of chosen pairs that the engine may hold; None: no limit
     """
@@ -251,13 +251,13 @@ def _make_worker(
 
 
 def _split_to_fit(piece: SampleBand, max_pairs: int) -> Iterable[SampleBand]:
-    """Return a piece, split again so that each has at most `max_pairs` pairs, but at least one row."""
+    """Split a piece into smaller pieces, each with at most `max_pairs` pairs, but at least one row."""
     rows, columns = piece.shape
     return piece.split(-(-rows // max(1, max_pairs // max(1, columns))))
 
 
 class _OrderedOutput:
-    """Puts engine results into piece order.
+    """Puts the results of the engines into the order of the pieces.
 
     Chosen pairs of the piece that is next in order may be passed on before the piece is complete, if there are too many pairs to hold. If
     the engine then fails, a different engine recomputes the piece. Results that have already been passed on are skipped, because every
@@ -275,7 +275,7 @@ class _OrderedOutput:
         self._repeated = _ZERO_COUNTS  # of these, the number that `_engine` will still repeat
 
     def wait_for_turn(self, number: int, stopped: Callable[[], bool]) -> bool:
-        """Block until `number` is next in order, and return True.
+        """Block until the piece `number` is next in order, and return True.
 
         Returns False early if the run stops, or if an engine fails: the piece that is next in order may be the failed engine's, which no
         other engine has taken over yet.
@@ -314,7 +314,7 @@ class _OrderedOutput:
 
 
 class _DeduplicatedProgress:
-    """Reports progress, counting work repeated after an engine failure only once."""
+    """Reports progress. Work that is repeated after the failure of an engine counts only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         self._on_progress = on_progress
@@ -326,7 +326,7 @@ class _DeduplicatedProgress:
         self._now[number] = 0
 
     def advance(self, number: int, work: int) -> None:
-        """Add `work` to the work done on a piece, and report any work not reported before."""
+        """Add `work` to the work done on a piece, and report the work that has not been reported before."""
         self._now[number] += work
         if (more := self._now[number] - self._reported.get(number, 0)) > 0:
             self._reported[number] = self._now[number]

@@ -19,16 +19,18 @@ COMPARED = "compared"
 
 _PAIRS_PER_STEP = 1 << 22
 _SELECTED_PAIRS_PER_STEP = 1 << 18
-"""Number of pairs processed at a time if a rule chooses every pair."""
+"""Number of pairs that are processed in one step if a rule chooses every pair."""
 
 
 FAR_OFFSET = 1 << 61
-"""Offset for samples that are near no other sample."""
+"""Offset that a rule gives to a sample so that no pair with the sample is chosen."""
 
 
 def selected_pair_bytes(counts: int) -> int:
-    """Return the maximum memory, in bytes, for each chosen pair with `counts` counts: three copies while parts are joined, and a sort
-    key."""
+    """Return the maximum memory per chosen pair, in bytes. While pieces are joined, there are three copies of a pair, and a sort key.
+
+    counts: number of counts of each pair
+    """
     return 3 * (16 + 4 * counts) + 16
 
 
@@ -44,7 +46,7 @@ class PairSelectionRule:
     min_compared: minimum number of compared sites; None: any number
     cap: (count, maximum value): a pair above the maximum is not chosen, regardless of the remaining counts. If the count never decreases
         (all of its terms are Operation.DIFFER), an engine may drop the pair as soon as the count exceeds the cap. None: no cap
-    floors: a pair below the floor for any of these counts has no value; such pairs are counted
+    floors: minimum values of some counts; a pair with a lower count has no value, and counts in `SelectedPairs.undefined_count`
     """
 
     weights: Mapping[str, int]
@@ -63,7 +65,7 @@ class SelectedPairs:
     counts: counts for each pair, by name, int32[pairs]
     too_few_sites_count: number of pairs in this piece with fewer compared sites than the rule's minimum
     undefined_count: number of additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
-    complete_rows: a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
+    complete_rows: index of a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
@@ -78,7 +80,11 @@ class SelectedPairs:
 
     @classmethod
     def joined(cls, pieces: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
-        """Join pieces into one, in pair order. Fast if each piece is sorted. rows: `complete_rows` of the result."""
+        """Join pieces into one, in ascending order of query, then target. This is fast if each piece is sorted.
+
+        names: names of the counts to join
+        rows: `complete_rows` of the result
+        """
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in pieces], [p.targets for p in pieces]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
@@ -90,8 +96,8 @@ class SelectedPairs:
 def select_pairs(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
     """Yield the pairs that a rule chooses in a band, given the count matrices, int32[rows][targets].
 
-    In an upper-triangle band, each row is paired only with later rows. Engines without a method of their own use this function, and engines
-    with their own method are compared with this function.
+    In an upper-triangle band, each row is paired only with later rows. Engines that cannot select pairs themselves use this
+    function, and the others are compared with it.
     """
     rows, columns = band.shape
     step = max(1, (_PAIRS_PER_STEP if rule.weights else _SELECTED_PAIRS_PER_STEP) // max(1, columns))
@@ -126,9 +132,8 @@ def count_undefined_pairs(
     """Return the number of pairs with enough compared sites but a count below its floor (`SelectedPairs.undefined_count`).
 
     queries, targets: panel rows
-    counts: count matrices, int32[queries][targets]
-
     upper_triangle: count only pairs of a query with later targets
+    counts: count matrices, int32[queries][targets]
     """
     if not rule.floors:
         return 0
@@ -145,7 +150,7 @@ def count_undefined_pairs(
 
 
 def select_pairs_in_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
-    """Apply `select_pairs` to each band. Closing the generator closes `counted`."""
+    """Yield the pairs that a rule chooses in each band (`select_pairs`). Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:
             yield from select_pairs(rule, band, counts)

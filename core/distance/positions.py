@@ -31,7 +31,7 @@ class Positions(Protocol):
 
 @dataclass(frozen=True)
 class AlignmentColumns:
-    """Alignment columns, 1-based. Columns have no chromosome, so intervals may use any chromosome name.
+    """Positions of the columns of an alignment, counted from 1. Columns have no chromosome, so intervals may use any chromosome name.
 
     source: name of the input
     column_count: number of columns
@@ -76,7 +76,7 @@ class AlignmentColumns:
 
 @dataclass(frozen=True)
 class VariantPositions:
-    """Positions of records that have a chromosome and a position.
+    """Positions of variants: the chromosome of each site, and the position on it.
 
     source: name of the input
     chromosomes: names of the chromosomes

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _MAX_SITES = (1 << 31) // 4
-"""Maximum number of sites: each adds up to 4 to a 32-bit count (two steps of weight 2 in count_recipe.py)."""
+"""Number of sites that no run may reach, because each site adds up to 4 to a 32-bit count (two terms of weight 2 in count_recipe.py)."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class DistanceTask:
     metric: the distance formula
     missing_rule: how missing calls are treated
     writes_compared_sites: whether the number of compared sites is written too
-    min_compared: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
-    max_distance: compute only pairs at this distance or less, each pair within one set once; None: all pairs
+    min_compared: minimum number of compared sites, or minimum fraction of the sites; pairs compared at fewer sites have no distance
+    max_distance: compute only pairs at this distance or less, and each pair within one set only once; None: compute all pairs
     compares_queries: whether the queries of two sets are also compared with each other
     min_kinship: compute only pairs with at least this kinship, for a kinship metric; None: no threshold
     min_shared_fraction: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None:
@@ -73,7 +73,7 @@ class DistanceTask:
         return within
 
     def samples_of(self, source: Source) -> Samples:
-        """Return the samples to compare from a source."""
+        """Return the samples of a source, with the queries also as targets if the task compares queries with each other."""
         return source.samples.with_queries_as_targets() if self.compares_queries else source.samples
 
     @property
@@ -92,7 +92,7 @@ class PreparedDistances:
     panel_bytes: memory held by the panels, in bytes
     counter: the prepared engine
     plan: the bands of pairs
-    max_compared_sites: maximum number of compared sites
+    max_compared_sites: largest number of sites at which a pair can be compared
     input_site_count: number of sites in the input
     omitted_sites: sites that no panel contains
     calls_per_sample: number of input sites with a call, int64[samples]
@@ -176,7 +176,7 @@ class _PanelStore:
         self._file: BinaryIO | None = None
         self.panels: list[Panel] = []
         self.nbytes = 0
-        """Memory held, bytes."""
+        """Memory held by the panels, in bytes."""
 
     def add(self, panel: Panel) -> None:
         """Store a panel, in the scratch file if it does not fit in memory."""
@@ -250,7 +250,6 @@ def _make_coverage(
     """Return the `CallCoverage`, which tells which pairs may share too few sites.
 
     calls_per_sample: number of sites at which each sample has a call, int64[samples]
-
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
     min_compared: number of sites, or fraction of the sites, at which a pair must be compared
     """

@@ -28,7 +28,7 @@ _MIN_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
 
 _EXAMINED_PAIRS_FACTOR = 8
-"""A worker examines this many times the pairs that would fit in an answer if all were chosen, because few pairs are chosen."""
+"""A worker examines this many times as many pairs as fit in an answer, because only few of them are chosen."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class SelectionAnswer:
 
 
 class CounterServer:
-    """Worker side of the engine: answers requests one at a time, because each may take all the memory.
+    """Worker side of the engine. It answers one request after another, because each may take all of the memory.
 
-    The answer to None is `CounterProperties`, to a `WordCountRequest` the number of words, and to a band its counts or, if the request has
-    a rule, a `SelectionAnswer`. Raises `RunError` if the panels do not fit this worker's engine.
+    The answer to None is `CounterProperties`. The answer to a `WordCountRequest` is the number of words. The answer to a band is its counts
+    or, if `order` has a rule, a `SelectionAnswer`. Raises `RunError` if this worker's engine needs bit planes other than `panels`.
 
     order: what to compute for each band
     panels: bit planes of all sites
@@ -125,7 +125,7 @@ class CounterServer:
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
     def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
-        """Return the selected pairs in a band, stopping after the piece with which the answer is full."""
+        """Return the selected pairs in a band. Stops after the first piece with which the answer exceeds its maximum size."""
         names = self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(pieces)
@@ -161,7 +161,7 @@ class _PicklablePanel:
 
 
 def _unpickle_panel(bits: BitPlanes, sites: int, recipe: PanelRecipe) -> Panel:
-    """Return a pickled panel with planes aligned to a cache line."""
+    """Return a panel with these contents, and with planes that are aligned to a cache line."""
     return _with_words(Panel(bits, sites, recipe), bits.shape[-1], copy=True)
 
 
@@ -189,7 +189,7 @@ class RemoteDistanceEngine:
 
     Implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    settings: determine the engine that a worker picks; pickled
+    settings: settings by which a worker picks its engine; they are pickled
     threads: threads on this machine that build bit planes
     """
 
@@ -200,7 +200,10 @@ class RemoteDistanceEngine:
         self._cached_panels: dict[int, tuple[Panel, CachedArgument]] = {}
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
+        """Return a counter with the properties of one worker's engine. Waits for the first worker if there is none yet.
+
+        Raises `RunError` if the executor fails.
+        """
         pool, shared = self._pool, SharedArguments.of(CachedArgument(RemoteCountRequest(self._settings, request)))
         properties: CounterProperties = pool.ask(shared, None)
         piece_bytes = max(1, min(_MAX_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
@@ -268,7 +271,7 @@ class RemoteDistanceEngine:
     ) -> Iterator[tuple[SampleBand, SampleBand]]:
         """Split bands into pieces for the workers. Yields (band, piece).
 
-        rate: pairs per second
+        rate: number of pairs that a worker computes per second
         pair_bytes: size of the result for a pair, in bytes; 0: the size of a piece is not limited
         max_bytes: maximum size of the result for a piece, in bytes
         """

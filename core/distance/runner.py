@@ -65,9 +65,9 @@ class DistanceTotals(Totals):
 def compute_distances(
     prepared: PreparedDistances, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
 ) -> DistanceTotals:
-    """Count every band, pass the distances to the sink, and return the totals.
+    """Compute the counts of every band, pass the distances to the sink, and return the totals.
 
-    checkpoints: is told how much of the output is complete; also stores the numbers of pairs for the totals
+    checkpoints: is notified how much of the output is complete; also stores the numbers of pairs that the totals of a resumed run include
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
@@ -106,7 +106,10 @@ def _compute_distances(
     left_out_per_sample: CountArray | None = None,
 ) -> Generator[BandDistances | NearPairDistances, None, None]:
     """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
-    once. left_out_per_sample: counts the near pairs left out, as described in `DistanceTotals`."""
+    once.
+
+    left_out_per_sample: is incremented for the near pairs that are left out, as described in `DistanceTotals`
+    """
     with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
         for one in results:
             yield _near_distances(prepared, one, left_out_per_sample) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
@@ -147,7 +150,7 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: d
     place = Rect(band.start, band.stop, band.first_target - first, band.target_stop - first)
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
-        """Count the pairs that belong to the band (only pairs above the diagonal for an upper triangle)."""
+        """Count the pairs of a mask that belong to the band (for an upper triangle, only pairs above the diagonal)."""
         return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
     if not coverage.is_sufficient:
@@ -208,7 +211,8 @@ _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
 
 
 def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearPairDistances], int]:
-    """Return the distances for pairs sampled from several rectangles (only near pairs for a near task) and the number of pairs examined."""
+    """Return (distances for pairs sampled from several rectangles; number of pairs examined). If the task has a threshold, there are only
+    distances of near pairs."""
     samples, bands = prepared.samples, [next(iter(prepared.plan.bands()))]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
     if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:

@@ -64,8 +64,9 @@ class FilterResult:
 def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
     """Return the source restricted to passing sites (possibly none), and the filter result.
 
-    panel_bytes: amount of calls to examine at a time, in bytes
     Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
+
+    panel_bytes: memory for the calls that are examined in one step, in bytes
     """
     read, out, absent = source.site_count, dict[str, int](), dict[str, list[str]]()
     by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]

@@ -42,7 +42,7 @@ _MAX_COUNT = 1 << 31
 """Larger than any count."""
 
 _MIN_KINSHIP = -1.0
-"""Smallest threshold that is of use: below it, every pair is chosen, so that sums stay within 64 bits."""
+"""Smallest kinship threshold for which a rule is made. Below it, every pair is chosen, so that sums stay within 64 bits."""
 
 
 def near_pair_rule(
@@ -89,7 +89,8 @@ def near_pair_rule(
 def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
     """Return the rule for pairs with a kinship of at least `min_kinship`.
 
-    Relationships are not counts, so every pair is chosen, and the metric decides.
+    For relationships, which are not counts, the rule chooses every pair, and the metric decides.
+
     constants: the constant to add to each count, for every pair
     coverage: tells which pairs may share too few sites
     """
