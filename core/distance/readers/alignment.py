@@ -30,20 +30,20 @@ from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
 
 _FEED_BYTES = 4 << 20
-"""Bytes read from a stream at a time."""
+"""Number of bytes that are read from a stream in one step."""
 
 _CHUNK_BYTES = 1 << 20
-"""Bytes of a file that a thread reads at a time."""
+"""Number of bytes of a file that a thread reads in one step."""
 
 _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
-"""Letters that are not nucleotide codes; approximately a third of the letters in a protein."""
+"""Letters that are not nucleotide codes. They make up approximately a third of the letters in a protein."""
 
 
 class AlignmentSource:
     """The rows of aligned FASTA files as a source of calls; implements `base.Source`.
 
-    The scanner knows which sites vary among all records, and which lack calls. In a subset of the records, no other sites vary or lack
-    calls, so only these sites are examined.
+    The scanner, which has read the files, knows at which sites calls differ or are missing among all records. In a subset of the records,
+    calls cannot differ or be missing at any other site, so only these sites are examined.
 
     source: name for messages
     site_mask: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
@@ -106,7 +106,7 @@ class AlignmentSource:
         return SiteCounts.of(self.kind, self._at_selected_sites(called), self._at_selected_sites(rarer))
 
     def _at_selected_sites(self, values: npt.NDArray[Any]) -> CountArray:
-        """Return the values for the sites that belong to the source, given those of all sites in the file."""
+        """Return the values at the sites that belong to the source. values: one value for each site in the file."""
         return (values if self._site_mask is None else values[self._site_mask.view(bool)]).astype(np.int64)
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
@@ -120,10 +120,13 @@ class AlignmentSource:
         return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
 
     def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
-        """Return the indices of the source's sites that have one of two properties in each respect, ascending.
+        """Return the indices of some of the source's sites, ascending. A site is returned if it is included in both respects: by
+        whether its calls differ, and by whether calls are missing.
 
-        varying, constant: include sites at which calls differ; at which all calls are equal
-        missing, complete: include sites with missing calls; without missing calls
+        varying: include sites at which calls differ
+        constant: include sites at which all calls are equal
+        missing: include sites with missing calls
+        complete: include sites without missing calls
         """
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
@@ -152,7 +155,7 @@ class AlignmentSource:
             )
 
     def _read_panels(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
-        """Yield the calls at some sites, approximately `panel_bytes` bytes at a time."""
+        """Yield the calls at some sites, in panels of approximately `panel_bytes` bytes."""
         return (codes for _, codes in self._read_calls_at(sites, calls_only, panel_bytes, workers))
 
     def _read_calls_at(
@@ -161,7 +164,7 @@ class AlignmentSource:
         """Yield (some of the sites, the samples' calls at these sites), covering all sites.
 
         sites: indices of the sites, ascending
-        calls_only: code every call as 0
+        calls_only: whether every call gets the code 0
         """
         records = self._scanner.records
         held = records + (0 if self._record_mask is None else self.samples.row_count)
@@ -249,7 +252,7 @@ class _FileRecords:
 
 
 def _names_of_sets(ids: list[str], files: Sequence[_FileRecords], allow_duplicates: bool) -> list[SampleNames]:
-    """Return the names in each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
+    """Return the names of each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
     sets: list[list[_FileRecords]] = []
     for file in files:
         if file.joins_previous:

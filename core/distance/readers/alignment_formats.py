@@ -130,7 +130,8 @@ def _check_counts(text: str, rows: AlignmentRows) -> None:
 
 
 def _sequential_rows(text: str) -> AlignmentRows | None:
-    """Return the rows of sequential relaxed PHYLIP, as written by RAxML and PhyML, each spanning as many lines as needed; else None."""
+    """Return the rows of sequential relaxed PHYLIP, as written by RAxML and PhyML, each spanning as many lines as needed; None for other
+    text."""
     lines = [line for line in text.splitlines() if line.strip()]
     sites = _stated_counts(text)[1]
     rows: AlignmentRows = []

@@ -28,7 +28,7 @@ _CALL_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
 _MISSING_NUMBERS = (-1, -9)
 _NUMBER_PATTERN = re.compile("-?[0-9]{1,18}")
 _CALLS_PER_STEP = 1 << 20
-"""Number of cells whose codes are examined at a time."""
+"""Number of cells whose codes are examined in one step."""
 _EXPECTED_CELLS = {
     "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
     "digits": "0, 1, 2, or for a missing call empty, ., -, ? or N",
@@ -95,7 +95,7 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFun
 
 
 def _check_shape(array: CallArray) -> None:
-    """Raise `InputError` for an array that is not [samples][sites], or is empty."""
+    """Raise `InputError` for an array that does not have two dimensions, [samples][sites], or is empty."""
     if array.calls.ndim != 2:
         raise InputError(f"{array.source}: an array of shape {array.calls.shape}; calls have two dimensions, [samples][sites]")
     for count, what in zip(array.calls.shape, ("samples", "sites"), strict=True):
@@ -104,7 +104,7 @@ def _check_shape(array: CallArray) -> None:
 
 
 def _sample_ids(array: CallArray) -> list[str]:
-    """Return the ids of the samples. Raises `InputError` for missing ids."""
+    """Return the ids of the samples. Raises `InputError` if an id is missing, or if there are more or fewer ids than samples."""
     count = len(array.calls)
     if array.ids is None:
         return [str(number) for number in range(1, count + 1)]
@@ -169,7 +169,7 @@ class _NumberCoding:
 
 
 def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> _NumberCoding:
-    """Decide what numbers mean, in all arrays alike. Raises `InputError` if -1 could be either a genotype or a missing call."""
+    """Decide what numbers mean in all of the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER_PATTERN.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), CallKind.GENOTYPE)
@@ -229,7 +229,7 @@ def _check_number_options(array: CallArray, options: CallOptions) -> None:
 
 
 def _used_code_flags(calls: npt.NDArray[Any], raw_codes: Codes) -> npt.NDArray[np.int64]:
-    """Return 1 for each raw code that occurs, 0 for the rest: int64[256]."""
+    """Return a flag for each raw code, 1 if it occurs, else 0: int64[256]."""
     seen = np.zeros(256, dtype=bool)
     rows = max(1, _CALLS_PER_STEP // calls.shape[1])
     for start in range(0, len(calls), rows):
@@ -238,7 +238,7 @@ def _used_code_flags(calls: npt.NDArray[Any], raw_codes: Codes) -> npt.NDArray[n
 
 
 def _has_letters(calls: npt.NDArray[Any]) -> bool:
-    """Return whether the first call is a letter; N is not a call."""
+    """Return whether the first call in an array of characters is a letter. N does not count as a call."""
     telling = np.zeros(256, dtype=np.uint8)
     telling[list(b"012")] = 1
     telling[[byte for byte in _CALL_LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2
@@ -270,7 +270,7 @@ def _decode_numbers(block: npt.NDArray[Any], numbers: _NumberCoding) -> Codes:
 
 
 def _make_call_reader(array: CallArray, reading: _ArrayDecoder, ids: list[str]) -> CallReader:
-    """Return a function that decodes the calls at some sites. Raises `InputError` for cells that are not calls."""
+    """Return a function that decodes the calls at some sites. The function raises `InputError` for cells that are not calls."""
     calls = np.ma.getdata(array.calls)
     masked = np.ma.getmaskarray(array.calls) if isinstance(array.calls, np.ma.MaskedArray) else None
 

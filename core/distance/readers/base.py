@@ -23,10 +23,10 @@ from gpualign.core.files.scratch import MakeScratch
 
 @dataclass(frozen=True)
 class SiteSelection:
-    """Which sites panels contain.
+    """Specifies which sites the panels of a source contain.
 
     needed_sites: which sites affect the result; panels may leave out the others
-    complete_only: leave out sites with missing calls
+    complete_only: whether panels leave out sites with missing calls
     """
 
     needed_sites: NeededSites
@@ -52,7 +52,7 @@ class OmittedSites:
 
 
 class Source(Protocol):
-    """Interface for one input, or for two with the same sites."""
+    """Interface of a source of calls: one input, or two inputs with the same sites."""
 
     @property
     def samples(self) -> Samples: ...
@@ -73,9 +73,9 @@ class Source(Protocol):
         then reports it in `omitted`."""
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
-        """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
+        """Yield the calls in panels of approximately `panel_bytes` bytes: uint8[samples][sites], or uint32 for alleles.
 
-        Each panel is valid until the next is requested. Omitted sites are reported in `omitted`.
+        Each panel is valid until the next one is requested. The sites that panels leave out are reported in `omitted`.
         """
 
     def site_positions(self) -> Positions | None:
@@ -85,7 +85,7 @@ class Source(Protocol):
         """Return the counts for each site. count_minor_alleles: also count the second most common allele, among founders."""
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
-        """Return `calls_per_sample`, even if all calls must be read to find out."""
+        """Return the number of sites at which each sample has a call, int64[samples]. Reads all calls if `calls_per_sample` is None."""
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> Source:
         """Return the same source with only the sites that `mask`, bool[sites], selects."""
@@ -147,7 +147,7 @@ class RowStore:
         self.nbytes = self._chunks[-1].nbytes
 
     def finish(self) -> None:
-        """Finish the store after the last row."""
+        """Complete the store after the last row. Until then, rows and columns must not be read."""
         if self._chunks:
             self._chunks[-1] = self._chunks[-1][: self._filled_rows]
         if self._file is not None:
@@ -189,8 +189,8 @@ class DenseSource:
     nbytes: memory held, in bytes
     call_bytes: memory per call in a panel, in bytes
     make_positions: returns the positions of all sites; None: the sites have none
-    site_indices: indices of the sites, among those of the call readers, that belong to the source, ascending, int64[sites]; None: all
-    row_mask: mask of the rows, among those of all call readers, that are samples of the source, bool[rows]; None: all
+    site_indices: indices of those sites of the call readers that belong to the source, ascending, int64[sites]; None: all
+    row_mask: mask of those rows of all call readers that are samples of the source, bool[rows]; None: all
     """
 
     samples: Samples
@@ -240,7 +240,7 @@ class DenseSource:
                 yield codes
 
     def _read_panels(self, panel_bytes: int, workers: ThreadPool) -> Iterator[Calls]:
-        """Yield the calls at all sites of the source, approximately `panel_bytes` bytes at a time."""
+        """Yield the calls at all sites of the source, in panels of approximately `panel_bytes` bytes."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
         rows = self.samples.row_count + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
@@ -261,7 +261,7 @@ class DenseSource:
                 parts, held = [], 0
 
     def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
-        """Return the samples' calls at sites [start, stop), counted among the sites of the call readers."""
+        """Return the samples' calls at sites [start, stop). These are indices among the sites of the call readers."""
         parts = [block(start, stop, workers) for block in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

@@ -91,7 +91,7 @@ _ADVICE_BY_FILE_KIND = {
     FileKind.NEWICK: "expected calls of samples at sites",
     FileKind.PAIRS: f"gpualign cluster with {parameter('edges')} makes clusters of it",
 }
-"""Advice for files that hold no calls, or no readable ones."""
+"""Advice on each kind of file that holds no calls, or holds calls that cannot be read."""
 
 
 def _detect_kinds(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
@@ -127,7 +127,7 @@ def fileset_path(path: str) -> str:
 
 
 def fileset_files(path: str) -> list[str]:
-    """Return the path itself, and the files of the PLINK fileset that it may name."""
+    """Return the path itself and, if it names a PLINK fileset, the files of the fileset."""
     calls = fileset_path(path)
     tables: list[Path] = []
     if calls.endswith(".bed"):
@@ -138,7 +138,8 @@ def fileset_files(path: str) -> list[str]:
 
 
 def _detect_format(file: CallFile) -> _DetectedInput:
-    """Return the input with its kind. Raises `InputError` if it holds no calls, or cannot be read from a stream."""
+    """Return the input with its kind. Raises `InputError` if it holds no calls, or if it is a PLINK fileset that is
+    compressed or comes from a stream."""
     plain = plain_text(file.stream)
     first, unpacked = open_decompressed(file.stream, file.source)
     format, kind = _detect_kinds(first, file.source)
@@ -162,8 +163,8 @@ def read_calls(
 ) -> Source:
     """Read one input, or two with the same sites; each alignment may be split over several files.
 
-    Inputs are consumed one at a time (an alignment only after the previous one has been read), and are not needed once this returns. Raises
-    `InputError` naming the file, record and reason.
+    Inputs are requested one after another (an alignment only after the previous one has been read), and are not needed once this returns.
+    Raises `InputError` naming the file, the record and the reason if an input cannot be read.
 
     memory: approximate maximum memory held, in bytes
     warn: receives notes on assumptions made and on ignored parts of a table

@@ -97,7 +97,7 @@ class _Fileset:
         return positions_of(self, f"{self.calls_path.with_suffix('.bim')}: line {{}}, column 4")
 
     def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
-        """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
+        """Return a call reader. At the sites that `swapped` (bool[sites]) selects, its calls count the other allele."""
 
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
@@ -118,11 +118,11 @@ class _Fileset:
 
 
 def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset, given its .bed, or two with the same sites.
+    """Open one fileset, or two filesets with the same sites, given the paths of their .bed files.
 
-    Raises `InputError` if files do not belong together.
+    Raises `InputError` if the files do not belong together.
 
-    nonfounders: count samples with parents as founders
+    nonfounders: whether samples with parents count as founders, too
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]

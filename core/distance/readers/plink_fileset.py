@@ -27,7 +27,7 @@ _UNKNOWN_ALLELES = frozenset("0.")
 _UNKNOWN_PARENT_IDS = frozenset(("", "0"))
 
 Site: TypeAlias = tuple[str, ...]
-"""Chromosome, position, alleles."""
+"""A site of a fileset: its chromosome, position and alleles."""
 
 
 class Fileset(Protocol):
@@ -81,7 +81,7 @@ def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
     """Return a mask of the sites whose two alleles are in reverse order in the second fileset, bool[sites]; None if there are none.
 
-    An allele that no sample in a fileset has may be unknown there. Raises `InputError` if sites or alleles differ.
+    If no sample of a fileset has an allele, the allele may be unknown there. Raises `InputError` if sites or alleles differ.
     """
     if len(one.sites) != len(other.sites):
         raise InputError(f"{other.calls_path}: {len(other.sites):,} sites, {one.calls_path} has {len(one.sites):,}; sites must be the same")
@@ -99,7 +99,7 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
 
 
 def _are_same_alleles(some: Site, others: Site) -> bool:
-    """Return whether two allele pairs can be the same in this order. An unknown allele may be any but the other allele in its pair."""
+    """Return whether two allele pairs can be the same in this order. An unknown allele may be any except the other one of its pair."""
     merged = [
         b if a in _UNKNOWN_ALLELES else a
         for a, b in zip(some, others, strict=True)

@@ -36,7 +36,7 @@ from gpualign.core.sequences.ids import unique_ids
 _PGEN_HEADER = struct.Struct("<3xII")  # the mode, variants and samples
 _OPTIONAL_COLUMNS = ("FID", "PAT", "MAT")
 _CALLS_PER_READ = 1 << 20
-"""Number of calls read at a time, so that they are still in cache when they are transposed into sample rows."""
+"""Number of calls that are read in one step. They are still in cache when they are transposed into sample rows."""
 
 
 def pvar_of(path: Path) -> Path:
@@ -105,7 +105,8 @@ class _Fileset:
             pass  # defects of the file's header are reported before any work is done
 
     def _check_counts(self, pvar: Path, psam: Path) -> None:
-        """Raise `InputError` if the numbers of variants, samples and alleles do not match the header."""
+        """Raise `InputError` if the numbers of variants and samples are 0 or differ from those in the header of the .pgen, or if a
+        variant has too many alleles."""
         with open(self.calls_path, "rb") as stream:
             head = stream.read(_PGEN_HEADER.size)
         if len(head) < _PGEN_HEADER.size:
@@ -139,7 +140,7 @@ class _Fileset:
         return positions_of(self, f"{pvar_of(self.calls_path)}: variant {{}}")
 
     def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
-        """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
+        """Return a call reader. At the sites that `swapped` (bool[sites]) selects, its calls count the other allele."""
 
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
@@ -180,11 +181,11 @@ class _Fileset:
 
 
 def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset, given its .pgen, or two with the same sites.
+    """Open one fileset, or two filesets with the same sites, given the paths of their .pgen files.
 
-    Raises `InputError` if files do not belong together, or `RunError` if pgenlib is not installed.
+    Raises `InputError` if the files do not belong together, or `RunError` if pgenlib is not installed.
 
-    nonfounders: count samples with parents as founders
+    nonfounders: whether samples with parents count as founders, too
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]

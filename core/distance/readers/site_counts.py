@@ -44,9 +44,10 @@ class SiteCounts:
 
 
 def count_per_site(calls: Calls, kind: CallKind, count_minor_alleles: bool, workers: ThreadPool) -> SiteCounts:
-    """Return the counts for calls[samples][sites], given as codes (uint8) or allele numbers (uint32).
+    """Return the counts for each site.
 
-    count_minor_alleles: also count the second most common allele, for codes only
+    calls: codes (uint8) or allele numbers (uint32), [samples][sites]
+    count_minor_alleles: whether the second most common allele is counted, too; only for codes
     """
     samples, sites = calls.shape
     if calls.dtype != np.uint8:

@@ -79,9 +79,9 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
 
 
 def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, warn: WarnFunction) -> tuple[CallKind, Codes | None]:
-    """Return (kind of calls, code for each raw code; None if raw codes are already codes).
+    """Return (kind of calls; code for each raw code, or None if the raw codes are already codes).
 
-    Raises `InputError` if the tables do not determine the meaning.
+    Raises `InputError` if the tables do not determine the meaning of their cells.
     """
     known = [table for table in tables if table.cell_type is not None]
     for table in known[1:]:
@@ -130,7 +130,7 @@ def _cell_type_name(table: TableRows) -> str:
 
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
-    """Raise `InputError` if numbers might not be alleles."""
+    """Raise `InputError` if numbers that have been read as alleles might have a different meaning."""
     if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
     first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)

@@ -38,7 +38,7 @@ _LONG_GENOTYPE_PATTERN = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB
 _MISSING_CALL_SPELLINGS = "empty, ., -, ?, N, NA, -1 or -9"
 _MAX_CELL_CHARS_IN_MESSAGE = 20
 _EXAMINED_BYTES = 1 << 20
-"""Bytes of rows examined at a time."""
+"""Number of bytes of rows that are examined in one step."""
 
 
 class CellType(Enum):
@@ -148,8 +148,10 @@ class TableCells:
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
     def decide_type(self, cells: Sequence[str]) -> None:
-        """Decide whether the table holds numbers or letters, if this is not yet known, from the first call in a row. cells: cells of the
-        row after its id."""
+        """Decide from the first call in a row whether the table holds numbers or letters, if this is not yet known.
+
+        cells: cells of the row after its id
+        """
         if self.cell_type is not None:
             return
         actions, missing = self._columns.actions, self._options.missing_codes
@@ -236,7 +238,7 @@ class TableCells:
         return evidence.is_proof
 
     def _convert_to_alleles(self) -> None:
-        """Convert the rows read so far, except the last, to allele numbers: 0 and -1 become missing alleles."""
+        """Convert all rows that have been read, except the last, to allele numbers: 0 and -1 become missing alleles."""
         store, rows = self.store, self._row_count - 1
         store.finish()
         out = self._storage.make_store(store.width * ALLELE_NUMBER_BYTES)
@@ -290,7 +292,7 @@ class TableCells:
         return f"{self._plan.source}: line {line_number} ({name!r}), column {column} ({title!r})"
 
     def _check_row(self, line: bytes, line_number: int, name: str, cells: int, bad: int) -> None:
-        """Raise `InputError` if a row has the wrong number of cells, or a cell that is not a call, in column `bad` (-1: none)."""
+        """Raise `InputError` if a row has the wrong number of cells, or if column `bad` (-1: none) has a cell that is not a call."""
         if cells != self._width:
             line_name = f"{self._plan.source}: line {line_number} ({name!r})"
             raise InputError(f"{line_name} has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}")

@@ -162,7 +162,7 @@ class TableReader:
         return replace(plan, has_numbers_above_2=evidence.has_numbers_above_2), evidence.is_proof
 
     def read(self, holds_alleles: bool, storage: RowStoreFactory) -> TableRows:
-        """Read all rows. Raises `InputError` naming the line and column.
+        """Read all rows. Raises `InputError` naming the line and column if a row cannot be read.
 
         holds_alleles: whether the cells are alleles
         storage: where rows are stored
@@ -329,7 +329,7 @@ class TableReader:
 
 
 def _plink_export_options(options: CallOptions, export: str, source: str) -> CallOptions:
-    """Return the options for reading a PLINK export. Raises `InputError` for conflicting options."""
+    """Return the options for reading a PLINK export. Raises `InputError` for options that conflict with its format."""
     if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
         name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
         raise InputError(f"{source}: PLINK's {export} holds genotypes 0, 1, 2; {name} is for other tables")
@@ -342,8 +342,8 @@ def _checks_row_titles(options: CallOptions) -> bool:
 
 
 def _first_line_number_codes(ploidy: int | None) -> Codes:
-    """Return the code for each byte as a number in the first line: uint8[256]. Numbers with a code suggest that the line holds calls; other
-    numbers may be site names."""
+    """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. Numbers with a code suggest that
+    the line holds calls; other numbers may be site names."""
     table = digit_cell_codes()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
@@ -375,8 +375,8 @@ def _has_cells(line: bytes) -> bool:
 
 
 def _first_line_letter_codes(all_letters: bool) -> Codes:
-    """Return the code for each byte as a letter in the first line: uint8[256]. Letters with a code suggest that the line holds calls;
-    letters such as E and F have none, because they occur in titles."""
+    """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256]. Letters with a code suggest that
+    the line holds calls; letters such as E and F have no code, because they occur in titles."""
     table = letter_cell_codes(all_letters)
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD

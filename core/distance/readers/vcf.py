@@ -136,12 +136,12 @@ class _ReaderProcess:
             yield head[:1], content
 
     def terminate_with_error(self) -> str:
-        """Return htslib's last error as a suffix for a message, or "". Terminates the child process."""
+        """Terminate the process, and return htslib's last error as a suffix for a message, or "" if there was none."""
         self.stop()
         return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
 
     def wait(self) -> int:
-        """Wait for the process, and return its exit code, negative for a signal."""
+        """Wait for the process, and return its exit code. The code is negative if a signal ended the process."""
         return self._process.wait()
 
     def stop(self) -> None:
@@ -163,7 +163,7 @@ def _refuse_truncated(path: str, source: str) -> None:
 
 
 def _skip_site_module_option() -> list[str]:
-    """Return Python's option to skip the site module if gpualign can be imported without it, which is not so for an editable install."""
+    """Return Python's option to skip the site module; no option if gpualign cannot be found without this module (editable install)."""
     spec = PathFinder.find_spec("gpualign", sys.path)
     return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
@@ -185,7 +185,7 @@ def _start_reader(path: str) -> Iterator[_ReaderProcess]:
 
 
 def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch) -> DenseSource:
-    """Read one file, or two with the same records.
+    """Read one file, or two with the same sites.
 
     Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.
 
@@ -212,7 +212,8 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
 
 
 def _are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Return whether two records describe the same site. A record without alternative alleles has only reference calls."""
+    """Return whether two VCF records describe the same site. A record without alternative alleles matches any record with the same position
+    and reference allele, because all of its calls are reference calls."""
     return a == b or (a[:_FIXED_FIELD_COUNT] == b[:_FIXED_FIELD_COUNT] and _FIXED_FIELD_COUNT in (len(a), len(b)))
 
 

@@ -34,7 +34,7 @@ class VcfLineChecker:
                 self._check_lines(text)
 
     def _check_lines(self, lines: Iterable[bytes]) -> None:
-        """Check the header, the empty lines and the number of cells."""
+        """Check the header and the number of cells in each row, and refuse empty lines. Raises `InputError` for the first defect."""
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
             if number == 1 and line.startswith(codecs.BOM_UTF8):

@@ -35,7 +35,7 @@ _HAPLOID_PADDING = -2
 
 
 def encode_size(size: int) -> bytes:
-    """Return a size as encoded in messages."""
+    """Return a size as messages encode it."""
     return size.to_bytes(SIZE_FIELD_BYTES, "little")
 
 
@@ -109,7 +109,7 @@ def _send_records(path: str, sender: _Sender) -> None:
 
 @contextmanager
 def _reporting_errors(what: str) -> Iterator[None]:
-    """Turn bare cyvcf2 exceptions into an `InputError` whose message begins with `what`."""
+    """Turn any exception of cyvcf2 into an `InputError` whose message begins with `what`."""
     try:
         yield
     except InputError:
