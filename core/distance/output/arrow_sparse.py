@@ -43,7 +43,8 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Writes distances + 1 to temporary files, from which `write_csr` builds a sparse matrix.
+    """Writes distances + 1 to temporary files, from which `write_csr` builds a sparse matrix. The 1 distinguishes a distance of 0
+    from an absent pair.
 
     spools: the temporary files
     dtype: type of the distances; NaN for a pair without a distance

@@ -21,7 +21,7 @@ class BandDistances:
 
     band: queries and targets of the pairs
     values: distances
-    compared_sites: compared sites, int32; None: not requested
+    compared_sites: number of compared sites of each pair, int32; None: not requested
     too_few_sites_count: number of pairs with too few compared sites for a distance
     undefined_count: number of additional pairs for which the metric's formula has no value
     """
@@ -44,7 +44,7 @@ class NearPairDistances:
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
     values: distances
-    compared_sites: compared sites, int32; None: not requested
+    compared_sites: number of compared sites of each pair, int32; None: not requested
     too_few_sites_count: number of pairs, not included here, with too few compared sites for a distance
     undefined_count: number of additional pairs, not included here, for which the metric's formula has no value
     complete_rows: index of a query: once these pairs have been delivered, so have all pairs of the queries before it; 0: unknown
@@ -59,7 +59,7 @@ class NearPairDistances:
     undefined_count: int = 0
 
     def select(self, which: slice) -> NearPairDistances:
-        """Return a slice of the pairs."""
+        """Return the distances of a slice of the pairs."""
         compared = self.compared_sites[which] if self.compared_sites is not None else None
         return NearPairDistances(self.queries[which], self.targets[which], self.values[which], compared)
 

@@ -16,9 +16,11 @@ CHARACTERS_REPLACED_BY_FORMAT = {
 
 
 def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
-    """Return (samples with ids that can be written in a format of `CHARACTERS_REPLACED_BY_FORMAT`, changed ids as (id, id as written)).
+    """Return (samples with ids that can be written in the format; the changed ids, each as (id, id as written)).
 
     Raises `InputError` if two ids in one input would become equal.
+
+    format: one of the formats in `CHARACTERS_REPLACED_BY_FORMAT`
     """
     queries, changed = _writable_ids(format, samples.queries)
     if samples.is_one_set:
@@ -28,7 +30,7 @@ def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, l
 
 
 def _writable_ids(format: str, names: SampleNames) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return (ids that can be written in the format, changed ids as (id, id as written))."""
+    """Return (ids that can be written in the format; the changed ids, each as (id, id as written))."""
     first: dict[str, str] = {}
     written = [CHARACTERS_REPLACED_BY_FORMAT[format].sub("_", name) for name in names.ids]
     for name, other in zip(written, names.ids, strict=True):

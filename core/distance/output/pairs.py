@@ -49,7 +49,7 @@ def _id_column(ids: StringColumn, which: CountArray) -> Column:
 def _columns(
     queries: Column, targets: Column, values: Values, compared_sites: CountArray | None, text_format: PairTextFormat
 ) -> list[Column]:
-    """Return the columns for a block of text. values, compared_sites: [rows][targets]."""
+    """Return the columns of text for a block of pairs. values, compared_sites: [rows][targets]."""
     columns = [
         queries,
         targets,
@@ -71,7 +71,7 @@ def write_molten(
     text_format: PairTextFormat,
     threads: int = 1,
 ) -> None:
-    """Write a line for each query and each target, including the query itself, like snp-dists -m.
+    """Write a line for each pair of a query and a target, including pairs of a sample with itself, like snp-dists -m.
 
     values, compared_sites: [queries][targets]
     threads: threads for formatting text
@@ -96,7 +96,7 @@ class PairsSink:
         self.samples = samples
 
     def write_pairs(self, pairs: NearPairDistances) -> None:
-        """Write these pairs: at most about 10^5 per call."""
+        """Write some of the pairs. `write` passes the pairs in blocks of limited size."""
         raise NotImplementedError
 
     def write(self, distances: BandDistances | NearPairDistances) -> None:
@@ -140,7 +140,7 @@ class NearPairsSink(PairsSink):
         self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearPairDistances) -> None:
-        """Write pairs as text. To the text formatter, they are one row of cells, each with its own query and target id."""
+        """Write pairs as text. The text formatter receives them as one row of cells, each with its own query id and target id."""
         samples, count = self.samples, len(pairs.queries)
         queries = _id_column(self._text.format_ids(samples.queries.id_column), pairs.queries)
         targets = _id_column(self._text.format_ids(samples.targets.id_column), pairs.targets)

@@ -58,7 +58,7 @@ _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
 _NUMBERS_PER_TYPING_ERROR = 100
 _MAX_DISTINCT_NUMBERS = 12
-"""Number of distinct numbers to remember: more are neither dosages nor codes for missing calls."""
+"""Maximum number of distinct numbers that are remembered. If there are more, they are neither dosages nor codes for missing calls."""
 _COLUMNS_PER_NON_GENOTYPE = 2
 """In a genotype table, at most one column in this many may have numbers that no genotype has."""
 _MAX_TITLES_IN_MESSAGE = 5
@@ -68,11 +68,11 @@ _REPEATED_DIGIT_PATTERN = re.compile(r"([0-9])\1+")
 
 @dataclass(frozen=True)
 class AlleleEvidence:
-    """Evidence for alleles in the first cells of a table.
+    """Evidence, from the first cells of a table, that the cells are alleles.
 
-    has_allele_spelling: some cells are written in a way that only alleles are
+    has_allele_spelling: some cells have a spelling that only alleles have
     has_numbers_above_2: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
-    is_proof: the table certainly holds alleles: some cells are written as only alleles are, or frequent numbers above 2 include some with
+    is_proof: the table certainly holds alleles: some cells have such a spelling, or numbers above 2 are frequent and some numbers have
         several digits
     """
 
@@ -87,7 +87,7 @@ def are_typing_errors(rare_count: int, number_count: int) -> bool:
 
 
 def find_allele_evidence(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleEvidence:
-    """Look for alleles in the cells of a table.
+    """Return the evidence that cells of a table are alleles.
 
     rows: cells to examine in each row
     missing: cell values that denote a missing call
@@ -126,7 +126,7 @@ class AlleleCells:
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.has_allele_spelling = False
-        """True if any cell was written in a way that only alleles are."""
+        """True if any cell has a spelling that only alleles have."""
         self.number_count = self.above_2_count = self.zero_count = 0
         """Number of cells that hold numbers, numbers above 2 (which no genotype has), and zeros."""
         self.distinct_above_2: set[int] = set()
@@ -139,10 +139,14 @@ class AlleleCells:
     def parse(
         self, parser: _sites.AlleleParser, line: bytes, start: int, delimiter: str, actions: Codes, row: npt.NDArray[np.uint32]
     ) -> tuple[int, int, int]:
-        """Write the numbers of a line's cells, from byte `start`, into `row`, uint32[loci].
+        """Write the allele numbers of the cells in a line into `row`, uint32[loci].
 
         Returns (number of cells; first column that should be empty but is not, or -1; index in `row` of the first cell that is not an
         allele, or -1).
+
+        parser: parser from `make_parser`, for the same `delimiter` and `actions`
+        start: offset of the first cell to read, in bytes
+        actions: READ, SKIP_COLUMN or EMPTY for each column (`columns.ColumnPlan`)
         """
         cells, not_empty, number_count, above_2_count, zero_count, other_cells = parser.parse(line, start, row)
         columns: Sequence[int] = range(cells)
@@ -207,7 +211,7 @@ class AlleleCells:
 
     @property
     def numbers_above_2_are_rare(self) -> bool:
-        """True if numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
+        """True if numbers that no genotype has are rare enough to be typing errors, and no cell has a spelling that only alleles have."""
         return not self.has_allele_spelling and are_typing_errors(self.above_2_count, self.number_count)
 
     def could_be_allele(self, text: str) -> bool:
@@ -272,7 +276,7 @@ def _holds_several_alleles(word: str) -> bool:
 
 
 def describe_non_allele(cell: str, transpose: bool) -> str:
-    """Return the reason why a cell is not an allele, with advice."""
+    """Return the reason why a cell is not an allele, with advice. transpose: rows of the table are loci."""
     shown, several = f"{cell[:20]!r} in a table of alleles", cell.replace(",", ";")
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", cell):
         plain = cell.replace(",", "")

@@ -82,7 +82,11 @@ def raw_letter_codes(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
 
 
 def set_missing_codes(table: Codes, missing: Sequence[str]) -> Codes:
-    """Set the table's codes for one-character missing calls (letters in either case) to MISSING, and return the table."""
+    """Set the codes of one-character missing calls to MISSING, and return the table of codes. A letter is replaced in either case.
+
+    table: code of each byte
+    missing: cell values, of any length, that denote a missing call
+    """
     for code in missing:
         if len(code) == 1 and code.isascii():
             table[[ord(code.lower()), ord(code.upper())]] = MISSING
@@ -96,7 +100,7 @@ def number_coding(
 
     counts: number of occurrences of each raw code, int64[256]
     is_typing_scheme: whether the table's titles belong to a typing scheme
-    reads_alleles: whether alleles can be read
+    reads_alleles: whether alleles can be read from this kind of input
     """
     type = options.type
     if type is TableType.ABH:
@@ -141,12 +145,17 @@ def number_coding(
 
 
 def _inapplicable_option_error(name: str, cells: str, others: str) -> InputError:
-    """Return the error for an option that does not apply to this type of cells."""
+    """Return the error for an option that does not apply to this type of cells.
+
+    name: name of the option
+    cells: type of the cells that the option applies to
+    others: type of the cells that the table has
+    """
     return InputError(f"{name} is for {cells}, but the cells are {others}")
 
 
 def _minus_one_coding(has_one: bool) -> Coding:
-    """Return the coding for a table whose numbers are -1, 0 and perhaps 1."""
+    """Return the coding for a table whose numbers are -1, 0 and, if `has_one`, 1."""
     centred = parameter("type", TableType.CENTRED.value)
     missing = parameter("missing_code", -1)
     if not has_one:
@@ -190,7 +199,7 @@ def _genotype_coding(note: str | None = None, missing_code: int = MINUS_ONE) -> 
 
 
 def _centred_coding(note: str | None = None) -> Coding:
-    """Return the coding for genotypes -1, 0, 1."""
+    """Return the coding for genotypes -1, 0, 1. note: assumption made, for a note to the user."""
     return Coding(CallKind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), note)
 
 
@@ -201,7 +210,7 @@ def _dosage_coding(ploidy: int) -> Coding:
 
 
 def _allele_coding(note: str | None = None) -> Coding:
-    """Return the coding for allele numbers 1 to 9; 0 is a missing allele."""
+    """Return the coding for allele numbers 1 to 9; 0 is a missing allele. note: assumption made, for a note to the user."""
     return Coding(CallKind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), note)
 
 
@@ -273,6 +282,9 @@ _MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - f
 
 
 def _cross_coding(note: str | None = None) -> Coding:
-    """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls."""
+    """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls.
+
+    note: assumption made, for a note to the user; None if there was no choice
+    """
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
     return Coding(CallKind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), note)

@@ -59,8 +59,10 @@ def plink_export_suffix(header: Sequence[str]) -> str | None:
 def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     """Decide from the titles how to treat each column after the first.
 
-    Columns that `options` names are read, whatever their titles; all other metadata columns, and annotation columns next to samples, are
-    not. Raises `InputError` for titles that the table does not have, and if no column remains.
+    If `options.columns` is set, only the columns that it names are read, whatever their titles. Otherwise, metadata columns, and annotation
+    columns next to samples, are left out. Columns in `options.ignore_columns` are always left out.
+
+    Raises `InputError` for titles that the table does not have, and if no column remains.
 
     header: titles of all columns
     """
@@ -134,14 +136,14 @@ def _repeats_previous_column(title: str, previous: str, export: str) -> bool:
 
 
 def describe_columns_left_out(titles: Sequence[str], transpose: bool) -> str:
-    """Return a note on columns left out because of their titles. transpose: columns are samples."""
+    """Return a note on columns that are left out because of their titles. transpose: columns of the table are samples."""
     shown, are = _format_titles(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
 
 
 def describe_rows_left_out(titles: Sequence[str]) -> str:
-    """Return a note on rows left out because of their titles."""
+    """Return a note on rows that are left out because of their titles."""
     shown, are = _format_titles(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 

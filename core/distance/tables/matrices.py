@@ -26,7 +26,7 @@ _R_PREFIX_PATTERN = re.compile(r"x(?=[0-9])")
 
 
 class MatrixEvidence(Enum):
-    """Evidence that a square of numbers is a distance matrix."""
+    """Evidence that a square table of numbers is a distance matrix."""
 
     NONE = "none"
     BY_VALUES = "it is symmetric, with zeros on its diagonal"
@@ -34,9 +34,10 @@ class MatrixEvidence(Enum):
 
 
 def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequence[str]) -> MatrixEvidence:
-    """Return the evidence that a square is a distance matrix. Ids count as equal if only R or file naming altered them.
+    """Return the evidence that a square table is a distance matrix. Ids that differ only by the changes that R or file names make count as
+    equal.
 
-    numbers: first rows and columns, int64[rows][columns]; 0 for missing calls
+    numbers: numbers in the first rows and columns, int64[rows][columns]; 0 for missing calls
     ids, titles: row ids, column titles
     """
     pairs = np.count_nonzero(np.triu(numbers, 1))
@@ -64,13 +65,15 @@ class SquareIdCheck:
     """
 
     def __init__(self, titles: Sequence[str], has_all_columns: bool) -> None:
-        """Create a check of row ids against these column titles. has_all_columns: all columns of the table are read, and the first line
-        holds their ids."""
+        """Create a check of row ids against these column titles.
+
+        has_all_columns: whether all columns of the table are read, and the first line holds their ids
+        """
         self._titles = titles
         self.matched_rows = 0 if has_all_columns else -1
 
     def add_row(self, name: str, cells: Sequence[str]) -> None:
-        """Compare the next row's id. cells: cells of the row after the id."""
+        """Compare the id of the next row with the id of the column at the same place. cells: cells of the row after its id."""
         k = self.matched_rows
         if k >= len(self._titles) or self._titles[k] != name:
             self.matched_rows = -1

@@ -1,4 +1,4 @@
-"""Options with which a user decides how calls are read."""
+"""Options that control how calls are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TableType(Enum):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How calls are read. All options except `all_letters`, `allow_duplicates` and `nonfounders` are for tables.
+    """Options that control how calls are read. All except `all_letters`, `allow_duplicates` and `nonfounders` apply only to tables.
 
     transpose: rows are sites
     no_header: the first line is data
@@ -37,7 +37,7 @@ class CallOptions:
     ploidy: cells are dosages from 0 to this number; None: not specified
     columns: titles of the columns to read; None: all columns except those whose titles are known not to belong to sites
     ignore_columns: titles of columns to leave out
-    nonfounders: count samples with parents as founders
+    nonfounders: samples with parents count as founders, too
     """
 
     transpose: bool = False

@@ -56,7 +56,7 @@ _NUMBER_PATTERN = re.compile(r"[0-9]+")
 _MIN_CONSECUTIVE_NUMBERS = 10
 
 _SIGN_TITLES = ("#", "%")
-"""Titles without letters: # for a number, % for a percentage."""
+"""Metadata titles without letters: # for a number, % for a percentage."""
 _SITE_COLUMN_WORD_LIST = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
 allele1 allele2
@@ -70,7 +70,7 @@ _SITE_COLUMN_WORDS = frozenset(_SITE_COLUMN_WORD_LIST.split())
 _UNAMBIGUOUS_SITE_WORDS = frozenset(
     ("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter")
 )
-"""Words that are not sample names."""
+"""Words in such titles that cannot be sample names."""
 
 
 _WELL_WORDS = frozenset(("a1", "a2"))
@@ -82,7 +82,7 @@ _ALTERNATIVE_WORDS = frozenset(("alt", "alternate", "alternative"))
 SITE_TITLES = frozenset(
     ("gene", "genes", "marker", "markers", "locus", "loci", "snp", "snps", "site", "sites", "variant", "variants", "rs", "rsid", "pos")
 )
-"""First cells, in lower case and without punctuation, that show that rows are sites."""
+"""Titles of the first column, in lower case and without punctuation, that show that rows are sites."""
 
 
 def is_metadata_title(title: str) -> bool:
