@@ -44,7 +44,7 @@ class Counts:
     """Counts for a rectangle of pairs, as arrays [queries][targets], or for a list of pairs, as arrays [pairs].
 
     raw_counts: counts by name, as listed by `count_recipe.count_names`
-    site_count: number of sites in the whole input, excluding dropped sites
+    site_count: largest number of sites at which a pair can be compared
     called_sites: (sites at which each query has a call, sites at which each target has a call); the two arrays broadcast to the shape of
         the count arrays. None unless missing calls count as differences
     """
@@ -82,7 +82,7 @@ class Counts:
 
 
 def _hamming(counts: Counts) -> Values:
-    """Return the number of different calls."""
+    """Return the number of compared sites with different calls."""
     return counts.differences
 
 

@@ -178,7 +178,7 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
 
 
 def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, piece_counts: dict[str, CountMatrix]) -> None:
-    """Write a piece's counts into the counts of its band."""
+    """Copy the counts of a piece into the count matrices of its band."""
     place = slice(piece.start - band.start, piece.stop - band.start), slice(piece.first_target - band.first_target, None)
     for name, matrix in piece_counts.items():
         counts[name][place] = matrix

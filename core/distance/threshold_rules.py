@@ -58,7 +58,7 @@ def near_pair_rule(
     """Return the rule for pairs at a distance of at most `max_distance`.
 
     names: count names
-    constants: the constant to add to each count, for every pair
+    constants: number to add to each count, the same for every pair
     sites: maximum number of compared sites
     calls_per_sample: number of sites at which each sample has a call, int64[samples]
     coverage: tells which pairs may share too few sites
@@ -91,7 +91,7 @@ def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int
 
     For relationships, which are not counts, the rule chooses every pair, and the metric decides.
 
-    constants: the constant to add to each count, for every pair
+    constants: number to add to each count, the same for every pair
     coverage: tells which pairs may share too few sites
     """
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}

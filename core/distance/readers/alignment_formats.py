@@ -13,7 +13,7 @@ from gpualign.core.files.kinds import FileKind
 from gpualign.core.files.scratch import MakeScratch
 
 _PARSER_NAMES = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
-"""Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
+"""Names of the formats in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
 
 _PHYLIP_HEADER_PATTERN = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
 """First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both kinds are tried in any

@@ -72,9 +72,9 @@ class _ArrayDecoder:
 def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFunction) -> DenseSource:
     """Read one array, or two with the same sites.
 
-    Arrays are not copied, and do not count towards a memory budget, because the caller holds them. Raises `InputError`, naming the array,
-    sample and site, for table layout options and for numbers that can be read in two ways. Cells that are not calls raise `InputError` when
-    panels are built.
+    Arrays are not copied, and do not count towards a memory budget, because the caller holds them. Raises `InputError` for options that
+    describe the layout of tables, and for numbers that can be read in two ways. Cells that are not calls raise `InputError`, naming the
+    array, sample and site, when panels are built.
 
     warn: receives notes on assumptions made
     """
@@ -117,7 +117,8 @@ def _sample_ids(array: CallArray) -> list[str]:
 
 
 def _check_titles(array: CallArray, first: CallArray) -> None:
-    """Raise `InputError` for titles that are not site titles, titles that differ from the first array's, and distance matrices."""
+    """Raise `InputError` if titles are not those of sites, if they differ from those of the first array, or if the array is a distance
+    matrix."""
     titles = array.titles
     if titles is None:
         return
@@ -137,7 +138,7 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
 
 
 def _check_options(options: CallOptions) -> None:
-    """Raise `InputError` for options that apply only to files."""
+    """Raise `InputError` for options that apply only to files, or that contradict each other."""
     if options.transpose:
         raise InputError("transpose is for tables; give array.T")
     of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}

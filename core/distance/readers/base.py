@@ -147,7 +147,7 @@ class RowStore:
         self.nbytes = self._chunks[-1].nbytes
 
     def finish(self) -> None:
-        """Complete the store after the last row. Until then, rows and columns must not be read."""
+        """Complete the store after the last row. Rows and columns can be read only afterwards."""
         if self._chunks:
             self._chunks[-1] = self._chunks[-1][: self._filled_rows]
         if self._file is not None:

@@ -178,7 +178,7 @@ class TableCells:
         return parser
 
     def _set_allele_parser(self) -> None:
-        """Have all further rows read as alleles."""
+        """Create the parser that reads all further rows as alleles."""
         self._allele_parser = self._alleles.make_parser(self._plan.delimiter, self._columns.actions)
         self._decimals.append(self._allele_parser.decimals)
 

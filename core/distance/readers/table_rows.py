@@ -165,7 +165,7 @@ class TableReader:
         """Read all rows. Raises `InputError` naming the line and column if a row cannot be read.
 
         holds_alleles: whether the cells are alleles
-        storage: where rows are stored
+        storage: creates the row store
         """
         plan = self.plan
         header = self._first_lines[0]

@@ -20,7 +20,8 @@ _YEAR_RANGE = 1900, 2100
 _FIRST_HASH_NUMBER = 1 << 31
 """Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
-"""Numbers from this one up are large: if several loci have such numbers, years do not stand out."""
+"""Numbers from this one up are large. If more than a few other loci have large numbers, numbers that look like years
+are not reported."""
 _LOCI_PER_OUTLIER = 20
 """At most one column in this many may be unlike the rest."""
 _MIN_DISTINCT_NUMBERS = 8

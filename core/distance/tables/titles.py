@@ -133,7 +133,7 @@ def annotation_column_count(header: Sequence[str]) -> int:
     """Return how many columns, including the first, describe the site at the start of each row in a table with a row per site.
 
     If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, these are all the leading columns whose titles may
-    describe a site; otherwise 1. `ref` by itself is a sample.
+    describe a site; otherwise 1. A `ref` without `alt` is taken for a sample.
     """
     if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(
         _title_words(header[1])
