@@ -61,7 +61,8 @@ class ClusterOptions:
     representatives: str | None = None
 
     def check(self, aligned: bool) -> None:
-        """Raise `InputError` for contradictions, and if scipy is needed but missing. aligned: whether distances come from alignments."""
+        """Raise `InputError` if options contradict each other, or if scipy is needed but missing. aligned: whether distances come from
+        alignments."""
         thresholds = self.alignment_options.thresholds
         if (thresholds.max_distance is None) == (thresholds.min_identity is None):
             both = "; found both" if thresholds.max_distance is not None else ""
@@ -78,7 +79,7 @@ class ClusterOptions:
 
 
 def check_method(method: str) -> None:
-    """Raise `InputError` if a method needs scipy and it is missing."""
+    """Raise `InputError` if the method needs scipy and scipy is missing."""
     if method != "greedy" and find_spec("scipy") is None:
         raise InputError(
             f"{parameter('method', method)} needs scipy: pip install 'gpualign[linkage]', or choose {parameter('method', 'greedy')}"
@@ -90,11 +91,11 @@ class DistanceSource(Protocol):
 
     @property
     def duplicates(self) -> DuplicateGroups:
-        """Groups of identical records. The other methods denote a record by the number of its group."""
+        """Groups of identical records. The other methods identify a record by the number of its group."""
 
     @property
     def work(self) -> int:
-        """Work needed to find the near pairs, in `unit`."""
+        """Work needed to find the near pairs, in units of `work_unit`."""
 
     @property
     def work_unit(self) -> str:
@@ -129,7 +130,7 @@ class ClusterJob:
 
     @property
     def work(self) -> int:
-        """Amount of work known so far, in `unit`; `run` may add to it."""
+        """Amount of work known so far, in units of `work_unit`; `run` may add to it."""
         return self.distances.work
 
     @property
@@ -142,8 +143,8 @@ class ClusterJob:
         return [*self.distances.describe(), ("method", self.method)]
 
     def run(self, progress: ExtendableProgress) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if the near pairs, or a linkage of
-        them, would exceed the memory."""
+        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if the near pairs, or the linkage of their records,
+        would need more than the memory limit."""
         edges, duplicates = self.distances.find_near_pairs(progress, self.memory), self.distances.duplicates
         copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
         near = edges.near_pair_count(copies)
@@ -198,8 +199,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
 
 
 def near_pair_memory(records: SequenceSet, memory: int) -> int:
-    """Return the bytes available for near pairs: half of what the sequences leave. The other half is used first for finding the pairs, then
-    for processing them."""
+    """Return the bytes available for near pairs: half of the memory that remains after the sequences. The other half is used first to find
+    the pairs, then to process them."""
     return max(0, memory - records.nbytes) // 2
 
 
@@ -212,7 +213,7 @@ def prepare_precomputed(
 ) -> ClusterJob:
     """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown.
 
-    Raises `InputError` for options that contradict each other or do not apply to such values.
+    Raises `InputError` for options that contradict each other or do not apply to precomputed values.
     """
     options.check(aligned=False)
     given = options.alignment_options.thresholds
@@ -260,7 +261,7 @@ class AlignmentDistances:
     distinct_inputs: one record from each group
     job: aligns `distinct_inputs`
     options: options of the alignments
-    filter: conditions that a near pair meets
+    filter: conditions that a near pair must meet
     """
 
     task: Task

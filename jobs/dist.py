@@ -244,7 +244,8 @@ def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, 
 
 
 def read_source(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
-    """Read the calls from one input, or from two with the same sites. Raises `InputError` naming file, record and reason."""
+    """Read the calls from one input, or from two with the same sites. Raises an `InputError` that names the file, the record and the
+    reason."""
     return read_calls(inputs, options.call_options, options.budget().reading_bytes, files, reporter.warn, options.resources.host_threads)
 
 

@@ -43,7 +43,7 @@ class EveryPairJob:
     """A plan to compute every pair, with everything needed to run it, any number of times.
 
     threads: number of threads of this process
-    text_threads: how many of them may format text at a time
+    text_threads: how many of them may format text at the same time
     groups: selects pairs according to their records' groups; None: all pairs
     work_unit: unit of `work`
     """
@@ -96,7 +96,7 @@ class EveryPairJob:
 
     @cached_property
     def sample(self) -> SampledPairs:
-        """A sample of the pairs with their alignments; takes a short time to compute."""
+        """A sample of the pairs with their alignments. Computing it takes a moment."""
         from gpualign.cpu.alignment.engine import CpuEngine
         from gpualign.jobs.pair_sample import sample_all_pairs
 
@@ -208,8 +208,7 @@ def describe_work(prepared: PreparedTask, plan: Plan) -> str:
 def describe_plan(
     plan: Plan, prepared: PreparedTask, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> DescriptionRows:
-    """Return the rows that describe the plan in a dry run. pairs, cells: numbers to be computed; None: all
-    pairs and cells of the plan."""
+    """Return the rows that describe the plan in a dry run. pairs, cells: numbers of pairs and cells to compute; None: all in the plan."""
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     rate = measure_cell_rate(task, engine, budget)

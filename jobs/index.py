@@ -35,7 +35,7 @@ def build_index(
     output: opens the index file; called after everything has been read
     scratch: creates an unnamed file in `folder`, large enough for one byte per letter in the database
 
-    Raises `InputError` naming file, record and reason.
+    Raises an `InputError` that names the file, the record and the reason.
     """
     stream, source = opened_database
     unknown = options.unknown_letters()

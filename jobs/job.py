@@ -34,7 +34,7 @@ class Job(Protocol):
 
     @property
     def work(self) -> int:
-        """Amount of work, in `unit`, as counted for progress."""
+        """Amount of work, in units of `work_unit`, as counted for progress."""
 
     @property
     def work_unit(self) -> str:
@@ -71,18 +71,18 @@ class PairJob(Job, Protocol):
 
     @property
     def engine(self) -> Engine:
-        """The engine that computes every pair, or that would if the job did not find near pairs instead."""
+        """The engine that computes every pair; in a job that finds near pairs, the engine that would otherwise compute every pair."""
 
     @property
     def plan(self) -> Plan: ...
 
     @property
     def text_threads(self) -> int:
-        """Number of threads that may format text at a time."""
+        """Number of threads that may format text at the same time."""
 
     @property
     def sample(self) -> SampledPairs:
-        """A sample of the pairs; takes a short time to compute."""
+        """A sample of the pairs. Computing it takes a moment."""
 
     def blocks(self, identity_definition: int, progress: Progress, /) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

@@ -46,10 +46,11 @@ _MAX_EDIT_FRACTION = 0.5
 """Maximum edits as a fraction of a sequence's letters. Random DNA differs in about this fraction, so a looser bound excludes nothing."""
 
 _MIN_PAIRS_PER_ALIGNMENT = 20_000
-"""Minimum number of pairs aligned at a time, if there are enough and they fit in memory, because starting an engine takes time."""
+"""Minimum number of pairs that an engine aligns in one run, if there are enough and they fit in memory, because starting an engine takes
+time."""
 
 _MAX_PAIRS_PER_BATCH = 1 << 18
-"""Maximum number of record pairs generated at a time, unless a single query has more. They take about 20 MB."""
+"""Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ class NearPairJob:
     task: the user's task
     pairing: which record pairs are compared
     duplicates: groups of equal records among queries and among targets
-    prepared, plan: cover one record from each group
+    prepared, plan: cover one record from each group of equal records
     aligner: aligns pairs of the task; None if only edit distances are needed
     engines: the chosen engines
     budget: memory of each engine
-    text_threads: number of threads that may format text at a time
+    text_threads: number of threads that may format text at the same time
     make_ungrouped: creates an equivalent job in which each record is its own group
     groups: selects near pairs according to their records' groups; None: all pairs
     work_unit: unit of `work`
@@ -141,7 +142,7 @@ class NearPairJob:
 
     @property
     def all_pair_count(self) -> int:
-        """Number of record pairs there would be to classify without selection by groups."""
+        """Number of record pairs that would have to be classified if groups did not select pairs."""
         return replace(self, groups=None).pair_count
 
     def describe(self) -> DescriptionRows:
@@ -166,7 +167,7 @@ class NearPairJob:
 
     @cached_property
     def sample(self) -> SampledPairs:
-        """Estimates from a sample of the pairs; take a short time to compute."""
+        """Estimates from a sample of the pairs. Computing them takes a moment."""
         from gpualign.jobs.pair_sample import sample_near_pairs
 
         return sample_near_pairs(self)
@@ -210,7 +211,7 @@ class NearPairJob:
 
     @property
     def _max_pairs(self) -> int:
-        """Number of record pairs to generate at a time so that their alignments fit in memory."""
+        """Maximum number of record pairs to generate together, so that their alignments fit in memory."""
         if self.aligner is None:
             return _MAX_PAIRS_PER_BATCH
         limits, task = self.aligner.limits, self.task
@@ -218,7 +219,7 @@ class NearPairJob:
         return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
-        """Yield the results in order, some pairs at a time. survivors: counts the pairs that survive each step, and is updated."""
+        """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step; updated."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
         with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
             held: list[NearPairs] = []
@@ -260,8 +261,8 @@ class NearPairJob:
             yield from expanded(end)
 
     def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearPairResults:
-        """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None. rows: all pairs of the queries
-        before this number are complete once these pairs are included."""
+        """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None. rows: number of queries,
+        counted from the first, whose pairs are all complete once these pairs are included."""
         if self.aligner is None or not len(pairs):
             return NearPairResults(pairs, self._distance_results(pairs), rows)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.

@@ -52,7 +52,7 @@ class NwOptions:
     identity_def: identity definition number, see core/alignment/identity.py
     ambiguous: how ambiguity letters count in identities: "unequal", "compatible" or "skip"
     kernel: "auto", or a kernel of Li et al. (2014)
-    transfer: how the matrices of these kernels are copied back
+    transfer: how the matrices of these kernels are copied back to the host
     traceback: where paths of alignments on a GPU are traced, "device" or "host"
     """
 

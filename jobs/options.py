@@ -1,5 +1,5 @@
-"""Options that several analyses share. A field holds the option of the same name, as given by the user. Each option is checked here only
-by itself, not against the options that an analysis has besides.
+"""Options that several analyses share. A field holds the option of the same name, as given by the user. Each option is checked here only by
+itself, not against the other options of an analysis.
 
 Commands check thresholds before their other imports, so modules that take long to load are imported where they are used.
 """
@@ -57,7 +57,7 @@ class OutputOptions:
 
 
 CLUSTER_MIN_COVERAGE = 0.8
-"""Minimum coverage of near pairs in clusters, unless one is given: MMseqs2's."""
+"""Minimum coverage of near pairs in clusters if the user gives none: the default of MMseqs2."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class PairThresholds:
         edit: whether scores are edit distances, and `max_distance` is a number of edits
         same_set: whether query i and target i are the same record
 
-        Raises `InputError` for thresholds out of range, and for a minimum score of edit distances.
+        Raises `InputError` for thresholds out of range, and for a minimum score if scores are edit distances.
         """
         from gpualign.core.common.parameter_fractions import check_fraction
         from gpualign.core.results.filter import Filter
@@ -102,10 +102,10 @@ class PairThresholds:
         return Filter(self.min_score, max_edits, self.min_identity, max_distance, self.min_coverage, self.nearest, nearest_other)
 
     def with_cluster_coverage(self, edit: bool, definition: int) -> PairThresholds:
-        """Return the thresholds with `CLUSTER_MIN_COVERAGE` if they limit an identity that leaves out end gaps, and no coverage was given.
-        A coverage of 0 becomes None.
+        """Return the thresholds, with `CLUSTER_MIN_COVERAGE` if no coverage was given and a threshold applies to an identity that leaves
+        out end gaps. A coverage of 0 becomes None.
 
-        edit: as for `resolve`
+        edit: as for `make_filter`
         definition: identity definition
         """
         by_identity = self.min_identity is not None or (not edit and self.max_distance is not None)
@@ -136,7 +136,8 @@ class PairThresholds:
 
 
 def check_distance(value: float | None, must_be_whole: bool = False) -> None:
-    """Raise `InputError` for a maximum distance that is negative or infinite. must_be_whole: whether it counts edits, in whole numbers."""
+    """Raise `InputError` for a maximum distance that is negative or infinite. must_be_whole: whether the distance is a number of edits,
+    which must be a whole number."""
     if value is not None and not (0 <= value < math.inf and (not must_be_whole or value == int(value))):
         raise InputError(
             f"{parameter('max_distance')}: expected {'a whole number of edits, ' if must_be_whole else ''}0 or more; found {value:g}"

@@ -1,5 +1,6 @@
-"""Estimates the total time and the number of near pairs of a job from a sample of its pairs, and provides pairs from which to measure the
-size of rows, before all are computed. Samples are drawn from a fixed seed, and are small enough that a dry run is quick for any input."""
+"""Estimates the total time and the number of near pairs of a job from a sample of its pairs, and provides pairs from which the size of rows
+is measured before all pairs are computed. Samples are drawn from a fixed seed, and are small enough that a dry run is quick for any
+input."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ _SAMPLE_SECONDS = 0.1
 """Seconds after which a sample of near pairs is large enough."""
 
 _FIRST_SAMPLE_SIZE, _SECOND_SAMPLE_SIZE, _SAMPLE_GROWTH_FACTOR = 8, 256, 4
-"""Number of queries, and of targets, in the first sample, which measures the start-up time (including cluster workers), and in the second;
-factor by which each later sample is larger than the one before."""
+"""Number of queries, and of targets, in the first sample, which measures the start-up time (including that of cluster workers), and in the
+second sample; factor by which each later sample is larger than the previous one."""
 
 _OUTPUT_SECONDS_PER_PAIR, _OUTPUT_SECONDS_AMONG_EQUAL = 1e-7, 4e-7
-"""Approximate seconds to bring a near pair to the output, if all records are distinct and if some are equal. If pairs are many and short,
-this takes longer than to find them."""
+"""Approximate seconds that a near pair takes from being found to being written, if all records are distinct and if some are equal. For many
+near pairs of short records, this takes longer than finding them."""
 
 _MAX_SAMPLE_LETTERS, _MAX_SAMPLE_NEAR_PAIRS = 1 << 24, 1 << 16
 """Number of letters of the queries or of the targets, and number of near pairs, above which no larger sample is drawn."""
@@ -178,9 +179,8 @@ def sample_near_pairs(job: SamplableNearPairJob) -> SampledPairs:
 def _time_ratio(job: SamplableNearPairJob, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
-    This is the ratio of the times that the engine estimates for both, because for more records it may take other steps, which cost less
-    per pair. Cluster workers make no such estimates; then the CPU engine of this machine, which aligns the survivors, makes
-    them, since it knows these steps too.
+    The engine estimates both times, because it may take other steps for more records, which cost less per pair. Cluster workers make no
+    such estimates. In this case, they come from the CPU engine of this machine, which aligns the survivors and knows these steps too.
     """
     whole: PreparedTask = job.prepared
     if not (isinstance(whole, TimedPreparedTask) and isinstance(sample, TimedPreparedTask)):
@@ -191,7 +191,7 @@ def _time_ratio(job: SamplableNearPairJob, sample: PreparedTask, pairs: int) -> 
 
 
 def _map_to_records(job: SamplableNearPairJob, distinct_pairs: NearPairs) -> NearPairs:
-    """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude. The
+    """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude. The returned
     pairs are in order."""
     queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record

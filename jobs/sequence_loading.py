@@ -132,7 +132,7 @@ def read_inputs(
 
 
 def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
-    """Raise `InputError` if one side of a search has only nucleotides and the opposite side only proteins."""
+    """Raise `InputError` if one side of a search has only nucleotides and the other side has only proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.first_protein_record is None and protein.first_dna_record is None:

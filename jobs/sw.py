@@ -141,12 +141,12 @@ def check_strand_and_mask(task: Task, strand: str | None, mask: str | None) -> N
 class SearchJob:
     """A planned search.
 
-    task: original sequences and scoring (nucleotides among proteins if some are translated)
+    task: original sequences and scoring; in a translated search, some of the sequences are nucleotides
     needs_paths: whether hits get alignments
     search_plan: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search_plan` with their original letters, used for display and counting in rows
     trace_memory: memory for tracing the paths of hits, in bytes
-    work_unit: work_unit of `work`
+    work_unit: unit of `work`
     """
 
     task: Task

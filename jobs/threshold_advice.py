@@ -1,4 +1,5 @@
-"""Tells before a run why thresholds leave every pair to be aligned, how long that takes, and what a coverage would save."""
+"""Explains before a run why every pair must be aligned despite the thresholds, how long this takes, and how long it would take with a
+minimum coverage."""
 
 from __future__ import annotations
 
@@ -17,17 +18,18 @@ from gpualign.jobs.near_pairs import NearPairJob, excludes_pairs
 from gpualign.jobs.options import CLUSTER_MIN_COVERAGE
 
 _MIN_PAIR_COUNT = 100_000
-"""Minimum number of pairs for which there is advice."""
+"""Minimum number of pairs for which advice is given."""
 
 _MIN_CELLS = 300_000_000_000
-"""Minimum number of DP cells for which times are estimated, which takes a second: about half a minute on two cores."""
+"""Minimum number of DP cells for which times are estimated, because an estimate takes a second. Two cores compute this many cells in about
+half a minute."""
 
 _SAMPLE_LETTERS = 10_000, 250_000
-"""Letters of queries and of targets on which a rate is measured."""
+"""Number of letters of the queries, and of the targets, on which a rate is measured."""
 
 
 def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> str | None:
-    """Return why the thresholds leave every pair to be aligned, as human-readable text; None if there is nothing to say.
+    """Return a human-readable text that explains why every pair must be aligned despite the thresholds; None if there is nothing to say.
 
     every: aligns every pair
     definition: identity definition
@@ -50,7 +52,8 @@ def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, pl
 
 
 def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> float | None:
-    """Estimate the time that the usual coverage of clusters would take; None if one is given, or if it would leave out no pairs."""
+    """Return the estimated seconds that the run would take with `CLUSTER_MIN_COVERAGE`. Returns None if a coverage is given, if this
+    coverage would exclude no pairs, or if there is too little memory for an estimate."""
     if filter.min_coverage:
         return None
     bound = edit_bound(replace(filter, min_coverage=CLUSTER_MIN_COVERAGE), task, definition)

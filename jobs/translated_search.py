@@ -1,5 +1,5 @@
-"""Inputs of a translated search, in which nucleotides are searched as proteins: reads queries and targets, of which one side or both are
-nucleotides, and translates their six frames."""
+"""Inputs of a translated search, in which nucleotides are searched as proteins: reads queries and targets, one or both of which are
+nucleotides, and translates the nucleotides in six frames."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def read_translated(
     index: str | None = None,
     reporter: Reporter = SILENT_REPORTER,
 ) -> Inputs:
-    """Read queries and targets, or one file for both. The sides named by `translated_sets` are nucleotides, the rest proteins. Nothing is
+    """Read queries and targets, or one file for both. The sets named by `translated_sets` are nucleotides, the others proteins. Nothing is
     translated until `translate_inputs`.
 
     index: index of the targets, instead of a second file
     options: set `options.alphabet` to "dna" or "protein" to accept sequences that look different
 
-    Raises `InputError` for invalid files, and for sequences that do not fit the side they are on.
+    Raises `InputError` for invalid files, and for sequences that do not have the alphabet of their set.
     """
     raw = []
     for side, files in enumerate(opened):
@@ -68,15 +68,15 @@ def make_inputs(sets: list[SequenceSet], translated_sets: str, is_masked: bool =
 
 
 def alphabet_of_set(set_index: int, translated_sets: str) -> Alphabet:
-    """Return the alphabet of the queries (side 0) or targets (side 1) if `translated_sets` is translated."""
+    """Return the alphabet of the queries (`set_index` 0) or the targets (1), given which sets are translated (`translated_sets`)."""
     return DNA if _IS_TRANSLATED[translated_sets][set_index] else PROTEIN
 
 
 def encode_translated_set(
     raw: Sequence[RawRecords], set_index: int, translated_sets: str, alphabet: str = "auto", is_masked: bool = False
 ) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `translated_sets` is
-    translated.
+    """Encode the queries (`set_index` 0) or the targets (1), from one or several files, in the alphabet that the search needs for this set,
+    given which sets are translated (`translated_sets`).
 
     is_masked: read lower-case letters as N or X
 

@@ -95,7 +95,7 @@ def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str],
 
 
 def _record_index(root: str, ids: Sequence[str]) -> int:
-    """Return the index of the record with this id. Raises `InputError` naming similar ids."""
+    """Return the index of the record with this id. Raises an `InputError` that names similar ids if there is no such record."""
     if root in ids:
         return ids.index(root)
     near = nearest_names(root, ids, _MAX_SUGGESTED_IDS)

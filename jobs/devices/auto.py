@@ -24,7 +24,7 @@ _RECORD_CONVERSION_SECONDS = 0.05
 """Extra seconds before screening starts, to convert records to bits and copy them to the GPU."""
 
 _LATE_START_SECONDS = 0.1
-"""Extra start-up seconds if CUDA was not prestarted; also what an unused prestart costs a CPU run."""
+"""Additional seconds for starting CUDA if it was not prestarted; also the time that an unused prestart costs a run on the CPU."""
 
 # Comparisons of two calls per second: by a core with AVX2, and by a GPU with copies and all else.
 _CPU_COMPARISONS_PER_SECOND, _CUDA_COMPARISONS_PER_SECOND = 1.5e11, 2e14
@@ -41,8 +41,8 @@ def cuda_is_faster(comparisons: float, threads: int) -> bool:
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
-    """Return the approximate time that CUDA takes for a task, in seconds and including start-up. It is comparable to the time of a CPU run
-    without CUDA: if CUDA has started, the time that this costs a CPU run too is subtracted.
+    """Return the approximate time that CUDA takes for a task, in seconds and including start-up. It can be compared with the time of a run
+    on the CPU without CUDA: if CUDA has already started, the start also delays a run on the CPU, so this delay is subtracted.
 
     started: whether CUDA has started or is starting
     """

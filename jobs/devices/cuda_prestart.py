@@ -10,15 +10,15 @@ from importlib.util import find_spec
 from gpualign.cpu.processor import usable_cpu_count
 
 CUDA_START_SECONDS = 0.2
-"""Minimum CPU time, in seconds, for which a GPU is used if there is one. Covers creating a context, loading cached kernels and allocating
-page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
+"""Minimum CPU time of a job, in seconds, from which a GPU is used if there is one. Covers creating a context, loading cached kernels and
+allocating page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
 GLOBAL_CELLS_PER_SECOND, EDIT_CELLS_PER_SECOND, LOCAL_CELLS_PER_SECOND = 3e10, 3e11, 1.1e10
 """Approximate DP cells per second of an AVX-512 core that threads share, for global scores, edit distances and searches."""
 
 _SECONDS_PER_PAIR_LETTER = 9e-12
-"""Seconds that a core with AVX-512, shared by threads, takes to find near pairs, per pair of records and per letter of one of the two, if
-few pairs are near; measured with reads. 5e-12 if no other thread shares the core, 11e-12 with AVX2."""
+"""Time, in seconds, that a core with AVX-512 takes to find near pairs while other threads share it: per pair of records and per letter of
+one of the two, if few pairs are near. Measured with reads. The time is 5e-12 if no other thread shares the core, and 11e-12 with AVX2."""
 
 _MAX_JOINED_RECORD_BYTES = 64
 """Near pairs of records shorter than this many bytes may be found by looking up the strings that are left when letters are deleted
@@ -31,7 +31,7 @@ _GZIP_WINDOW_BITS = 31
 """Value of `wbits` that selects the gzip format in zlib."""
 
 _GENOTYPE_FILE_BYTES_PER_SECOND = 1e8
-"""Approximate number of bytes of files of calls that one core processes per second."""
+"""Approximate speed, in bytes per second, at which one core processes a file of calls."""
 
 _EXPANSION_FACTORS = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
 """Approximate ratio of text to compressed bytes, by suffix."""
@@ -42,8 +42,7 @@ _FASTQ_SUFFIXES = (".fastq", ".fq")
 
 def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cells_per_second: float) -> float:
     """Return the approximate CPU seconds needed to align every pair between two sets, or within one (`targets` is None), estimated from
-    file sizes; 0 if the files of a set have no size, as pipes have
-    none.
+    file sizes. Returns 0 if the size of a set's files is unknown, as for pipes.
 
     cells_per_second: DP cells that a core aligns per second
     """
@@ -54,7 +53,7 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cel
 
 def near_pair_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
-    apart; 0 if the files do not tell."""
+    apart. Returns 0 if the files allow no estimate."""
     ours = [_record_counts(path) for path in queries]
     others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
@@ -123,7 +122,7 @@ def _text_bytes(path: str) -> float:
 def prestart_for_pairs(
     device: str, queries: Sequence[str], targets: Sequence[str] | None, cells_per_second: float, bounded: bool = False
 ) -> None:
-    """Start CUDA if worthwhile for pairs between two sets of files, or within one (`targets` is None).
+    """Start CUDA if it is worthwhile for the pairs between two sets of files, or within one (`targets` is None).
 
     cells_per_second: DP cells that a core aligns per second
     bounded: whether thresholds exclude pairs before alignment

@@ -38,8 +38,8 @@ def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> 
 
 
 def _unsupported_message(feature: str, inventory: Inventory, alternative: str = "") -> str:
-    """Return the message saying that no device supports `feature`. alternative: another
-    way out, besides the remedy that `inventory` suggests."""
+    """Return the message saying that no device supports `feature`. alternative: what else the user can do, besides the remedy that
+    `inventory` suggests."""
     remedy = f"{', or' if alternative else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
     return f"{feature}: {inventory.reason}{alternative}{remedy}"
 

@@ -1,4 +1,4 @@
-"""Memory that a run may use, and what remains of it after the sequences."""
+"""Memory that a run may use, and what remains of it once the sequences are loaded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sequence_bytes(task: Task) -> int:
 
 
 def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int:
-    """Return the memory, in bytes, that remains after a task's sequences and `held_bytes` more bytes.
+    """Return the memory, in bytes, that remains once a task's sequences and `held_bytes` additional bytes are held.
 
     memory: all memory that the run may use, in bytes; None: `default_memory`
 
@@ -42,7 +42,7 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int
 
 
 def text_thread_count(budget: Budget, threads: int) -> int:
-    """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one,
+    """Return how many of `threads` threads may format results as text at the same time: as many as the budget allows, but at least one,
     even if the budget is too small for it."""
     return max(1, min(threads, budget.text_bytes // _TEXT_BYTES_PER_THREAD))
 

@@ -36,7 +36,7 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
     """Raise `InputError` if an output is also an input or a second output, even under a different name, via a link or a redirection.
 
     inputs: names, which messages quote ("-" is standard input), paths and open files; anything else is ignored
-    outputs: paths; None is standard output
+    outputs: paths; None: standard output
     """
     outputs = list(outputs)
     read = {_file_identity(one): one for one in inputs}
@@ -57,8 +57,8 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
 
 
 def _file_identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
-    """Return the device and inode of a regular file, given as a name or an open file, or None for anything else.
-    writing: whether the name "-" is standard output, instead of standard input."""
+    """Return the device and inode of a regular file, given as a name or an open file, or None for anything else. writing: whether the name
+    "-" means standard output instead of standard input."""
     try:
         if isinstance(file, str) and file == STDIO:
             status = os.fstat(1 if writing else 0)
@@ -228,8 +228,8 @@ class OutputFiles(ScratchFiles):
     def make_resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
         """Make `path` resumable if it is a file and `resume_policy` is not None, and return its checkpoint listener.
 
-        If an earlier run has written everything, do its pending renames and return None. span: queries in the output, start and stop.
-        Raises `InputError` if this run cannot resume the existing output.
+        If an earlier run has written everything, do its pending renames and return None. span: range [start, stop) of the queries in the
+        output. Raises `InputError` if this run cannot resume the existing output.
         """
         with translate_output_errors(path):
             if path is None or resume_policy is None or not _is_plain_file(path):
@@ -266,8 +266,8 @@ class OutputFiles(ScratchFiles):
         return sizes
 
     def open(self, path: Path) -> BinaryIO:
-        """Return a new file, readable and writable, that will be renamed to `path`. Devices and pipes are written directly, descriptors at
-        their current position."""
+        """Return a new file, readable and writable, that will be renamed to `path`. Devices and pipes are written directly, and so are open
+        descriptors, such as /dev/fd/3, at their current position."""
         with translate_output_errors(path):
             if not _is_plain_file(path):
                 self._direct.append(path)
@@ -301,7 +301,11 @@ class OutputFiles(ScratchFiles):
         return make, store.file
 
     def open_spool(self, name: str, beside: Path | None) -> BinaryIO:
-        """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
+        """Return an intermediate file that grows row by row.
+
+        name: name of the file among the output's files
+        beside: output next to which the file is placed
+        """
         if self._checkpoints is None:
             return self.new_scratch(beside)
         with translate_output_errors(beside):

@@ -53,7 +53,7 @@ class CheckpointedOutput:
 
     path: output path
     resume_policy: whether this run resumes an earlier run, and the identity that both must share
-    span: queries in the output, start and stop
+    span: range [start, stop) of the queries in the output
     files: list of all files of the run, to which `open_file` adds; those with a name are in the journal
     note: receives notes
 
@@ -282,7 +282,8 @@ class CheckpointedOutput:
             signals.set_resume_hint(f"{done}; resume with: {_resume_command(self._resume_policy.arguments)}")
 
     def keeps(self, one: PendingFile) -> bool:
-        """Return whether `stop` has kept a file for a later run, which resumes it, or only renames it if the output is complete."""
+        """Return whether `stop` has kept a file for a later run. The later run resumes the file, or only renames it if the output is
+        complete."""
         return bool(self._is_kept) and (one.name is not None or self.completed)
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ def resumable_part_path(output: Path, name: str) -> Path:
 
 
 def is_resume_file(output: Path, path: Path) -> bool:
-    """Return whether an interrupted run may leave a file for this output under this name (checkpoint.py)."""
+    """Return whether `path` is a name under which an interrupted run may leave a file of `output` (checkpoint.py)."""
     is_part = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
     return path.absolute().parent == output.absolute().parent and (is_part or path.name == journal_path(output).name)
 
@@ -68,7 +68,7 @@ class PendingFile:
 def add_pending(
     files: list[PendingFile], path: Path, final_path: Path | None, note: Callable[[str], None], name: str | None = None
 ) -> PendingFile:
-    """Remove the part files that killed runs left of `path`, and return a new one, which is added to `files`."""
+    """Remove the part files of `path` that killed runs left behind, and return a new part file, which is added to `files`."""
     remove_stale_part_files(path, note)
     with signals_deferred():  # a signal here would leave a file that is not listed
         files.append(PendingFile(*create_part(path), final_path, name))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec(FileSpec):
-    """Distance output.
+    """An output of distances.
 
     threshold_option: name of the option that limits the output to a list of near pairs; None: all pairs
     writes_compared: also write the number of compared sites
@@ -65,7 +65,8 @@ class DistanceSpec(FileSpec):
 
     @property
     def compared_path(self) -> Path | None:
-        """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
+        """Path of the second matrix, which contains the numbers of compared sites; None if there is no file of its own for them: they are a
+        column of a list, are in the first file, or are not requested."""
         if not self.writes_compared or self.is_pair_list or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
@@ -73,7 +74,7 @@ class DistanceSpec(FileSpec):
 
 
 def compared_path(path: Path) -> Path:
-    """Return the path of the second matrix, of compared sites, next to the first matrix."""
+    """Return the path of the second matrix, which contains the numbers of compared sites and lies next to the first matrix (`path`)."""
     suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 

@@ -125,7 +125,7 @@ def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
 
 
 def report_written_distances(spec: DistanceSpec, job: DistJob, totals: DistanceTotals, earlier_pairs: int, messages: RunReporter) -> None:
-    """Report the pairs without a distance, those left out, and the totals of a run that `write_distances` has written."""
+    """Report the pairs without a distance, the pairs left out, and the totals of a run whose output `write_distances` has written."""
     if without := describe_undefined_pairs(job.prepared, totals):
         messages.note(f"{without}: {describe_no_distance(spec, job)}")
     if left_out := describe_left_out_pairs(job.prepared, totals):

@@ -51,7 +51,7 @@ def pick_format(output: str, format: str | None, results: ResultKind, option: st
 
 
 def pick_output(o: OutputOptions, results: ResultKind) -> tuple[str, Path | None]:
-    """Return (format, path) as `pick_format` does. Raises `InputError` also if the format does not allow the other options."""
+    """Return (format, path), as `pick_format` does. Also raises `InputError` if the other options cannot be combined with the format."""
     format, path = pick_format(o.output, o.format, results)
     if o.fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
@@ -75,7 +75,7 @@ def _is_csv(path: Path | None) -> bool:
 
 
 def check_condensed(format: str, one_set: bool) -> None:
-    """Raise `InputError` if a condensed matrix has no pairs i < j, or the format is not an array."""
+    """Raise `InputError` for a condensed matrix of two sets, which have no pairs i < j, or in a format that is not an array."""
     if not FORMATS[format].is_array:
         raise InputError(f"{parameter('condensed')} is for .npy and .npz; it cannot be combined with {format}")
     if not one_set:
@@ -137,7 +137,7 @@ def open_row_sink(
     """Yield a sink that writes pairs to an output.
 
     rows: row format; None: human-readable blocks
-    line_width: returns the width, in characters, of a human-readable line in an output
+    line_width: returns the width, in characters, of human-readable lines written to a given output
     threads: threads for formatting rows
     """
     from gpualign.core.output.formats.typed import TypedTable

@@ -20,8 +20,8 @@ _MAX_JOURNAL_BYTES = 1 << 30
 
 
 def open_locked(path: Path, output: Path) -> BinaryIO:
-    """Open a file of an earlier run. Raises `InputError` if the file is missing or belongs to a different user, and `RunError` if another
-    run is writing the output."""
+    """Open and lock a file of an earlier run. Raises `InputError` if the file is missing or belongs to a different user, and `RunError` if
+    another run is writing the output."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -41,7 +41,7 @@ class InterruptedRun:
     """The journal and part files of an earlier run, which this run resumes.
 
     output: output path
-    resume_policy: has the identity that both runs must share
+    resume_policy: contains the identity that both runs must share
 
     Attributes:
     journal: the journal, to which this run may append

@@ -1,4 +1,4 @@
-"""Part of a job that a run does (the whole job, a shard, or the rest of an earlier run), and the output session of the part."""
+"""The part of a job that one run computes (the whole job, a shard, or the rest of an earlier run), and the output session of this part."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobPart:
-    """The part of a job that a run does, and its output.
+    """The part of a job that one run computes, and its output.
 
     query_count: number of queries in the whole job
-    span: queries that the run writes, start and stop
+    span: range [start, stop) of the queries that the run writes
     shard: shard that the queries form; None: the whole job
     path: output file; None: standard output
     format: output format of the whole job
@@ -42,7 +42,7 @@ class JobPart:
 
     @classmethod
     def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> JobPart:
-        """Return the part that a run does. output: path for the whole job. The outputs must have passed `check_resumable`."""
+        """Return the part that one run computes. output: output path of the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(query_count, (0, query_count), None, output, format, results)
         from gpualign.core.planning.sharding import shard_boundaries
@@ -95,7 +95,7 @@ class JobPart:
 class OutputSession:
     """An open output for a range of queries.
 
-    job_part: the range
+    job_part: the part of the job, which has the range
     files: output files of the run
     completed_query_count: number of completed queries, counted from the first query
     checkpoints: listener to be notified of progress
@@ -110,7 +110,7 @@ class OutputSession:
 
     @property
     def row_range(self) -> tuple[int, int] | None:
-        """Queries in the part file, start and stop; None if the output itself is written."""
+        """Range [start, stop) of the queries in the part file; None if the output itself is written."""
         return None if self.part is None else self.job_part.span
 
     def earlier_pairs_and_work(self, job: Job, rest: Job) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class JournalFile:
         return os.fstat(self._file.fileno()).st_size == 0
 
     def append(self, lines: bytes) -> None:
-        """Append lines. Once an error or signal has truncated a line, append nothing more, because it could not be verified."""
+        """Append lines. Once an error or signal has truncated a line, append nothing more, because later lines could not be verified."""
         if self._is_torn:
             return
         self._is_torn = True

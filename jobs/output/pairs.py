@@ -172,7 +172,7 @@ def _open_sink(
 ) -> Iterator[AnySink]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
 
-    line_width: returns the width, in characters, of a human-readable line in an output
+    line_width: returns the width, in characters, of human-readable lines written to a given output
     """
     task, files = job.task, session.files
     if spec.is_matrix:

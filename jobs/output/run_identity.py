@@ -65,7 +65,8 @@ class ResumePolicy:
 
 
 def check_resumable(o: OutputOptions, path: Path | None, format: str, results: ResultKind) -> None:
-    """Raise `InputError` if the output is to be resumed or sharded and cannot be."""
+    """Raise `InputError` if the output is to be resumed or sharded, but its destination, its format or the other options do not allow
+    this."""
     resume, shard, plot = parameter("resume"), parameter("shard"), parameter("plot")
     if o.resume and path is None:
         raise InputError(f"{resume} needs a file; name it with -o")
@@ -88,7 +89,7 @@ def can_resume(format: str, results: ResultKind) -> bool:
 def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_digest: Callable[[], str], nbytes: int) -> ResumePolicy:
     """Return the resume policy of the running command.
 
-    resume: whether it resumes the existing output
+    resume: whether the command resumes the existing output
     rows: number of queries
     make_digest: returns the digest of the input
     nbytes: size of the input, in bytes

@@ -38,7 +38,7 @@ class RunReporter(Reporter, Protocol):
         """Print the plan, for a dry run."""
 
     def line_width(self, output: Path | None, /) -> int:
-        """Return the width, in characters, of a human-readable line in an output; None is standard output."""
+        """Return the width, in characters, of human-readable lines written to `output` (None: standard output)."""
 
     def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[ExtendableProgress]:
         """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""

@@ -65,7 +65,7 @@ class PartDescription:
 
     identity: identity of the whole job
     shard: (K, N) for part K of N
-    span: queries in the shard, start and stop
+    span: range [start, stop) of the queries in the shard
     format: output format
     content: `ROWS_CONTENT`, `MATRIX_CONTENT` or `SPARSE_CONTENT`
     body: what precedes the archive: (name as a member, number of bytes, CRC-32)
@@ -74,7 +74,7 @@ class PartDescription:
     titles: titles of the matrices
     decimals: decimal places for values that are not counts
     triangle: whether the matrices are of one set, so that a query has only later targets, and in a square matrix also itself
-    beside: whether a second matrix goes to a file of its own
+    beside: whether the second matrix is written to a file of its own
     dtype: value type of a sparse matrix
     """
 

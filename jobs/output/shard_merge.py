@@ -54,7 +54,7 @@ def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
 
 
 def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
-    """Write the output of the whole job. parts: as returned by `order_parts`; path: None: standard output."""
+    """Write the output of the whole job. parts: as returned by `order_parts`; path: output file (None: standard output)."""
     content = parts[0].description.content
     if content == ROWS_CONTENT:
         with files.open_text(path) as out:

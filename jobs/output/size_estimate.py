@@ -78,7 +78,7 @@ def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: C
     """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
     rows: number of queries written
-    line_width: returns the width, in characters, of a human-readable line in an output
+    line_width: returns the width, in characters, of human-readable lines written to a given output
     """
     task, sampled = job.task, job.sample
     if spec.is_matrix:
@@ -204,7 +204,7 @@ class _SampleProgress(NullSink):
 
 
 _MAX_SAMPLE_CELLS, _MAX_QUERY_CELLS = 5e8, 4e9
-"""Maximum DP cells that a dry run searches for the sample of queries, and for a single query."""
+"""Maximum number of DP cells that a dry run computes to search with the whole sample of queries, and with a single query."""
 
 _ASSUMED_CELL_CHARS = 3
 """Assumed characters for the distance of a near pair plus the line end, if the sample has no near pairs."""

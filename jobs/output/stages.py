@@ -21,4 +21,4 @@ class StageTimer(Protocol):
         """Return the seconds spent in each stage so far."""
 
     def timed_sink(self, sink: Any, /) -> Any:
-        """Return the sink of bands or blocks in a wrapper that counts its work as writing."""
+        """Return `sink`, which takes bands or blocks, in a wrapper that counts the time it takes as writing."""

@@ -51,8 +51,8 @@ class FigureLayout:
         self.bar_height = min(2.4, max(1.2, 0.6 * self.matrix_height))
 
     def add_axes(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-        """Return new axes at this place, in inches. left: distance from the left edge of the figure; bottom: height above the bottom edge
-        of the matrix."""
+        """Return new axes at this position, in inches. left: distance from the left edge of the figure; bottom: height above the bottom
+        edge of the matrix."""
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 
 

@@ -45,13 +45,13 @@ ALIGNMENT_KINDS = ("score", "identity", "distance")
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
 _MAX_ORDERED_LEAVES = 400
-"""Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
+"""Maximum number of leaves for which the optimal order of a tree is computed, because the time grows quadratically."""
 
 _MAX_COMPARED_PROFILE_VALUES = 2 * 10**9
 """Maximum number of values to compare when rows are ordered by their profiles, so that this takes only seconds."""
 
 _MIN_EXPONENT = -307
-"""Smallest power of ten whose multiples keep a float's full precision."""
+"""Exponent of the smallest power of ten whose multiples keep the full precision of a float."""
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -102,7 +102,7 @@ class ColourScale:
     """Colour scale.
 
     low, high: values of the first and last colour
-    extend: ends beyond which there are values: "neither", "min", "max", "both"
+    extend: ends of the scale beyond which there are values: "neither", "min", "max", "both"
     """
 
     low: float
@@ -185,11 +185,11 @@ def _expand_condensed(pairs: Reals, count: int, diagonal: float) -> Reals:
 
 
 _ROUNDING_TOLERANCE = 1e-9
-"""Maximum distance that some programs write between a record and itself."""
+"""Maximum distance between a record and itself that counts as 0, because some programs write small nonzero values."""
 
 
 def _are_fractions(values: npt.NDArray[Any]) -> bool:
-    """True if all values are between 0 and 1 and at least one lies strictly between: distances or identities."""
+    """True if the values look like distances or identities: all are between 0 and 1, and at least one lies strictly between."""
     some = values[~np.isnan(values)]
     return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
 
@@ -263,8 +263,8 @@ def heatmap_to_distances(heatmap: Heatmap) -> Reals:
 
 
 def tree_order(heatmap: Heatmap, method: str) -> DrawnOrder:
-    """Return the order of the leaves of a tree made from the values. One set has a single tree. For two sets, rows and columns are each
-    ordered by a tree of their profiles, which is not drawn. method: linkage method."""
+    """Return the drawing order determined by a tree that is built from the values. One set has a single tree. For two sets, rows and
+    columns are each ordered by a tree of their profiles, which is not drawn. method: linkage method."""
     if not heatmap.one_set:
         return DrawnOrder(_profile_order(heatmap.values, method), _profile_order(heatmap.values.T, method), None)
     if len(heatmap.row_ids) < 2:
@@ -291,8 +291,8 @@ def linkage_of(heatmap: Heatmap, method: str) -> Reals:
 
 
 def order_by_tree(heatmap: Heatmap, tree: Tree) -> DrawnOrder:
-    """Return the order of the leaves of `tree`, and the tree. Raises `InputError` if its records are not those of the heatmap, or if ids
-    are not unique."""
+    """Return the drawing order that the leaves of `tree` determine, together with the tree. Raises `InputError` if the records of the tree
+    are not those of the heat map, or if ids are not unique."""
     number = {name: k for k, name in enumerate(heatmap.row_ids)}
     if not heatmap.one_set or len(number) < len(heatmap.row_ids):
         raise InputError(
@@ -309,12 +309,12 @@ def order_by_tree(heatmap: Heatmap, tree: Tree) -> DrawnOrder:
 
 
 def input_order(heatmap: Heatmap) -> DrawnOrder:
-    """Return the order of the matrix, without a tree."""
+    """Return rows and columns in the order of the matrix, without a tree."""
     return DrawnOrder(np.arange(len(heatmap.row_ids)), np.arange(len(heatmap.column_ids)), None)
 
 
 def sorted_order(order: DrawnOrder, rows: Sequence[int], columns: Sequence[int] | None) -> DrawnOrder:
-    """Return `order` with rows and columns sorted by these numbers, without the tree; those with equal numbers keep their order.
+    """Return `order` with rows and columns sorted by these numbers, without the tree; rows or columns with equal numbers keep their order.
 
     rows, columns: a number for each row and column of the heat map; columns None: columns keep their order
     """

@@ -40,9 +40,9 @@ _COLUMN_GAP = 0.2
 
 @dataclass(frozen=True)
 class Legend:
-    """A legend.
+    """Legend of a figure: an optional gradient, with labelled colours below it.
 
-    entries: (label, colour), below the gradient if there is one
+    entries: (label, colour) of each labelled colour
     """
 
     title: str | None

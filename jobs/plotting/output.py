@@ -43,7 +43,7 @@ class PlotFile:
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Order and groups of rows, and of columns with the same records.
+    """Order and groups of the rows, and of the columns if they are the same records.
 
     groups: row groups, each drawn as a strip of colours
     criterion: "tree", "input" (order of the matrix), "groups" (those of the first strip), or "list" (the order in `positions`)
@@ -91,7 +91,8 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
 
 
 def check_text(name: str, text: str | None) -> None:
-    """Raise `InputError` for a parameter whose text no font can draw, such as arbitrary bytes from a command line. name: its name."""
+    """Raise `InputError` for a parameter whose text no font can draw, such as arbitrary bytes from a command line. name: name of the
+    parameter."""
     if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"{parameter(name)} {text!a}: these bytes are not text in UTF-8")
 

@@ -1,4 +1,4 @@
-"""Reads table columns that hold numbers or dates. Pure."""
+"""Parses table columns that contain numbers or dates. Opens no files."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Quantity:
 
 
 def parse_quantity(title: str, cells: Sequence[str]) -> Quantity | None:
-    """Return the numbers or dates in a column. Returns None if a cell is neither, if fewer than two differ, or if the numbers are names,
-    such as sequence types.
+    """Return the numbers or dates in a column. Returns None if a cell is neither, if there are fewer than two distinct values, or if the
+    numbers are names, such as sequence types.
 
     cells: one cell per row of the matrix, empty if the table has none
     """

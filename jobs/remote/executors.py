@@ -144,8 +144,8 @@ def _missing_package_error(name: str, package: str, error: ImportError) -> Input
 
 
 def _connect(name: str, reporter: Reporter) -> Any:
-    """Return a client for the scheduler at an address. Results are sent directly from the workers, because going through the scheduler
-    would copy them twice more. Dask falls back to the scheduler if a worker cannot be reached."""
+    """Return a client for the scheduler at the address `name`. Results are sent directly from the workers, because the detour through the
+    scheduler would copy them two more times. Dask falls back to the scheduler if a worker cannot be reached."""
     import distributed
 
     address = name.replace("dask://", "tcp://")

@@ -1,4 +1,4 @@
-"""Makes a cluster an engine like any other: each worker computes on the devices of its own machine.
+"""Lets a cluster serve as an engine like any other: each worker computes on the devices of its own machine.
 
 The coordinator calls `remote_engine` or `remote_distance_engine`; workers run `serve`.
 """
