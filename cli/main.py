@@ -24,7 +24,7 @@ COMMAND_NAMES = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "pl
 
 
 class _LazyCommands(Mapping[str, click.Command]):
-    """Mapping that imports each command on first use, so that running one command does not load the options of the rest."""
+    """Mapping that imports each command on first use, so that running one command does not load the options of the others."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMAND_NAMES:

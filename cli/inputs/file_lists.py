@@ -16,7 +16,7 @@ class InputFiles:
     """Files named by an argument.
 
     paths: the files, in order
-    list_path: the list file, None if the argument is the input file itself
+    list_path: the list file, None if the argument itself is the input file
     """
 
     paths: tuple[str, ...]
@@ -31,8 +31,8 @@ class InputFiles:
 def input_files(argument: str) -> InputFiles:
     """Return the files named by an argument: the argument itself, or with @ the files in the list; @- is a list from standard input.
 
-    Names are relative to the working directory. Blank lines and lines that begin with # are skipped. Raises `InputError` naming list and
-    line.
+    Names are relative to the working directory. Blank lines and lines that begin with # are skipped. Raises an `InputError` that names the
+    list and the line.
     """
     if not argument.startswith(LIST_PREFIX):
         return InputFiles((argument,))

@@ -25,8 +25,8 @@ def paths_of_input(path: str) -> list[str]:
 
 
 def rereadable_files(paths: Sequence[str], site_files: Sequence[str]) -> list[str] | None:
-    """Return the input files, followed by the files that select sites (`site_files`). None if any of them is not a regular file and so
-    cannot be read twice."""
+    """Return the input files, followed by the files that select sites (`site_files`). Returns None if one of them is not a regular file,
+    because it could not be read twice."""
     if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *site_files]):
         return None
     return [name for path in paths for name in paths_of_input(path) if os.path.isfile(name)] + [*site_files]

@@ -12,7 +12,7 @@ from gpualign.jobs.tree import parse_tree
 
 
 def read_tree(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> Tree:
-    """Read the only tree in a file; - is standard input. ids: expected leaves, whose blanks may be underscores in the file.
+    """Read the only tree in a file; - is standard input. ids: ids expected as leaves; blanks in them may be underscores in the file.
 
     Raises the same errors as `parse_tree`.
     """

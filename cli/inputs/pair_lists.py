@@ -75,9 +75,12 @@ def read_pair_list(
     """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
     without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
 
-    edit: scores are edit distances (None: the command has no such option); otherwise scores are not distances. wants_identities: read
-    identities. ids: ids of all records; None: use the records in the list, in order of appearance, without records that have no near pair.
-    memory: memory limit for reading, in bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
+    edit: whether scores are edit distances; if not, scores are rejected as not being distances; None: as False, in a command without --edit
+    wants_identities: whether to read identities
+    ids: ids of all records; None: use the records in the list, in order of appearance, which omits records without near pairs
+    memory: memory limit for reading, in bytes
+
+    Raises an `InputError` that names the line if the list is invalid, and `TooLittleMemory` if the list needs more than `memory`.
     """
     with open_input(path) as (stream, source):
         start, unpacked = open_decompressed(stream, source)

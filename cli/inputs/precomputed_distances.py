@@ -25,8 +25,11 @@ def read_precomputed(
     warn: Callable[[str], None],
     memory: int | None = None,
 ) -> tuple[PrecomputedDistances, bool]:
-    """Return (values, whether the values are identities) from a pair list or a matrix. edit: scores are edit distances (None: the command
-    has no --edit); ids: sequence ids; memory: memory limit for reading a list, in bytes.
+    """Return (values, whether the values are identities) from a pair list or a matrix.
+
+    edit: whether scores are edit distances; None: the command has no --edit
+    ids: sequence ids
+    memory: memory limit for reading a list, in bytes
 
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """

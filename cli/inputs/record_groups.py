@@ -74,8 +74,8 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_
     blanks; - is standard input.
 
     Line 1 names the columns, unless it begins with one of the ids. The table may have additional records and lack some; an empty cell (or
-    NA) means no group. ids_source: name for the source of the records, for messages. Raises `InputError` naming the line, or if
-    no record is in the table.
+    NA) means no group. ids_source: name for the source of the records, for messages. Raises an `InputError` that names the line if the
+    table is invalid, or if no record is in the table.
     """
     return [make_grouping(*column) for column in _read_table(path, ids, warn, ids_source).columns(ids)]
 
@@ -151,6 +151,6 @@ def read_ids(path: str) -> dict[str, int]:
 
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
-    """Read a list of ids, one per line, and return the position of each id in it. ids: ids that the list must have. Raises `InputError` for
-    repeated or missing ids."""
+    """Read a list of ids, one per line, and return the position of each id in it. ids: ids that the list must contain. Raises `InputError`
+    for repeated or missing ids."""
     return match_order(read_ids(path), ids, path, warn)

@@ -18,7 +18,8 @@ def excluded_id_files(exclude: Sequence[str]) -> list[str]:
 
 
 def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilters:
-    """Return the filters for --exclude and --min-called. Raises `InputError` naming the option or file."""
+    """Return the filters for --exclude and --min-called. Raises an `InputError` that names the option or the file if a value or a file is
+    invalid."""
     named: dict[str, str] = {}
     for one in exclude:
         named |= _read_listed_ids(one) if os.path.isfile(one) else {one: "--exclude"}

@@ -15,7 +15,8 @@ def interval_files(regions: str | None, mask: str | None) -> list[str]:
 
 
 def site_filters(regions: str | None, mask: str | None, core: str | None, maf: str | None) -> SiteFilters:
-    """Return the filters for --regions, --mask, --core and --maf. Raises `InputError` naming the option, or file, line and column."""
+    """Return the filters for --regions, --mask, --core and --maf. Raises an `InputError` that names the option, or the file, line and
+    column, if a value or a file is invalid."""
     return SiteFilters(
         None if regions is None else read_regions(regions),
         None if mask is None else _read_mask(mask),

@@ -31,7 +31,7 @@ _BLAST_OPTION_ADVICE = {
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """One of `choices`. number_option: option to suggest if the user types a number instead of a choice."""
+    """Click type for one of `choices`. number_option: option to suggest if the user types a number instead of a choice."""
 
     def __init__(self, choices: Sequence[str], number_option: str | None = None) -> None:
         super().__init__(choices)

@@ -1,4 +1,4 @@
-"""Headings of the options in `--help`. Every option names its heading, below which the help of a command shows it."""
+"""Headings that group the options in `--help`. Every option names the heading that it is listed under."""
 
 from __future__ import annotations
 

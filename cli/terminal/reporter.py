@@ -80,7 +80,7 @@ class ConsoleReporter:
         self._print(text, 0)
 
     def warn(self, text: str) -> None:
-        """Print an assumption about an input as an ordinary note; the text states the assumption."""
+        """Print a warning, which states what was assumed about an input, in the same form as a note."""
         self._print(text, 0)
 
     def detail(self, text: str) -> None:
@@ -100,7 +100,8 @@ class ConsoleReporter:
             click.echo(f"{name:<10} {value}")
 
     def line_width(self, output: Path | None) -> int:
-        """Return the line width for human-readable output: the terminal width if standard output (None) is a terminal, else 80."""
+        """Return the width, in characters, of human-readable lines written to `output`: the terminal width if this is standard output
+        (None) and a terminal, else 80."""
         if output is None and sys.stdout.isatty():
             import shutil
 
@@ -118,8 +119,9 @@ class ConsoleReporter:
     ) -> None:
         """Print the summary of an alignment run.
 
-        hit_count: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
-        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hit_count` and `passed_pairs`.
+        hit_count: number of hits; None: the run did not search for hits
+        passed_pairs: number of pairs that pass the thresholds; None: no thresholds
+        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hit_count` and `passed_pairs`
         """
         for note in totals.notes:
             self.note(note)

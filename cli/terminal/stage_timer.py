@@ -40,7 +40,7 @@ class RunStageTimer:
         return dict(self._seconds)
 
     def timed_sink(self, sink: Any) -> Any:
-        """Return the sink of bands or blocks in a wrapper that counts its work as writing."""
+        """Return `sink`, which takes bands or blocks, in a wrapper that counts the time it takes as writing."""
         return _TimedSink(sink, self)
 
 
