@@ -75,7 +75,7 @@ _MAX_SCORE = 1 << 62
 """Greater than any score."""
 
 _MAX_SHOWN_CHARS = 60
-"""Maximum characters of an invalid argument shown in a message."""
+"""Maximum number of characters of an invalid argument that a message shows."""
 
 
 def _format_argument(value: object) -> str:
@@ -85,7 +85,7 @@ def _format_argument(value: object) -> str:
 
 
 def checked_choice(name: str, value: Any, known: Iterable[str]) -> str:
-    """Return the argument if it is one of the `known` words. Raises `InputError` for anything else."""
+    """Return `value` if it is one of the words in `known`. Raises `InputError` for anything else."""
     words = list(known)
     if not isinstance(value, str) or value not in words:
         raise InputError(f"{name} {_format_argument(value)}: expected one of {', '.join(words)}")
@@ -93,7 +93,7 @@ def checked_choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def checked_flag(name: str, value: Any) -> bool:
-    """Return True or False. Raises `InputError` for anything but True, False, 1 and 0."""
+    """Return the argument as a bool. Raises `InputError` for anything but True, False, 1 and 0."""
     if not isinstance(value, (bool, int, np.bool_)) or value not in (True, False):
         raise InputError(f"{name} {_format_argument(value)}: expected True or False")
     return bool(value)
@@ -112,7 +112,7 @@ def checked_items(name: str, value: Any, item_name: str) -> list[Any]:
 
 
 def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
-    """Return the items of a list as text. Raises the same errors as `checked_items`."""
+    """Return the items of a list as strings. Raises the same errors as `checked_items`."""
     return tuple(map(str, checked_items(name, value, item_name)))
 
 

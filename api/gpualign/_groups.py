@@ -1,4 +1,4 @@
-"""Groups of records, and numbers and dates, as given in Python."""
+"""Groups, numbers and dates of records, as given in Python."""
 
 from __future__ import annotations
 

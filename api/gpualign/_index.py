@@ -42,7 +42,8 @@ class Index:
 
     @classmethod
     def open(cls, path: StrPath) -> Index:
-        """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged or wrong files."""
+        """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for a damaged file, or one that is not an
+        index."""
         name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.from_encoded(*open_index(name)))
@@ -57,8 +58,7 @@ class Index:
         degap: remove gaps (- and .)
         allow_duplicates: number repeated ids
 
-        Returns an `Index`.
-        Raises `InputError` naming file, record and reason; `RunError` if `out` cannot be written.
+        Returns an `Index`. Raises an `InputError` that names the file, the record and the reason; `RunError` if `out` cannot be written.
         """
         path = checked_path("fasta", fasta)
         target, options = (

@@ -97,7 +97,7 @@ class Pairs:
     def to_csr(self) -> csr_matrix:
         """Return a scipy.sparse.csr_matrix [queries][targets]. Zeros are stored explicitly, to distinguish them from absent pairs.
 
-        Files in `--format csr` contain the same matrix with value + 1.
+        Files written with `--format csr` contain the same matrix with 1 added to every value.
         """
         from scipy.sparse import csr_matrix
 
@@ -207,7 +207,7 @@ def _import_pyarrow() -> Any:
 
 
 def _arrow_text_array(column: str, texts: list[str], type: Any) -> Any:
-    """Return an Arrow array of this type. Raises `InputError` naming the column and the text, if the text is not UTF-8."""
+    """Return an Arrow array of this type. Raises an `InputError` that names the column and the text if the text is not UTF-8."""
     try:
         return _import_pyarrow().array(texts, type)
     except UnicodeEncodeError as error:

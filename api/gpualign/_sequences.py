@@ -126,8 +126,7 @@ def read(
     unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None:
         such letters are errors
 
-    Returns `Sequences`.
-    Raises `InputError` naming file, record and reason.
+    Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
@@ -215,7 +214,8 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
 
 
 def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> Inputs:
-    """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. targets None: one set.
+    """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. If `targets` is None, there is
+    only one set.
 
     Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
     """
@@ -238,7 +238,7 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> In
 
 
 def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_sets: str) -> Inputs:
-    """Return queries and targets for a translated search. translated_sets: side to translate, "query", "target" or "both".
+    """Return queries and targets for a translated search. translated_sets: sets to translate: "query", "target" or "both".
 
     Raises the same errors as `encode_inputs`.
     """
