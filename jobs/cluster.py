@@ -50,8 +50,8 @@ class ClusterOptions:
     alignment_options: how records are aligned, and the thresholds of near pairs
     method: one of `CLUSTERING_METHODS`
     order: for greedy clustering, one of `greedy.CLUSTERING_ORDERS`; default: length, or input if lengths are unknown
-    uc: additional .uc file
-    representatives: additional FASTA file of representatives
+    uc: name of a .uc file to write in addition
+    representatives: name of a FASTA file of representatives to write in addition
     """
 
     alignment_options: nw.NwOptions = field(default_factory=nw.NwOptions)
@@ -102,7 +102,8 @@ class DistanceSource(Protocol):
         """Unit of `work`, "cells" or "pairs"."""
 
     def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
-        """Return the near pairs. memory: memory that the clustering may use, in bytes. Raises `TooLittleMemory` if the pairs do not fit."""
+        """Return the near pairs. memory: memory that the clustering may use, in bytes. Raises `TooLittleMemory` if the pairs do not fit in
+        it."""
 
     def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         """Return the distances between all pairs of `members`, given in ascending order, as a condensed matrix."""
@@ -256,7 +257,7 @@ def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | No
 class AlignmentDistances:
     """Computes distances by alignment.
 
-    task: aligns all records
+    task: the alignment of all records
     duplicates: groups of equal records
     distinct_inputs: one record from each group
     job: aligns `distinct_inputs`

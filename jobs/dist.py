@@ -57,8 +57,8 @@ class DistOptions:
     output_options: where and how results are written
     clusters: file for clusters of the near pairs
     compared: also output the number of compared sites
-    min_compared: minimum number (int) or fraction of compared sites that a distance needs; None: 1, and near pairs compared at less than
-        half of the sites are left out
+    min_compared: minimum number (int) or fraction of compared sites that a distance needs; None: 1, except that near pairs compared at less
+        than half of the sites are left out
     call_options: how calls are read
     max_distance: compute only pairs at this distance or less
     added: also compare the queries of two sets with each other

@@ -40,7 +40,7 @@ _MAX_SELECTED_FRACTION = 0.75
 
 @dataclass(frozen=True)
 class EveryPairJob:
-    """A plan to compute every pair, with everything needed to run it, any number of times.
+    """A plan to compute every pair, together with everything that is needed to run it. It can be run any number of times.
 
     threads: number of threads of this process
     text_threads: how many of them may format text at the same time

@@ -30,7 +30,7 @@ def build_index(
     scratch: Callable[[], BinaryIO],
     reporter: Reporter = SILENT_REPORTER,
 ) -> tuple[IndexSummary, Alphabet]:
-    """Read a database and write its index. Return (what was built, its alphabet).
+    """Read a database and write its index. Return (a summary of the index, its alphabet).
 
     output: opens the index file; called after everything has been read
     scratch: creates an unnamed file in `folder`, large enough for one byte per letter in the database

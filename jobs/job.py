@@ -26,7 +26,7 @@ J = TypeVar("J", bound="Job")
 
 
 class Job(Protocol):
-    """Planned work, with everything needed to run it, any number of times."""
+    """Planned work, together with everything that is needed to run it. It can be run any number of times."""
 
     @property
     def pair_count(self) -> int:

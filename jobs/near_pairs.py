@@ -85,7 +85,7 @@ class NearPairTotals(Totals):
 
 @dataclass(frozen=True)
 class NearPairJob:
-    """A plan for distinct records, with everything needed to run it, any number of times.
+    """A plan for distinct records, together with everything that is needed to run it. It can be run any number of times.
 
     task: the user's task
     pairing: which record pairs are compared

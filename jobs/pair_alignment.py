@@ -13,7 +13,7 @@ from gpualign.jobs.devices.memory import default_memory
 def make_aligner(
     alphabet: Alphabet, options: ScoringOptions, mode: Mode, end_gaps: EndGaps
 ) -> tuple[PairAligner, Scoring, Booleans | None]:
-    """Return (an aligner, its scoring, which codes have scores: bool[letters], None for all).
+    """Return (an aligner, its scoring, bool[letters] that is True for letter codes that have scores, or None if all have).
 
     Raises `InputError` for a scoring that contradicts itself.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class SampleFilters:
     """Filters that leave samples out.
 
-    exclude: excluded ids, each with the place that names it, for messages
+    exclude: excluded ids, each with a text that says where it was named, for messages
     min_called: minimum number, or fraction, of sites at which a sample must have a call; None: any number
     """
 

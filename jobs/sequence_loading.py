@@ -104,7 +104,8 @@ def read_inputs(
     """Read one set, or queries and targets, each from one or several files. Each file is requested only after the previous one has been
     read.
 
-    local: targets may include empty records, which are left out, because a database often comes from someone else
+    local: whether the sequences are for a local search; empty records among the targets are then left out instead of being an error,
+        because a database often comes from someone else
 
     Raises `InputError` for invalid files, and if the sequences are not all in one alphabet.
     """
@@ -175,7 +176,7 @@ def _read_file(opened: OpenedFile, options: ReadOptions, reporter: Reporter, all
 def check_line_end(stream: BinaryIO, source: str, unterminated_id: str | None, options: ReadOptions, reporter: Reporter) -> None:
     """Report if the last line of a pipe or other non-regular file has no line end, as if its writer had been stopped.
 
-    unterminated_id: the last id in that case, else None
+    unterminated_id: id of the last record if the last line has no line end, else None
 
     If the options are strict, raises `InputError` instead, for regular files too.
     """

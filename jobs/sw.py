@@ -142,9 +142,9 @@ class SearchJob:
     """A planned search.
 
     task: original sequences and scoring; in a translated search, some of the sequences are nucleotides
-    needs_paths: whether hits get alignments
+    needs_paths: whether the alignments of hits are computed
     search_plan: the search actually computed, with masked queries in their strands or frames
-    unmasked: queries of `search_plan` with their original letters, used for display and counting in rows
+    unmasked: queries of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
     work_unit: unit of `work`
     """
@@ -273,7 +273,7 @@ def prepare(
     """Plan a search.
 
     engine: used instead of the engine that the options select
-    needs_paths: whether hits get alignments
+    needs_paths: whether the alignments of hits are computed
 
     Raises `InputError` if the sequences do not fit the options, `RunError` if there is not enough memory or a device is missing.
     """

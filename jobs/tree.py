@@ -48,7 +48,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: 
     """Return a tree of all records, built with one of `TREE_METHODS`; mst builds one tree per connected component. Identities become 1 -
     identity.
 
-    root: for nj: None (the node where the last three meet), `MIDPOINT_ROOT`, or the id of the outgroup
+    root: root of a tree built with nj: None (the node where the last three nodes meet), `MIDPOINT_ROOT`, or the id of the outgroup
 
     Raises `InputError` if the method needs the distance of a pair that has none, or if the root is not a record.
     """

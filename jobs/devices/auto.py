@@ -63,7 +63,7 @@ class AutoDeviceEngine:
     cpu: CPU engine
     make_gpu_engine: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU needs longer than CUDA takes, or
         lacks memory
-    reporter: told why the CPU was chosen
+    reporter: receives the reason why the CPU was chosen
     """
 
     capabilities: Capabilities = CpuEngine.capabilities

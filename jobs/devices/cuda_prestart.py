@@ -21,7 +21,7 @@ _SECONDS_PER_PAIR_LETTER = 9e-12
 one of the two, if few pairs are near. Measured with reads. The time is 5e-12 if no other thread shares the core, and 11e-12 with AVX2."""
 
 _MAX_JOINED_RECORD_BYTES = 64
-"""Near pairs of records shorter than this many bytes may be found by looking up the strings that are left when letters are deleted
+"""Near pairs of records shorter than this many bytes may be found by looking up the strings that remain when letters are deleted
 (core/near_pairs), so that few pairs are examined."""
 
 _HEAD_BYTES = 1 << 16
@@ -75,8 +75,8 @@ def _letter_count(path: str) -> float:
 
 
 def _record_counts(path: str) -> tuple[float, float]:
-    """Return the approximate (records, letters) of a plain or gzip-compressed text file, estimated from its first bytes. Returns (0, 0) if
-    it is not a file, uses a different compression, or has records so short that their number does not predict the work."""
+    """Return the approximate numbers of (records, letters) in a plain or gzip-compressed text file, estimated from its first bytes. Returns
+    (0, 0) if it is not a file, uses a different compression, or has records so short that their number does not predict the work."""
     try:
         if not (size := os.stat(path).st_size):  # a pipe is not opened either: that waits for a writer
             return 0, 0
@@ -111,7 +111,7 @@ def _unpack_head(head: bytes) -> tuple[bytes, int]:
 
 
 def _text_bytes(path: str) -> float:
-    """Return the approximate bytes of text in a file; 0 if it is not a file."""
+    """Return the approximate number of bytes of text in a file; 0 if it is not a file."""
     try:
         status = os.stat(path)
     except OSError:

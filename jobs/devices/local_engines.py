@@ -134,7 +134,7 @@ def pick_local_distance_engine(
 
 
 def paper_device(device: str, feature: str) -> CudaDevice:
-    """Return the device on which to run a paper's kernels. feature: name of what needs the device, for messages.
+    """Return the device on which to run a paper's kernels. feature: what needs the device, as messages name it.
 
     Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
     """

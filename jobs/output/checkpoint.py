@@ -54,7 +54,7 @@ class CheckpointedOutput:
     path: output path
     resume_policy: whether this run resumes an earlier run, and the identity that both must share
     span: range [start, stop) of the queries in the output
-    files: list of all files of the run, to which `open_file` adds; those with a name are in the journal
+    files: list of all files of the run, to which `open_file` appends new files; files with a name are recorded in the journal
     note: receives notes
 
     Attributes:

@@ -33,8 +33,8 @@ class ClusterSpec:
 
     format: output format
     path: output file; None: standard output
-    uc_path: additional .uc file; None: not written
-    representatives_path: additional FASTA file of representatives; None: not written
+    uc_path: .uc file to write in addition; None: not written
+    representatives_path: FASTA file of representatives to write in addition; None: not written
     container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
     """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> OutputSpec:
-    """Return the requested output, after checking it and the other options of the run. has_added: the targets begin with the queries,
+    """Return the requested output, after checking it and the other options of the run. has_added: whether the targets are the queries
     followed by more records.
 
     Raises `InputError` for contradictory options and unknown suffixes.

@@ -144,7 +144,7 @@ class PartFile:
         )
 
     def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-        """Write the part file, once the spools have been filled. dtype: value type."""
+        """Write the part file, once the spools have been filled. dtype: type of the stored values."""
         self._add_ids(queries, targets)
         self._append("", self.files.open(self.path), content=SPARSE_CONTENT, dtype=dtype.str)
 

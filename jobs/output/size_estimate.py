@@ -169,8 +169,8 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 
 
 def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
-    """Return a human-readable output size for the hits of queries [start, stop), extrapolated from as many of the first queries as can be
-    searched quickly."""
+    """Return a human-readable output size for the hits of the queries [start, stop) in `span`, extrapolated from as many of the first
+    queries as can be searched quickly."""
     from gpualign.jobs.reporter import SILENT_REPORTER
 
     (start, stop), targets = span, len(job.task.targets)
@@ -207,7 +207,7 @@ _MAX_SAMPLE_CELLS, _MAX_QUERY_CELLS = 5e8, 4e9
 """Maximum number of DP cells that a dry run computes to search with the whole sample of queries, and with a single query."""
 
 _ASSUMED_CELL_CHARS = 3
-"""Assumed characters for the distance of a near pair plus the line end, if the sample has no near pairs."""
+"""Assumed number of characters that the distance of a near pair takes, including the line end, if the sample has no near pairs."""
 
 _UNMEASURED_MESSAGE = "unknown: aligning one pair of the sample would take too long"
 

@@ -1,4 +1,5 @@
-"""Part files: unfinished outputs, named `.NAME.xxxxxxxx.part` next to the output NAME. Also removes part files left by kill -9.
+"""Part files: unfinished outputs, named `.NAME.xxxxxxxx.part` next to the output NAME. The module also removes part files of runs that were
+killed with kill -9.
 
 A part file stays locked while its run is alive, so an unlocked part file was left by a killed run.
 """

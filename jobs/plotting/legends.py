@@ -76,7 +76,7 @@ def draw_colour_bar(figure: Any, parts: FigureLayout, heatmap: Heatmap, colours:
 
 
 def _draw_histogram(axes: Any, heatmap: Heatmap, scale: ColourScale) -> None:
-    """Draw the number of pairs for each value, level with the value's colour. The longest line is labelled with its number of pairs."""
+    """Draw the number of pairs for each value, level with the value's colour. The longest bar is labelled with its number of pairs."""
     values = heatmap.pair_values
     low, high = scale.low, scale.high
     if heatmap.is_integer and high - low < _BIN_COUNT:  # each number has a line of its own

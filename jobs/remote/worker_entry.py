@@ -38,7 +38,7 @@ def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDi
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
-    """Answer a request of the coordinator; runs on a worker. payload: the pickled arguments that the request lists as sent."""
+    """Answer a request of the coordinator; runs on a worker. payload: the pickled arguments that `call` names as sent with it."""
     return _worker_node.answer(call, *payload)
 
 
