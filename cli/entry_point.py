@@ -17,7 +17,7 @@ from typing import NoReturn
 from gpualign.core.common import signals
 
 _MODULES_WITH_EXIT_HOOKS = {"mpi4py", "pycuda"}
-"""Libraries that need the usual exit of Python, at which their compiled code or tools still run."""
+"""Libraries that need the usual exit of Python, because their compiled code or tools still run during it."""
 
 
 def main() -> NoReturn:

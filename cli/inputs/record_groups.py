@@ -63,8 +63,8 @@ def _exists(path: str) -> bool:
 
 def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Callable[[str], None]) -> list[Grouping | Quantity]:
     """Read some columns of a table, in the order of `columns`. The format is the same as for `read_groups`, but line 1 must name the
-    columns. Columns with only numbers or only dates become quantities, all others groups. Raises the same errors as `read_groups`, and
-    an `InputError` that lists the existing columns if a column is not in the table."""
+    columns. Columns with only numbers or only dates become quantities; all other columns become groups. Raises the same errors as
+    `read_groups`, and an `InputError` that lists the existing columns if a column is not in the table."""
     table = _read_table(path, ids, warn, "the matrix", columns)
     return [parse_quantity(title, own) or make_grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 

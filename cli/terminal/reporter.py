@@ -140,7 +140,8 @@ class ConsoleReporter:
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:
-        """Print the summary of a clustering. cluster_sizes: number of records in each cluster; engine: None if nothing was aligned."""
+        """Print the summary of a clustering. cluster_sizes: number of records in each cluster; engine: name of the hardware that aligned
+        records; None: nothing was aligned."""
         self.note(
             f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
             f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
@@ -151,8 +152,8 @@ class ConsoleReporter:
     def progress(self, work: int, output: Path | None, unit: str) -> Iterator[ProgressBar]:
         """Report progress while the body runs, as a bar or as lines.
 
-        output: result file, None for standard output. If results go to a terminal, no bar is drawn, because it would mix with the results.
-        unit: unit of the work: cells, pairs or comparisons.
+        output: result file; None: standard output. No bar is drawn if results go to a terminal, because they would mix with it.
+        unit: unit of the work: cells, pairs or comparisons
         """
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
