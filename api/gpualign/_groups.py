@@ -114,7 +114,7 @@ def _dataframe_columns(dataframe: Any) -> _TitledColumns:
 
 
 def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
-    """Return the cell for each id, as text. Raises `InputError` for ids with conflicting cells, and values that cannot name a group."""
+    """Return the cell for each id, as text. Raises `InputError` for ids with conflicting cells, and for values that cannot name a group."""
     cells: dict[str, str] = {}
     for key, value in items:
         name, cell = str(key), _cell_text(value)

@@ -21,8 +21,8 @@ from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_fil
 def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
     """Return the path of the file to write. inputs: all inputs, such as paths, open files and arrays.
 
-    Raises `InputError` if the path names something other than a file, such as a device, or a file that is also an input, even under
-    another name, or from which an input array is memory-mapped.
+    Raises `InputError` if the path does not name a file but a device, for example. Also raises it if the file is an input as well, even
+    under another name, or if an input array is memory-mapped from it.
     """
     wrong = InputError(f"out {out!r}: expected the path of a file")
     name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
