@@ -125,7 +125,8 @@ class DistOptions:
         return task
 
     def budget(self, call_bytes: int = 0) -> DistanceBudget:
-        """Return the memory budget of a run that holds `call_bytes` bytes of calls. Raises `RunError` if the calls leave too little."""
+        """Return the memory budget of a run that holds `call_bytes` bytes of calls. Raises `RunError` if the calls leave too little
+        memory."""
         return DistanceBudget.of(self.resources.memory or default_memory(), call_bytes)
 
 
@@ -250,8 +251,8 @@ def read_source(inputs: Iterable[CallFile], options: DistOptions, files: Scratch
 
 
 def engine_named_by_options(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
-    """Return the engine if the options alone determine it, so that missing hardware or software is reported before anything is read; else
-    None. Raises the same errors as `pick_distance_engine`."""
+    """Return the engine if the options alone determine it, otherwise None. Missing hardware or software is thus reported before anything is
+    read. Raises the same errors as `pick_distance_engine`."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
 

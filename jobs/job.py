@@ -63,7 +63,7 @@ class Job(Protocol):
 
 
 class PairJob(Job, Protocol):
-    """Job that aligns pairs, or finds near ones."""
+    """A job that aligns pairs or finds near pairs."""
 
     @property
     def task(self) -> Task:

@@ -1,4 +1,4 @@
-"""Finds pairs within a threshold without aligning the rest: what `nw` does when thresholds bound the edit distance."""
+"""Finds the pairs within a threshold without aligning the other pairs, as `nw` does when thresholds bound the edit distance."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None) 
 
 
 def _take_alignable_pairs(task: Task, pairs: NearPairs) -> NearPairs:
-    """Return as many of the (sorted) pairs as can be aligned almost instantly."""
+    """Return a random selection of the sorted `pairs`, small enough to be aligned almost instantly."""
     cells = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets]
     if not len(cells) or cells.mean() > _MAX_MEAN_CELLS:
         return pairs.select(slice(0))
@@ -259,7 +259,7 @@ def _take_alignable_pairs(task: Task, pairs: NearPairs) -> NearPairs:
 
 
 def _align_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearPairResults:
-    """Return pairs with their alignments; none if the engine has too little memory for the alignments."""
+    """Return `pairs` with their alignments, or an empty result if the engine has too little memory for the alignments."""
     nothing = NearPairResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.score_dtype), None, None))
     if not len(pairs):
         return nothing

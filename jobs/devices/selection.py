@@ -47,7 +47,7 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
 
     host_traceback: as for `pick_engine`
     kernel: "auto", or a kernel of Li et al. (2014)
-    transfer: transfer variant, which only these kernels have; None: not given
+    transfer: how matrices are copied back to the host, a choice that only these kernels offer; None: not given
 
     Raises the same errors as `pick_engine` and `paper_device`, and `InputError` for contradictory options.
     """

@@ -130,7 +130,8 @@ class CheckpointedOutput:
         return self._journal is not None and not self._journal.is_empty
 
     def open_file(self, name: str = "", final_path: Path | None = None) -> tuple[PendingFile, ResumePosition | None]:
-        """Return (file, readable and writable; its resume position as in `ResumePoint.files`, or None if it is new or an array).
+        """Return (file, its resume position). The file is readable and writable. The position is as in `ResumePoint.files`, or None if the
+        file is new or an array.
 
         name: name of the file among the output's files
         final_path: path of the finished file; None: the file is deleted at the end of the run

@@ -48,7 +48,7 @@ class PendingFile:
     part_path: current path
     final_path: final path; None: the file is to be deleted
     name: name among the files that a later run can resume (checkpoint.py); None: a later run cannot resume the file
-    writer: writer of a file that a later run can resume
+    writer: object that writes a file that a later run can resume; None: the file has no such writer
     """
 
     file: BinaryIO

@@ -90,7 +90,8 @@ class InterruptedRun:
                         raise _damage_error(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def open_part(self, name: str) -> tuple[BinaryIO, Path, ResumePosition | None]:
-        """Return (part file, truncated to what the journal records; its path; position at which to resume it, None for an array).
+        """Return (part file, its path, position at which to resume it). The part file has been truncated to what the journal records. The
+        position is None for an array.
 
         name: name among the files of the output, "" for the output itself
         """

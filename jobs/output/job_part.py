@@ -95,7 +95,7 @@ class JobPart:
 class OutputSession:
     """An open output for a range of queries.
 
-    job_part: the part of the job, which has the range
+    job_part: the part of the job, which says what the range is
     files: output files of the run
     completed_query_count: number of completed queries, counted from the first query
     checkpoints: listener to be notified of progress

@@ -50,7 +50,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class ResumePolicy:
-    """How a run resumes an earlier run, and is itself resumed by a later run.
+    """How a run resumes an earlier run, and how a later run can resume it in turn.
 
     resume: whether the run resumes the existing output
     compute_identity: returns the identity of the run

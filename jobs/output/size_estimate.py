@@ -265,7 +265,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
 
 
 def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearPairResults) -> float | None:
-    """Return the average number of characters per value."""
+    """Return the average number of characters that a value of the output takes as text; None if the sample has no pairs."""
     if not job.pair_count:
         return 1.0
     if not len(results.pairs):
@@ -275,7 +275,7 @@ def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearPairResults) 
 
 
 def mean_text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
-    """Return the average number of characters per value. decimals: decimal places for values that are not integers."""
+    """Return the average number of characters that a value takes as text. decimals: decimal places for values that are not integers."""
     texts = [
         f"{one:.{decimals}f}" if values[0].dtype.kind == "f" else str(one)
         for one in np.concatenate([array.ravel() for array in values]).tolist()

@@ -33,7 +33,7 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
 
 
 def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
-    """Remove and report the part files of `path` that no run is writing any more. Other users' files are left alone."""
+    """Remove the part files of `path` that no run is writing any more, and report them to `note`. Other users' files are left alone."""
     for name in glob.glob(f".{glob.escape(path.name)}.????????.part", root_dir=path.parent):
         part = path.parent / name
         try:

@@ -50,7 +50,7 @@ class ColourStrip:
     """A strip of colours beside the rows.
 
     title: title of the column that the strip shows
-    legend: (label, colour) for each colour in use, except gradient colours
+    legend: (label, colour) for each colour in use, except the colours of a gradient
     row_colours: colour of each row; None if the row has no group or value
     """
 

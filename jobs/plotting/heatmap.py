@@ -81,7 +81,7 @@ class Heatmap:
 
     @property
     def pair_values(self) -> Reals:
-        """Off-diagonal values if there is one set, else all values; as a vector."""
+        """The off-diagonal values of one set, or all values of two sets, as a vector."""
         return self.values[~np.eye(len(self.row_ids), dtype=bool)] if self.one_set else self.values.ravel()
 
     @property

@@ -9,8 +9,8 @@ from gpualign.jobs.plotting.heatmap import SIMILARITY_KINDS, ColourScale, Heatma
 
 DIAGONAL_COLOUR = (204, 204, 204, 255)
 MISSING_COLOUR = (255, 255, 255, 255)
-"""`DIAGONAL_COLOUR` is for cells that compare a record with itself, `MISSING_COLOUR` for pairs that have no value. No colour map has
-either."""
+"""`DIAGONAL_COLOUR` is for cells that compare a record with itself, `MISSING_COLOUR` for pairs that have no value. No colour map contains
+either of them."""
 
 
 def check_colour_map(name: str | None) -> None:
