@@ -197,7 +197,7 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
 
 
 def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:
-    """Parse a text matrix. count: number of records according to the id file, None without an id file."""
+    """Parse a text matrix. count: number of records according to the id file, None if there is no id file."""
 
     def rows() -> Iterator[NumberedRow]:
         return open_delimited(io.BytesIO(text), source).rows()
@@ -219,7 +219,7 @@ def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatri
 
 
 def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
-    """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, (None, None) if there is no such file."""
+    """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, or (None, None) if there is no such file."""
     plain = path.with_suffix("") if path.suffix in _COMPRESSION_SUFFIXES else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:

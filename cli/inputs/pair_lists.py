@@ -180,7 +180,7 @@ def _parse_number(cell: str) -> float | None:
 def _parse_pairs(
     rows: Iterator[NumberedRow], columns: _ListLayout, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
 ) -> ListedPairs:
-    """Parse the rows. header: header cells, None without a header; the header may be repeated, in lists joined with cat."""
+    """Parse the rows. header: cells of the header, which may be repeated in lists joined with cat; None if there is no header."""
     max_pairs = sys.maxsize if memory is None else memory // _BYTES_PER_PAIR
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a, b, values, lines = array("i"), array("i"), array("d"), array("q")
