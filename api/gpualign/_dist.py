@@ -183,7 +183,7 @@ def dist(
 
 
 def _input_files(calls: CallsInput | None) -> list[object]:
-    """Return the files that an input is read from if it is a path, otherwise the input itself, in a list."""
+    """Return a list of the files that an input is read from if it is a path; otherwise a list of the input itself."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
@@ -216,8 +216,11 @@ def _is_file(value: Any) -> bool:
 
 
 def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str]) -> CallArray:
-    """Return the calls of an array, lists or a DataFrame. ids: sample ids, None: those of a DataFrame, if any; missing_texts: additional
-    texts that denote missing calls. Raises `InputError` for anything but a rectangle of calls."""
+    """Return the calls of an array, lists or a DataFrame. Raises `InputError` for anything but a rectangle of calls.
+
+    ids: sample ids; None: the ids of a DataFrame, if there are any
+    missing_texts: additional texts that denote missing calls
+    """
     ids = None if ids is None else list(ids)
     if isinstance(calls, np.ndarray):
         return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing_texts), ids, "array")

@@ -42,8 +42,8 @@ def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
 
 
 def _underlying_file(value: object) -> object:
-    """Return the file that an input is read from: for a memory-mapped array its file, for text the path, even for "-"; for other arrays
-    None, and for other inputs the input itself."""
+    """Return the file that an input is read from: the mapped file for a memory-mapped array, None for other arrays, the path for text (even
+    for "-"), and the input itself for anything else."""
     if isinstance(value, np.ndarray):
         return _mapped_file(value)
     return FilePath(value) if isinstance(value, str) else value

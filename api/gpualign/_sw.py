@@ -74,7 +74,7 @@ def sw(
     executor: Executor | None = None,
     progress: ProgressCallback | None = None,
 ) -> Iterator[Hits]:
-    """Search a database exhaustively for every query (Smith-Waterman), and yield the hits for each query, the same as `gpualign sw`.
+    """Search a database exhaustively for every query (Smith-Waterman), and yield the hits for each query, like `gpualign sw`.
 
     queries: sequences or a sequence file
     db: sequences, a file or an index; None: the queries are searched against each other

@@ -34,7 +34,7 @@ class Tree:
 
 
 def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
-    """Return the tree of the records in a matrix, the same as `gpualign tree` writes.
+    """Return the tree of the records in a matrix, like `gpualign tree`.
 
     matrix: a `Matrix` of distances or identities returned by `nw` or `dist`; identities become distances, 1 - identity
     method: "nj" (neighbour joining), "upgma" (average linkage) or "mst" (minimum spanning tree)
