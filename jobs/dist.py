@@ -85,7 +85,7 @@ class DistOptions:
 
     @property
     def must_count_compared_sites(self) -> bool:
-        """True if pairs can differ in their number of compared sites, so that compared sites are counted."""
+        """True if pairs can differ in their number of compared sites, so that the compared sites must be counted."""
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
     def task(self) -> DistanceTask:

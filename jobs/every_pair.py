@@ -35,7 +35,7 @@ _MAX_TARGETS_TO_COUNT_TILES = 10_000_000
 """Number of targets, summed over all bands, above which work is not split into tiles merely to count the tiles."""
 
 _MAX_SELECTED_FRACTION = 0.75
-"""If the groups select more than this fraction of all cells, every pair is computed and unselected pairs are dropped."""
+"""If the groups select more than this fraction of all DP cells, every pair is computed and unselected pairs are dropped."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class MemberAlignments:
 
     identities: float64[records], identity between each record and its representative; NaN for representatives
     cigars: CIGAR of each record, with runs of M (letters of both), I (letters only in the representative) and D (letters only in the
-        record), without counts of 1; "=" if the two are equal, "*" for representatives
+        record), in which a count of 1 is omitted; "=" if the two are equal, "*" for representatives
     is_reverse_complement: bool[records], True if the reverse complement of the record is aligned; the CIGAR then follows the reverse
         complement
     """

@@ -174,8 +174,8 @@ class NearPairJob:
 
     @property
     def _query_range(self) -> tuple[int, int]:
-        """(start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses record
-        numbers."""
+        """Range [start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses
+        record numbers."""
         return (self.plan.start, self.plan.query_stop) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property

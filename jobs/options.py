@@ -37,11 +37,11 @@ class OutputOptions:
     """Where and how results are written; None: not given.
 
     output: file; "-": standard output
-    format: output format; None: according to the file name
+    format: output format; None: the file name determines it
     fields: columns of a table, comma-separated
     value: "score", "identity" or "distance", in the cells of a matrix
     condensed: write a one-set matrix as a vector of the pairs i < j
-    plot: picture of the matrix
+    plot: file for a picture of the matrix
     resume: resume the output of an earlier run
     shard: shard to compute in this run; None: the whole job
     """

@@ -171,7 +171,7 @@ class SearchJob:
 
     @property
     def work(self) -> int:
-        """DP cells, not counting queries that are searched again."""
+        """Number of DP cells, not counting those of queries that are searched again."""
         return self.search_plan.plan.cells
 
     @property

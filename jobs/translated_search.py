@@ -133,7 +133,7 @@ class TranslatedInputs:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of nucleotides kept in addition to their translations."""
+        """Number of bytes of nucleotides that are kept in addition to their translations."""
         of_queries = self.original.queries.nbytes if self.frames.queries.is_translated else 0
         return of_queries + (self.original.targets.nbytes if self.frames.targets.is_translated and not self.original.one_set else 0)
 

@@ -14,7 +14,8 @@ CUDA_START_SECONDS = 0.2
 allocating page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
 GLOBAL_CELLS_PER_SECOND, EDIT_CELLS_PER_SECOND, LOCAL_CELLS_PER_SECOND = 3e10, 3e11, 1.1e10
-"""Approximate DP cells per second of an AVX-512 core that threads share, for global scores, edit distances and searches."""
+"""Approximate number of DP cells per second that a core with AVX-512 computes while several threads share it: for global scores, edit
+distances and searches."""
 
 _SECONDS_PER_PAIR_LETTER = 9e-12
 """Time, in seconds, that a core with AVX-512 takes to find near pairs while other threads share it: per pair of records and per letter of
@@ -61,8 +62,8 @@ def near_pair_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> 
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
-    """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
-    is a weak predictor."""
+    """Return the approximate CPU seconds needed for the distances between the samples in these files. The estimate is rough, because it is
+    based only on file sizes."""
     return sum(map(_text_bytes, inputs)) / (_GENOTYPE_FILE_BYTES_PER_SECOND * usable_cpu_count())
 
 

@@ -72,7 +72,8 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
 
 def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
-    """Return the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are missing."""
+    """Return the specification of the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are
+    missing."""
     chosen, path = pick_output(o.alignment_options.output_options, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
@@ -93,7 +94,7 @@ class ClusteredRecords:
     clustering: clusters of the records
     sequences: record sequences; None: only the ids are known
     member_alignments: alignments of the members with their representatives; None: not computed
-    are_identities: distances are 1 - identity
+    are_identities: whether the distances are 1 - identity
     """
 
     ids: Sequence[str]

@@ -29,8 +29,8 @@ class DistanceSpec(FileSpec):
     lists_added: write a list of pairs (near or all) in which each query is compared with all later targets; the targets are the queries
         followed by added samples
     container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
-    plot_file: picture of the matrix; None: not drawn
-    clusters: clusters of the near pairs; None: not written
+    plot_file: file for a picture of the matrix; None: no picture is drawn
+    clusters: output of the clusters of the near pairs; None: clusters are not written
     """
 
     threshold_option: str | None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
-    """Return the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
+    """Return the specification of the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
     o, compared, added = options.output_options, options.compared, options.added
     format, path = pick_output(o, ResultKind.DISTANCES)
     near, related = options.max_distance is not None, options.min_kinship is not None

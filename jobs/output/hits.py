@@ -17,8 +17,8 @@ from gpualign.jobs.sw import SearchJob, SwOptions
 
 
 def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
-    """Return the requested output, after checking it and the other options of the run. Raises `InputError` for contradictory options and
-    unknown suffixes."""
+    """Return the specification of the requested output, after checking it and the other options of the run. Raises `InputError` for
+    contradictory options and unknown suffixes."""
     o = options.output_options
     check_self(options.with_self, one_set)
     if o.format is not None and o.format not in format_names(ResultKind.HITS):

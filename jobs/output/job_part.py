@@ -42,7 +42,7 @@ class JobPart:
 
     @classmethod
     def for_job(cls, job: Job, query_count: int, shard: Shard | None, output: Path | None, format: str, results: ResultKind) -> JobPart:
-        """Return the part that one run computes. output: output path of the whole job. The outputs must have passed `check_resumable`."""
+        """Return the part that one run computes. output: output path of the whole job. The output must have passed `check_resumable`."""
         if shard is None:
             return cls(query_count, (0, query_count), None, output, format, results)
         from gpualign.core.planning.sharding import shard_boundaries

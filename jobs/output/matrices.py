@@ -73,7 +73,7 @@ def open_sparse_spools(
 ) -> Iterator[SpoolFiles]:
     """Open the output, and yield the spool files of a sparse matrix. Once the body has filled them, write the matrix.
 
-    dtype: type of the stored numbers, each of which is a value + 1
+    dtype: type of the stored numbers, each of which is a value plus 1
     part: part file to write instead
     """
     if part is not None:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> OutputSpec:
-    """Return the requested output, after checking it and the other options of the run. has_added: whether the targets are the queries
-    followed by more records.
+    """Return the specification of the requested output, after checking it and the other options of the run. has_added: whether the targets
+    are the queries followed by more records.
 
     Raises `InputError` for contradictory options and unknown suffixes.
     """

@@ -64,7 +64,7 @@ class RunSummary:
                 check_writable(self.path)
 
     def record_inputs(self, counts: Mapping[str, InputCounts], resources: Resources, **resolved: object) -> None:
-        """Record the record and letter counts of the inputs, and the values used for options not given (`resolved`)."""
+        """Record how many records and letters each input has (`counts`), and the values used for options not given (`resolved`)."""
         self._stages.enter(PLANNING)
         if self.path is None:
             return

@@ -117,7 +117,8 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
 
 
 def _join_matrix(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
-    """Join the parts of a matrix with this `shape`, or of a condensed matrix of shape[0] records. make: creates the whole matrix."""
+    """Join the parts of a matrix with this `shape`, or of a condensed matrix of shape[0] records. make: creates the array for the whole
+    matrix."""
     stored_shape, dtype = parts[0].array_header(f"{name}.npy")
     condensed = len(stored_shape) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)

@@ -70,7 +70,7 @@ class OutputSpec(FileSpec):
     filter: pair filter, for tables and sparse matrices
     value: which value of a pair is written, for dense and sparse matrices
     pairing: which pairs are written, within one set or between it and added records
-    plot_file: picture of the matrix; None: not drawn
+    plot_file: file for a picture of the matrix; None: no picture is drawn
     """
 
     layout: Layout

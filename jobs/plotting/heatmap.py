@@ -64,11 +64,11 @@ class Heatmap:
     """A matrix to draw.
 
     values: [rows][columns], NaN for pairs without a value
-    one_set: rows and columns are the same records, and the matrix is symmetric
+    one_set: whether rows and columns are the same records and the matrix is symmetric
     value_kind: distance (small for similar records; 0 between a record and itself), identity (1 between a record and itself), score,
-        kinship or relationship (large for similar records), or value: unknown
+        kinship or relationship (large for similar records), or value (of an unknown kind)
     label: human-readable meaning of the colours
-    is_integer: the values are counts or integer scores
+    is_integer: whether the values are counts or integer scores
     """
 
     values: Reals
