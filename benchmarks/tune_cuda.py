@@ -25,7 +25,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import bit_sliced as slices
 from gpualign.gpu.alignment.families import one_thread_per_pair as threads
-from gpualign.gpu.alignment.kernel_selection import choose_variant
+from gpualign.gpu.alignment.kernel_selection import choose_kernel_variant
 from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
 from gpualign.gpu.alignment.worker import FinishedBatch
 from gpualign.gpu.kernels.kernel import Kernel
@@ -115,7 +115,7 @@ def main() -> None:
                 chosen.append(
                     (
                         name,
-                        choose_variant(
+                        choose_kernel_variant(
                             make_recipe(task, packed_score_type=packed), task.queries.lengths, task.targets.lengths, device.hardware
                         ).kernel,
                     )

@@ -156,9 +156,9 @@ def force(monkeypatch):
 
     def to(family):
         def choose(recipe, queries, targets, hardware, memory=None):
-            return next(family.variants(recipe, int(queries.max()), int(targets.max())))
+            return next(family.kernel_variants(recipe, int(queries.max()), int(targets.max())))
 
-        monkeypatch.setattr(worker, "choose_variant", choose)
+        monkeypatch.setattr(worker, "choose_kernel_variant", choose)
 
     return to
 

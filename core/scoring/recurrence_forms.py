@@ -62,7 +62,7 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, element_width(min_value, max_value))
 
 
-def usable_pair_mask(scoring: Scoring) -> Booleans:
+def usable_letter_pair_mask(scoring: Scoring) -> Booleans:
     """Return a mask of the letter pairs that cost no more than two gaps of one letter: bool[letters][letters].
 
     For every other pair, kernels use the score of two such gaps instead of its own, and paths must not contain the pair.

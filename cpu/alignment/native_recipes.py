@@ -30,13 +30,15 @@ def _native_recipe(recipe: Recipe) -> _kernels.Recipe:
         "constant",
     ):
         setattr(out, name, getattr(recipe, name))
-    out.set_table(np.ascontiguousarray(recipe.table))
+    out.set_table(np.ascontiguousarray(recipe.score_table))
     return out
 
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     """Convert the recipe to the extension's type."""
-    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder or recipe), recipe.remainder_threshold(vector_bytes))
+    return _kernels.Recipes(
+        _native_recipe(recipe), _native_recipe(recipe.remainder_recipe or recipe), recipe.remainder_threshold(vector_bytes)
+    )
 
 
 def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:

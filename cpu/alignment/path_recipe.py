@@ -13,7 +13,7 @@ import numpy as np
 from gpualign.core.alignment.task import EndGaps
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.scoring.recurrence_forms import difference_form, usable_pair_mask
+from gpualign.core.scoring.recurrence_forms import difference_form, usable_letter_pair_mask
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE, Recipe, difference_recipe
 
@@ -53,7 +53,7 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
     form = difference_form(scoring, free_ends=end_gaps is not EndGaps.PENALISED)
     differences = difference_recipe(scoring, letters, form)
     usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
-    usable[: len(form.rebased_scores), : len(form.rebased_scores)] = usable_pair_mask(scoring)
+    usable[: len(form.rebased_scores), : len(form.rebased_scores)] = usable_letter_pair_mask(scoring)
     sliced = scoring.edit and end_gaps is EndGaps.PENALISED
     kernel = "edit distance, bit-sliced" if sliced else differences.kernel
     return PathRecipe(

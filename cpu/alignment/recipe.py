@@ -54,7 +54,7 @@ class Recipe:
     kernel: human-readable description of the kernel
     bitsliced: whether each pair takes one bit of a vector; otherwise the difference recurrence is used, with one element per pair
     width: bits of an element
-    table: scores of letter pairs as the difference recurrence uses them (core/scoring/recurrence_forms.py), uint32[32][32]
+    score_table: scores of letter pairs as the difference recurrence uses them (core/scoring/recurrence_forms.py), uint32[32][32]
     letters: number of codes in use
     open_extra: cost of opening a gap minus cost of extending it
     match_steps, mismatch_steps: scores of a match and of a mismatch as the bit-sliced kernel counts them
@@ -68,7 +68,7 @@ class Recipe:
     kernel: str
     bitsliced: bool = False
     width: int = 8
-    table: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32), repr=False)
+    score_table: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32), repr=False)
     letters: int = TABLE_SIZE
     open_extra: int = 0
     match_steps: int = 0
@@ -78,13 +78,13 @@ class Recipe:
     sum_factor: int = 1
     per_letter: int = 0
     constant: int = 0
-    remainder: Recipe | None = None
+    remainder_recipe: Recipe | None = None
     """Recipe for the last targets in a tile. It is used if fewer than `remainder_threshold` targets are left, and if queries that share
     vectors would take longer."""
 
     def remainder_threshold(self, vector_bytes: int) -> int:
         """Return the number of targets below which the `remainder` recipe is used; 0 if there is none."""
-        return 2 * self.lane_count(vector_bytes) // 3 if self.remainder else 0
+        return 2 * self.lane_count(vector_bytes) // 3 if self.remainder_recipe else 0
 
     def lane_count(self, vector_bytes: int) -> int:
         """Return the number of targets that are aligned side by side."""
@@ -93,10 +93,10 @@ class Recipe:
     def scratch_bytes(self, vector_bytes: int, max_target_length: int) -> int:
         """Return the scratch memory, in bytes, that a worker needs if its longest target has `max_target_length` letters."""
         columns = max_target_length + _COLUMN_MULTIPLE
-        if self.remainder:
-            return replace(self, remainder=None).scratch_bytes(vector_bytes, max_target_length) + self.remainder.scratch_bytes(
+        if self.remainder_recipe:
+            return replace(self, remainder_recipe=None).scratch_bytes(
                 vector_bytes, max_target_length
-            )
+            ) + self.remainder_recipe.scratch_bytes(vector_bytes, max_target_length)
         if not self.bitsliced:
             boundaries = 2 * vector_bytes
             return columns * (self.lane_count(vector_bytes) + boundaries) + (_pair_bytes(max_target_length) if self.pairs else 0)
@@ -125,7 +125,7 @@ def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> R
     return Recipe(
         f"{gaps} gaps, {form.width}-bit differences",
         width=form.width,
-        table=table,
+        score_table=table,
         letters=letters,
         pairs="wavefront" if form.width == 8 else "",
         open_extra=form.open_extra,
@@ -159,7 +159,7 @@ def make_recipe(scoring: Scoring, letters: int, target_count: int, max_target_le
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
     differences = difference_recipe(scoring, letters, difference_form(scoring))
-    recipe = replace(recipe, remainder=differences)
+    recipe = replace(recipe, remainder_recipe=differences)
     enough = target_count >= recipe.remainder_threshold(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
     return (
         recipe

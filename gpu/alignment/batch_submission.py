@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import BatchOutput
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES
@@ -25,7 +25,7 @@ class BatchSubmission:
 
     batch: Batch
     layout: BatchLayout
-    variant: Variant
+    variant: KernelVariant
     recipe: Recipe
     resident_addresses: Mapping[str, int]
     output: BatchOutput
@@ -49,7 +49,7 @@ class BatchSubmission:
         """
         layout, variant, output = self.layout, self.variant, self.output
         grid = min(stream.resident_blocks(variant.kernel, layout.threads), max(1, layout.total_strips))
-        slots = variant.usable_slots(layout, max_bytes - self.fixed_bytes)
+        slots = variant.usable_slot_count(layout, max_bytes - self.fixed_bytes)
         if slots < 1:
             raise OutOfMemory(f"{max_bytes:,} bytes are too few for a batch")
         carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.checkpoint_bytes

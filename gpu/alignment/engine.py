@@ -16,14 +16,14 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
-from gpualign.gpu.alignment.kernel_selection import choose_variant
+from gpualign.gpu.alignment.kernel_selection import choose_kernel_variant
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
 from gpualign.gpu.alignment.results.paths import RUN_ALIGNMENT_BYTES
 from gpualign.gpu.alignment.worker import AlignmentWorker, FinishedBatch
 from gpualign.gpu.near_pairs.engine import CudaNearPairPreparedTask, prepare_near_pairs
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 
 _TILE_SECONDS = 0.4
 """Estimated computing time of a tile, in seconds. It is long compared with the host's share of the work, but short enough that all devices
@@ -55,7 +55,7 @@ class CudaPreparedTask:
     estimated_seconds: float
     recipe: Recipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
-    pool: ResultPool = field(repr=False)
+    pool: ResultBufferPool = field(repr=False)
     on_finished: Callable[[FinishedBatch], None] | None = field(repr=False)
     on_device_failure: OnDeviceFailure = field(repr=False)
     process_id: int
@@ -96,7 +96,7 @@ class CudaEngine:
         if not devices:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
-        self._pool = ResultPool()
+        self._pool = ResultBufferPool()
         self._on_finished = on_finished
         self._host_traceback = host_traceback
         self._on_device_failure = failure_reporter(self._devices, note)
@@ -122,7 +122,7 @@ class CudaEngine:
         recipe = make_recipe(task, self._host_traceback, packed_score_type(device.arch for device in self._devices))
         # The kernel of a first band of queries against all targets.
         queries, targets = _sampled_lengths(task.queries.lengths[:_BAND_ROWS]), np.sort(_sampled_lengths(task.targets.lengths))
-        variant = choose_variant(recipe, queries, targets, hardware)
+        variant = choose_kernel_variant(recipe, queries, targets, hardware)
         rate = (
             variant.cells_per_clock
             * hardware.multiprocessor_count

@@ -22,30 +22,30 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.alignment.families import (
     warp_chain_edit as chain_edit,
 )
-from gpualign.gpu.alignment.families.base import Family, Variant
+from gpualign.gpu.alignment.families.base import KernelFamily, KernelVariant
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels.kernel import Hardware
 
-FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
+FAMILIES: tuple[KernelFamily, ...] = (slices, chain_edit, threads, chain)
 """Kernel families. Among equally fast kernels, the kernel from the first family is selected."""
 
 
-def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
     """Yield every kernel that computes pairs of up to these lengths exactly. Raises `OverflowError` if there is none."""
     for family in FAMILIES:
-        yield from family.variants(recipe, max_query_length, max_target_length)
+        yield from family.kernel_variants(recipe, max_query_length, max_target_length)
 
 
-def choose_variant(
+def choose_kernel_variant(
     recipe: Recipe, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware, memory: int | None = None
-) -> Variant:
+) -> KernelVariant:
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
     query_lengths: length of each query
     target_lengths: length of each target, in tile order; adjacent targets share items
     """
     query, target = int(query_lengths.max()), int(target_lengths.max())
-    candidates = list(variants(recipe, query, target))
+    candidates = list(kernel_variants(recipe, query, target))
     if memory is not None and recipe.needs_paths:
-        candidates = [v for v in candidates if v.checkpoint_bytes(query, target, hardware) <= memory // 2] or candidates
+        candidates = [v for v in candidates if v.min_slot_bytes(query, target, hardware) <= memory // 2] or candidates
     return min(candidates, key=lambda variant: variant.estimate_clocks(query_lengths, target_lengths, hardware))

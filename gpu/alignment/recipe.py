@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pair_mask
+from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_letter_pair_mask
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.gpu.kernels.kernel import compute_capability
 
@@ -135,6 +135,6 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
 
 
 def _usable_pair_bits(scoring: Scoring) -> npt.NDArray[np.uint32]:
-    """Return `usable_pair_mask` as bits: one word per letter, then 0 for the padding."""
-    bits = usable_pair_mask(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    """Return `usable_letter_pair_mask` as bits: one word per letter, then 0 for the padding."""
+    bits = usable_letter_pair_mask(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)

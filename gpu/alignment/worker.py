@@ -19,13 +19,13 @@ from gpualign.core.execution.worker_pool import WorkerHandle
 from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile_batch
-from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.kernel_selection import choose_variant
+from gpualign.gpu.alignment.families.base import KernelVariant
+from gpualign.gpu.alignment.kernel_selection import choose_kernel_variant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import HostResources, TileOutput
 from gpualign.gpu.alignment.results.selection import tile_output_factory
 from gpualign.gpu.runtime.device import Device, OutOfMemory
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
@@ -61,7 +61,7 @@ class FinishedBatch:
     download_end: end of the download
     """
 
-    variant: Variant
+    variant: KernelVariant
     pair_count: int
     stream_number: int
     upload_start: float
@@ -80,7 +80,7 @@ class AlignmentWorker:
     def __init__(
         self,
         device: Device,
-        result_pool: ResultPool,
+        result_pool: ResultBufferPool,
         task: Task,
         recipe: Recipe,
         port: WorkerHandle[TileResult],
@@ -136,10 +136,10 @@ class AlignmentWorker:
             self._allowance //= 2
         return addresses
 
-    def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[Variant, BatchLayout]:
+    def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[KernelVariant, BatchLayout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
         hardware = self._device.hardware
-        variant = choose_variant(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory_bytes)
+        variant = choose_kernel_variant(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory_bytes)
         function = self._device.load_function(variant.kernel)
         capacity = DeviceCapacity(
             lambda threads: hardware.multiprocessor_count * function.resident_blocks(threads),

@@ -24,7 +24,7 @@ from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
-from gpualign.core.scoring.recurrence_forms import usable_pair_mask
+from gpualign.core.scoring.recurrence_forms import usable_letter_pair_mask
 from gpualign.gpu.kernels.argument_structs import LI_ARGS, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, device_session
@@ -172,7 +172,7 @@ class DeviceTask:
         letters = len(task.scoring.substitution)
         self.substitution[:letters, :letters] = task.scoring.substitution
         self.usable = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=bool)
-        self.usable[:letters, :letters] = usable_pair_mask(task.scoring)
+        self.usable[:letters, :letters] = usable_letter_pair_mask(task.scoring)
         resident = pipeline.resident
         self.queries = resident.copy("queries", task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else resident.copy("targets", task.targets.codes)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Scores
 
 
-class ResultPool:
+class ResultBufferPool:
     """Pool of buffers. A buffer returns to the pool when no references to its array or to views of the array are left."""
 
     def __init__(self) -> None:

@@ -79,7 +79,7 @@ def test_paths_of_halves_of_words_as_half_floats(rng, device, force, monkeypatch
 def test_the_cases_have_every_width(scheme, bits):
     some = sequence_set([np.arange(150) % 4])
     recipe = make_recipe(Task(some, some, SCHEMES[scheme], detail=Detail.PATH))
-    assert f"{bits}-bit" in next(threads.variants(recipe, 150, 150)).title
+    assert f"{bits}-bit" in next(threads.kernel_variants(recipe, 150, 150)).title
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)

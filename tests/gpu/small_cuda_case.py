@@ -166,7 +166,9 @@ def alignments(rng):
 
 
 def force(family):
-    worker.choose_variant = lambda recipe, q, t, hardware, memory=None: next(family.variants(recipe, int(q.max()), int(t.max())))
+    worker.choose_kernel_variant = lambda recipe, q, t, hardware, memory=None: next(
+        family.kernel_variants(recipe, int(q.max()), int(t.max()))
+    )
 
 
 def search(queries, targets, scheme, family):

@@ -16,7 +16,7 @@ from gpualign.gpu.runtime.compilers import nvrtc
 from gpualign.gpu.runtime.compilers import selection as choice
 from gpualign.gpu.runtime.compilers.base import Source, incompatibility
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
-from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
+from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc_libraries
 from gpualign.gpu.runtime.compilers.selection import choose_compiler
 from gpualign.gpu.runtime.kernel_cache import kernel_source
 
@@ -96,7 +96,7 @@ def test_nvrtc_of_pips_packages_is_found_newest_first(monkeypatch, tmp_path):
         raise OSError(path)
 
     monkeypatch.setattr(nvrtc, "Nvrtc", load)
-    assert list(find_nvrtc()) == []
+    assert list(find_nvrtc_libraries()) == []
     packaged = [f"{tmp_path}/cu13/lib/libnvrtc.so.13", f"{tmp_path}/cuda_nvrtc/lib/libnvrtc.so.12"]
     assert asked == [*packaged, "libnvrtc.so.13", "libnvrtc.so.12", "/conda/nvrtc"]
 
@@ -137,7 +137,7 @@ def test_nvcc_says_what_it_is(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def library():
-    found = next(find_nvrtc(), None)
+    found = next(find_nvrtc_libraries(), None)
     if found is None:
         pytest.skip("needs NVRTC")
     return found

@@ -17,7 +17,7 @@ from gpualign.gpu.runtime.compilers import selection as choice
 @pytest.fixture
 def nvcc(tmp_path, monkeypatch):
     """A compiler that writes its arguments; returns the file that lists what it compiled."""
-    monkeypatch.setattr(choice, "find_nvrtc", lambda: iter(()))
+    monkeypatch.setattr(choice, "find_nvrtc_libraries", lambda: iter(()))
     calls = tmp_path / "calls"
     program = tmp_path / "cuda" / "bin" / "nvcc"
     program.parent.mkdir(parents=True)
@@ -80,7 +80,7 @@ def test_a_failing_compiler_is_quoted(nvcc):
 def test_a_missing_compiler_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(choice, "find_nvrtc", lambda: iter(()))
+    monkeypatch.setattr(choice, "find_nvrtc_libraries", lambda: iter(()))
     with pytest.raises(RunError, match="neither NVRTC nor nvcc was found"):
         cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80")
 

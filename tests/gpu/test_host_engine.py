@@ -33,7 +33,7 @@ from gpualign.gpu.alignment.families import (
     warp_chain_base as chained,
 )
 from gpualign.gpu.runtime import stream_pipeline
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 
@@ -327,7 +327,7 @@ def test_batches_are_logged_with_their_times(sequences):
 
 
 def test_results_are_reused_only_when_nobody_holds_them():
-    pool = ResultPool()
+    pool = ResultBufferPool()
     first = pool.take((3, 4), np.dtype(np.int32))
     part = first[1:]
     address = first.ctypes.data

@@ -26,7 +26,7 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.alignment.families.base import best_strip_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import assign_lanes
 from gpualign.gpu.alignment.families.strip_queue import selected_items
-from gpualign.gpu.alignment.kernel_selection import choose_variant, variants
+from gpualign.gpu.alignment.kernel_selection import choose_kernel_variant, kernel_variants
 from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
 from gpualign.gpu.alignment.strip_schedule import make_schedule
 from gpualign.gpu.kernels.kernel import Hardware
@@ -77,7 +77,7 @@ def test_scores_are_as_narrow_as_their_bounds(scheme, longest, mode, expected):
 def test_two_scores_share_a_word_where_their_maximum_is_one_instruction(archs, cell):
     assert packed_score_type(archs) == cell
     recipe = make_recipe(task(AFFINE, [1000], [1000]), packed_score_type=cell)
-    (variant,) = threads.variants(recipe, 1000, 1000)
+    (variant,) = threads.kernel_variants(recipe, 1000, 1000)
     assert ("CELL", cell or "S32") in variant.kernel.macros
 
 
@@ -86,7 +86,7 @@ def test_half_floats_hold_no_more_than_infinity(query, target):
     """Larger ones are no numbers, and their order is nobody's."""
     recipe = make_recipe(task(AFFINE, [10], [10]), packed_score_type="H16x2")
     fits = recipe.rebased_form.max_value(query, target + 4) <= 0x7C00
-    assert (next(threads.variants(recipe, query, target)).pairs_per_thread == 2) == fits
+    assert (next(threads.kernel_variants(recipe, query, target)).pairs_per_thread == 2) == fits
 
 
 def rebased_values(form, query, target, dummies, free_query, free_target):
@@ -190,7 +190,7 @@ def gap_cost(length, scheme):
 def test_cells_are_as_narrow_as_the_bound_allows():
     def first(scheme, query, target, mode=Mode.GLOBAL):
         recipe = make_recipe(task(scheme, [query], [target], mode))
-        return next(variants(recipe, query, target)).title
+        return next(kernel_variants(recipe, query, target)).title
 
     assert "16-bit" in first(AFFINE, 1500, 1500)
     assert "16-bit" in first(AFFINE, 9000, 9000)
@@ -210,7 +210,7 @@ def test_locally_dear_gaps_take_no_wider_cells(match, mismatch, gap):
     """Bytes hold what they hold of the scores alone, of which none is worse than two gaps."""
     recipe = make_recipe(task(two_valued(4, match, mismatch, *gap), [10], [10], Mode.LOCAL))
     fits = match <= 127 and match - max(mismatch, -2 * gap[0]) <= 127
-    assert next(variants(recipe, 10, 10)).title.count("16-bit") == fits
+    assert next(kernel_variants(recipe, 10, 10)).title.count("16-bit") == fits
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_locally_dear_gaps_take_no_wider_cells(match, mismatch, gap):
 )
 def test_the_family_fits_the_work(scheme, queries, targets, family):
     recipe = make_recipe(task(scheme, queries, targets))
-    chosen = choose_variant(recipe, np.array(queries), np.array(targets), H200)
-    assert chosen in family.variants(recipe, max(queries), max(targets))
+    chosen = choose_kernel_variant(recipe, np.array(queries), np.array(targets), H200)
+    assert chosen in family.kernel_variants(recipe, max(queries), max(targets))
 
 
 @pytest.mark.parametrize(("count", "length", "rows"), [(1, 200_000, 12), (1, 1_000_000, 24), (400, 10_000, 24), (50, 1000, 12)])
@@ -236,7 +236,7 @@ def test_chains_have_many_rows_where_they_have_warps_enough(count, length, rows)
     """200 kb are 521 strips of few rows, for 528 warps; 1,000 letters, three of these or two of many."""
     lengths = np.full(count, length)
     recipe = make_recipe(task(AFFINE, [length], [length]))
-    best = min(chain.variants(recipe, length, length), key=lambda variant: variant.estimate_clocks(lengths[:1], lengths, H200))
+    best = min(chain.kernel_variants(recipe, length, length), key=lambda variant: variant.estimate_clocks(lengths[:1], lengths, H200))
     assert best.strip_rows == rows
 
 
@@ -315,7 +315,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
     work = Task(work.queries, work.queries, scheme)
     batch = whole_tile_batch(tile, work.queries.lengths)
     recipe = make_recipe(work)
-    variant = next(variants(recipe, 60, 60))
+    variant = next(kernel_variants(recipe, 60, 60))
     layout = variant.lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, True))
     if "items" in layout.arrays:
         size, ids = layout.threads * 2, layout.arrays["items"]
@@ -336,7 +336,7 @@ def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
     work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
     batch = whole_tile_batch(tiles_of(work)[0], work.queries.lengths)
     recipe = make_recipe(work)
-    layout = next(variants(recipe, 30, 9)).lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, False))
+    layout = next(kernel_variants(recipe, 30, 9)).lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, False))
     for kind, sequences, numbers in (("query", work.queries, batch.queries), ("target", work.targets, batch.targets)):
         codes, offsets = layout.arrays[f"{kind}_codes"], layout.arrays[f"{kind}_offsets"]
         for k, record in enumerate(numbers):
@@ -367,7 +367,7 @@ def test_bands_of_one_set():
     small."""
 
     def bands(recipe, records):
-        (variant, *_) = variants(recipe, 1500, 1500)
+        (variant, *_) = kernel_variants(recipe, 1500, 1500)
         return variant.diagonal_band_count(records**2 / 2 * 1500**2, 1500, H200)
 
     sliced, affine = (make_recipe(task(scheme, [1500], [1500])) for scheme in (edit(4), AFFINE))
@@ -403,7 +403,7 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
 def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
     """Their profiles are too large for one block then."""
     recipe = make_recipe(task(two_valued(letters, 5, -4, 10, 1), [1000], [1000], letters=letters))
-    for variant in chain.variants(recipe, 1000, 1000):
+    for variant in chain.kernel_variants(recipe, 1000, 1000):
         assert variant.warps_per_block * variant.blocks_per_sm == 4
         assert variant.max_useful_blocks(1, 1954, H200.multiprocessor_count) * variant.warps_per_block == 528
 
@@ -413,11 +413,11 @@ def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
     ("pairs", "strips", "blocks"), [(1, 1954, 132), (1, 489, 123), (3600, 3, 132), (2, 3, 2)], ids=["long", "1 Mb", "many", "two"]
 )
 def test_chains_have_a_warp_a_scheduler_at_most(family, scheme, pairs, strips, blocks):
-    *_, variant = family.variants(make_recipe(task(scheme, [1000], [100])), 1000, 100)
+    *_, variant = family.kernel_variants(make_recipe(task(scheme, [1000], [100])), 1000, 100)
     assert variant.max_useful_blocks(pairs, strips, H200.multiprocessor_count) == blocks
 
 
 @pytest.mark.parametrize(("length", "words"), [(100_000, 1), (1_000_000, 2), (2_000_000, 4), (8_000_000, 4)])
 def test_a_pair_has_words_for_as_many_warps_as_there_are_schedulers(length, words):
-    chosen = choose_variant(make_recipe(task(edit(4), [length], [length])), np.array([length]), np.array([length]), H200)
+    chosen = choose_kernel_variant(make_recipe(task(edit(4), [length], [length])), np.array([length]), np.array([length]), H200)
     assert chosen.strip_rows == 32 * words

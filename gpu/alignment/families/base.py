@@ -113,7 +113,7 @@ class BatchDimensions:
 
 
 @dataclass(frozen=True)
-class Variant(ABC):
+class KernelVariant(ABC):
     """A kernel with the properties that the host needs.
 
     title: human-readable name
@@ -152,14 +152,14 @@ class Variant(ABC):
         """
 
     @abstractmethod
-    def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
+    def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return the device memory, in bytes, that one block needs for the carries and path checkpoints of its pairs.
 
-        Variants whose blocks compute only one pair at a time return 0. query_length, target_length: maximum lengths of the pairs
+        Kernel variants whose blocks compute only one pair at a time return 0. query_length, target_length: maximum lengths of the pairs
         """
 
     @abstractmethod
-    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
+    def usable_slot_count(self, layout: BatchLayout, nbytes: int) -> int:
         """Return how many slots a launch uses if `nbytes` bytes are available; 0 if this is too little for the kernel."""
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Variant(ABC):
         """Return (locations of the direction matrices of the selected pairs, (rows, columns) of these pairs in the results).
 
         The first array is int64[pairs][5]: query record, target record, first word of the matrix, thread in the block, columns of the item.
-        Implemented only by variants that support `Recipe.host_traceback`.
+        Implemented only by kernel variants that support `Recipe.host_traceback`.
         """
         raise NotImplementedError(self.title)
 
@@ -203,15 +203,15 @@ class Variant(ABC):
         extent = BatchDimensions(batch.targets, task.targets.lengths[batch.targets], strips)
         return self.lay_out_items(shared_arrays(batch, recipe, task, capacity.sequences_resident), extent, recipe, capacity)
 
-    def checkpoint_values(self, columns: int) -> int:
+    def checkpoint_value_count(self, columns: int) -> int:
         """Return how many values one thread stores in the path checkpoints of a strip with `columns` columns."""
         return -(-columns // self.checkpoint_interval) * self.strip_rows * self.carry_count
 
 
-class Family(Protocol):
+class KernelFamily(Protocol):
     """Kernel family: a module of this package."""
 
-    def variants(self, recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+    def kernel_variants(self, recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
         """Yield the family's kernels that compute pairs of up to these lengths exactly, if any."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
-from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant, best_strip_rows
+from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, KernelVariant, Launcher, Traceback, best_strip_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import assign_lanes
 from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, launch_packing, pipeline_arguments
 from gpualign.gpu.alignment.recipe import Recipe
@@ -40,7 +40,7 @@ _TRACE_THREADS = 32  # one per target of a lane
 _CHECKPOINT_INTERVAL = _TRACE_THREADS  # columns between two checkpoints
 
 
-def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
     """Yield one kernel if the recipe has a unary form and the targets are short enough. Paths are supported only for edit distances."""
     if (
         recipe.unary_form is not None
@@ -48,10 +48,10 @@ def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> I
         and max_target_length <= _MAX_TARGET_LENGTH
         and not recipe.host_traceback
     ):
-        yield _make_variant(recipe, recipe.unary_form)
+        yield _make_kernel_variant(recipe, recipe.unary_form)
 
 
-def _make_variant(recipe: Recipe, unary_form: UnaryForm) -> Variant:
+def _make_kernel_variant(recipe: Recipe, unary_form: UnaryForm) -> KernelVariant:
     steps = unary_form.match_steps
     # In the traceback the rows of a strip share a word.
     rows = best_strip_rows(recipe.query_lengths, tuple(r for r in STRIP_ROWS_BY_STEPS[steps] if r <= 32 or not recipe.needs_paths))

@@ -14,7 +14,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
-from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant, best_strip_rows
+from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, KernelVariant, Launcher, Traceback, best_strip_rows
 from gpualign.gpu.alignment.families.strip_queue import (
     StripQueueVariant,
     group_maxima,
@@ -61,13 +61,13 @@ _CELLS_PER_CLOCK = {
 _CLOCKS_PER_ROW = 14.0
 
 
-def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
     """Yield the kernel with the narrowest sufficient score type, if the recipe has a rebased form."""
     for cell in rebased.usable_score_types(recipe, max_query_length, max_target_length)[:1]:
-        yield _make_variant(recipe, cell)
+        yield _make_kernel_variant(recipe, cell)
 
 
-def _make_variant(recipe: Recipe, score_type: rebased.ScoreType) -> Variant:
+def _make_kernel_variant(recipe: Recipe, score_type: rebased.ScoreType) -> KernelVariant:
     kind = score_type.bits, recipe.affine_gaps, recipe.is_local
     rows = best_strip_rows(recipe.query_lengths, STRIP_ROWS.get(kind) or WIDE_SCORE_STRIP_ROWS[score_type.bits])
     macros = rebased.kernel_macros(recipe, score_type, rows, _CHECKPOINT_INTERVAL)

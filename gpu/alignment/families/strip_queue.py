@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import BatchLayout
-from gpualign.gpu.alignment.families.base import DeviceBatch, Launcher, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant, Launcher
 from gpualign.gpu.alignment.recipe import Lengths
 from gpualign.gpu.alignment.strip_schedule import Schedule
 from gpualign.gpu.kernels import argument_structs as structs
@@ -28,8 +28,8 @@ _PACK_BLOCK_THREADS = 256
 
 
 @dataclass(frozen=True)
-class StripQueueVariant(Variant):
-    """Variant in which each block computes many pairs together, strip by strip."""
+class StripQueueVariant(KernelVariant):
+    """KernelVariant in which each block computes many pairs together, strip by strip."""
 
     @abstractmethod
     def target_group_size(self, warp_lanes: int) -> int:
@@ -49,10 +49,10 @@ class StripQueueVariant(Variant):
         columns = int(target_lengths.max()) + int(strips.max()) * 2 * _CHUNK_COLUMNS
         return max(padded / (self.cells_per_clock * hardware.multiprocessor_count), columns * self.strip_rows * self.clocks_per_row)
 
-    def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
+    def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return the size, in bytes, of the carries and path checkpoints of all pairs in a block of the minimum size."""
         strips, columns = -(-query_length // self.strip_rows), target_length + 4
-        values = strips * (columns * self.carry_count + self.checkpoint_values(columns))
+        values = strips * (columns * self.carry_count + self.checkpoint_value_count(columns))
         return values * self.carry_value_bytes * self.min_block_threads(hardware.warp_lanes)
 
     def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
@@ -68,7 +68,7 @@ class StripQueueVariant(Variant):
         lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group_size() else 1
         return min(max(_MIN_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MAX_BANDS)
 
-    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
+    def usable_slot_count(self, layout: BatchLayout, nbytes: int) -> int:
         return layout.slot_count if layout.slot_count * layout.slot_bytes <= nbytes else 0
 
     def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> BatchLayout:
@@ -84,7 +84,7 @@ class StripQueueVariant(Variant):
         if self.trace_kernel is not None:
             # Every item keeps its carries, `stride` values per strip, and its checkpoints.
             schedule = _assign_own_slots(schedule)
-            stride, edges, min_slots = strips * stride, strips * self.checkpoint_values(max_columns) * threads, schedule.slot_count
+            stride, edges, min_slots = strips * stride, strips * self.checkpoint_value_count(max_columns) * threads, schedule.slot_count
         arrays["units"], arrays["slots"], arrays["before"] = schedule.queued_strips, schedule.item_slots, schedule.previous_items
         return BatchLayout(
             arrays,

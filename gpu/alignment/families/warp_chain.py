@@ -9,7 +9,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import fits_bytes
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.families import rebased_scores as rebased
-from gpualign.gpu.alignment.families.base import Variant
+from gpualign.gpu.alignment.families.base import KernelVariant
 from gpualign.gpu.alignment.families.warp_chain_base import DEFAULT_SHARED_BYTES, WarpChainBaseVariant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
@@ -28,7 +28,7 @@ kernel."""
 _SLOWDOWN_FACTORS = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
 
 
-def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
     """Yield two variants, with few and with many rows per lane. Both have the narrowest sufficient score type with one score per word.
 
     Fewer rows per lane mean more warps per pair, each of which does less work per column.
@@ -38,10 +38,10 @@ def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> I
     cells = [cell for cell in rebased.usable_score_types(recipe, max_query_length, max_target_length) if cell.scores_per_word == 1]
     for cell in cells[:1]:
         for rows in _CLOCKS_PER_COLUMN:
-            yield _make_variant(recipe, cell, rows)
+            yield _make_kernel_variant(recipe, cell, rows)
 
 
-def _make_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> Variant:
+def _make_kernel_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> KernelVariant:
     carries, letters = rebased.carry_count(recipe), recipe.letter_count + 1
     in_bytes = score_type.name == "S32" and fits_bytes(recipe.make_score_table(), 1)
     table = 4 * letters * letters

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
-from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant
+from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, KernelVariant, Launcher, Traceback
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, NamedArrays, pack_arguments
@@ -19,7 +19,7 @@ _MAX_STRIPS_PER_LAUNCH = 10**9  # strips of a launch: they are counted in 32 bit
 
 
 @dataclass(frozen=True)
-class WarpChainBaseVariant(Variant):
+class WarpChainBaseVariant(KernelVariant):
     """Variant with one warp per strip of a pair.
 
     warps_per_block: warps per block
@@ -54,11 +54,11 @@ class WarpChainBaseVariant(Variant):
         chain = int(target_lengths.max()) + followers * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
         return max(columns * height / (self.cells_per_clock * hardware.multiprocessor_count), chain * self.strip_rows * self.clocks_per_row)
 
-    def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
+    def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return 0, because a block computes only one pair at a time."""
         return 0
 
-    def usable_slots(self, layout: BatchLayout, nbytes: int) -> int:
+    def usable_slot_count(self, layout: BatchLayout, nbytes: int) -> int:
         """Return the number of pairs whose slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
@@ -66,7 +66,7 @@ class WarpChainBaseVariant(Variant):
         strips = int(-(-dimensions.query_strips.max() // capacity.warp_lanes))
         columns = -(-int(dimensions.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
         stored_strips = strips if recipe.needs_paths else 0
-        edges = strips * capacity.warp_lanes * self.checkpoint_values(columns) if recipe.needs_paths else 0
+        edges = strips * capacity.warp_lanes * self.checkpoint_value_count(columns) if recipe.needs_paths else 0
         pairs = len(dimensions.query_strips) * len(dimensions.targets)
         return BatchLayout(
             arrays,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.families.base import Variant
+from gpualign.gpu.alignment.families.base import KernelVariant
 from gpualign.gpu.alignment.families.warp_chain_base import DEFAULT_SHARED_BYTES, WarpChainBaseVariant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
@@ -21,7 +21,7 @@ _CLOCKS_PER_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
 """Clocks per column, keyed by words per lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
 
 
-def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
+def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
     """Yield kernels with one, two and four words per lane. Fewer words mean more warps per pair, each of which does less work per step."""
     if not recipe.edit_distance or recipe.needs_paths:
         return

@@ -15,7 +15,7 @@ from gpualign.core.common._placing import copy_rows
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import DeviceBatch, Traceback, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant, Traceback
 from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -77,7 +77,7 @@ class BatchOutput(ABC):
     def reserve(self, stream: StreamBuffers) -> int:
         """Allocate memory for the results, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
-    def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
+    def traceback(self, stream: StreamBuffers, variant: KernelVariant, device_batch: DeviceBatch) -> Traceback:
         """Allocate memory for the traceback, and return the step to run after each launch of the alignment kernel. Raises `OutOfMemory`."""
         return NoTraceback()
 
@@ -114,7 +114,7 @@ class TileOutput(Protocol):
     def result_bytes(self, batch: Batch) -> int:
         """Return the pinned memory, in bytes, that a batch needs regardless of the kernel."""
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: KernelVariant, layout: BatchLayout) -> BatchOutput:
         """Return the output for a batch; `BatchOutput.collect` merges results into this tile output."""
 
     def result(self) -> TileResult:

@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.alignment.results.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
@@ -111,7 +111,7 @@ class TileHitsOutput:
         rows, columns = len(batch.query_rows), len(batch.targets)
         return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: KernelVariant, layout: BatchLayout) -> BatchOutput:
         rows, columns = len(batch.query_rows), len(batch.targets)
         if self._dtype != np.int32:
             return BatchScores((rows, columns), self._dtype, partial(self._add_all_scores, batch))

@@ -11,7 +11,7 @@ from gpualign.core.alignment._walks import walk_matrices
 from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.scoring.recurrence_forms import usable_pair_mask
+from gpualign.core.scoring.recurrence_forms import usable_letter_pair_mask
 from gpualign.gpu.alignment.results.base import HostResources
 from gpualign.gpu.alignment.results.paths import BatchPaths, PathResults
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -57,7 +57,7 @@ class BatchHostPaths(BatchPaths):
         counts = np.ascontiguousarray(statistics[rows, columns]).view(np.int32).reshape(len(pairs), len(STATISTICS.names or ()))
         letters = len(task.scoring.substitution)
         usable = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=bool)
-        usable[:letters, :letters] = usable_pair_mask(task.scoring)
+        usable[:letters, :letters] = usable_letter_pair_mask(task.scoring)
 
         def walk(some: slice) -> tuple[Any, Any, Any]:
             walked = walk_matrices(

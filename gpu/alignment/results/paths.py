@@ -15,13 +15,13 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned_bytes, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import ByteArray
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
@@ -82,10 +82,10 @@ class BatchPaths(BatchOutput):
     task: Task
     batch: Batch
     layout: BatchLayout
-    variant: Variant
+    variant: KernelVariant
     max_run_bytes: int
     merge: Callable[[Batch, PathResults, HostResources], None]
-    pool: ResultPool
+    pool: ResultBufferPool
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,7 +128,7 @@ class BatchPaths(BatchOutput):
         """Return the device memory, in bytes, for the traceback directions of `traced_threads` threads."""
         return traced_threads * self.variant.checkpoint_interval * self.variant.direction_words * 4
 
-    def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
+    def traceback(self, stream: StreamBuffers, variant: KernelVariant, device_batch: DeviceBatch) -> TraceLaunch:
         kernel, threads = variant.trace_kernel, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
         grid = max(1, min(stream.resident_blocks(kernel, threads), self.layout.total_strips * variant.pairs_per_thread))
@@ -183,14 +183,14 @@ class BatchPaths(BatchOutput):
 
 
 BatchPathsFactory = Callable[
-    [Task, Batch, BatchLayout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths
+    [Task, Batch, BatchLayout, KernelVariant, int, Callable[[Batch, PathResults, HostResources], None], ResultBufferPool], BatchPaths
 ]
 
 
 class TilePathsOutput:
     """Implements `TileOutput`. make_batch: `BatchPaths` or a subclass; pool: host memory for runs."""
 
-    def __init__(self, task: Task, make_batch: BatchPathsFactory, pool: ResultPool, tile: Tile) -> None:
+    def __init__(self, task: Task, make_batch: BatchPathsFactory, pool: ResultBufferPool, tile: Tile) -> None:
         self._task = task
         self._make = make_batch
         self._pool = pool
@@ -202,7 +202,7 @@ class TilePathsOutput:
     def result_bytes(self, batch: Batch) -> int:
         return _total_bytes(_result_ranges(self._task, batch.pair_count))
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchPaths:
+    def make_batch_output(self, batch: Batch, variant: KernelVariant, layout: BatchLayout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
         capacity = -(-int(lengths) // RUN_ALIGNMENT_BYTES) * RUN_ALIGNMENT_BYTES
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)

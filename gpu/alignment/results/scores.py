@@ -15,11 +15,11 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import Variant
+from gpualign.gpu.alignment.families.base import KernelVariant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels.argument_structs import aligned_bytes
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
@@ -63,7 +63,7 @@ class BatchScores(BatchOutput):
 class TileScoresOutput:
     """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's score type."""
 
-    def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
+    def __init__(self, task: Task, recipe: Recipe, pool: ResultBufferPool, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.score_dtype
         self._result_dtype = recipe.result_dtype
@@ -73,7 +73,7 @@ class TileScoresOutput:
     def result_bytes(self, batch: Batch) -> int:
         return batch.pair_count * self._result_dtype.itemsize
 
-    def make_batch_output(self, batch: Batch, variant: Variant, layout: BatchLayout) -> BatchScores:
+    def make_batch_output(self, batch: Batch, variant: KernelVariant, layout: BatchLayout) -> BatchScores:
         return BatchScores((len(batch.query_rows), len(batch.targets)), self._result_dtype, partial(self._add, batch))
 
     def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: HostResources) -> None:

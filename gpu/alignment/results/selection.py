@@ -13,10 +13,10 @@ from gpualign.gpu.alignment.results.hits import TileHitsOutput
 from gpualign.gpu.alignment.results.host_traceback import BatchHostPaths
 from gpualign.gpu.alignment.results.paths import BatchPaths, TilePathsOutput
 from gpualign.gpu.alignment.results.scores import TileScoresOutput
-from gpualign.gpu.runtime.host_buffers import ResultPool
+from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 
 
-def tile_output_factory(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
+def tile_output_factory(task: Task, recipe: Recipe, pool: ResultBufferPool) -> Callable[[Tile], TileOutput]:
     """Return a function that creates the output for each tile. pool: host memory for scores and paths."""
     if recipe.host_traceback:
         return partial(TilePathsOutput, task, BatchHostPaths, pool)

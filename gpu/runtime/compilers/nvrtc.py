@@ -20,7 +20,7 @@ from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_er
 _CUDA_MAJOR_VERSIONS = (13, 12)
 
 
-def find_nvrtc() -> Iterator[Nvrtc]:
+def find_nvrtc_libraries() -> Iterator[Nvrtc]:
     """Yield the installed NVRTC libraries, one for each version. A library is searched for only when it is requested.
 
     Libraries from pip packages come first (newest first), then the libraries that the system's loader finds (newest first), then the

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime.compilers.base import Compiler, incompatibility, nvrtc_wheel
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
-from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
+from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc_libraries
 
 
 def installed_compilers() -> Iterator[Compiler]:
     """Yield the compilers on this machine, preferred first, searching lazily."""
-    yield from find_nvrtc()
+    yield from find_nvrtc_libraries()
     if path := find_nvcc():
         yield Nvcc(path)
 
