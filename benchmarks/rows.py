@@ -21,7 +21,7 @@ from common import BUDGET, Count, finish, head, least, load, machine, table
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import Runs, TileAlignments
-from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.formats.paf import Paf
@@ -87,7 +87,7 @@ class Tiles:
 
 def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[BandResults]:
     """The bands that these tiles make, the first ones of a plan."""
-    bands = bands_in_order(plan, (result for result in results), partial(PairAssembly, task, 1), NullSink())
+    bands = bands_in_order(plan, (result for result in results), partial(PairCollector, task, 1), NullSink())
     for _ in range(results[-1].tile.band.index + 1):
         yield next(bands)
 

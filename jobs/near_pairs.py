@@ -17,7 +17,7 @@ from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.band_assembly import NearPairAssembly, NearPairBand, bands_in_order
+from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
@@ -220,7 +220,7 @@ class NearPairJob:
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step; updated."""
-        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairAssembly, progress)
+        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairCollector, progress)
         with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
             held: list[NearPairs] = []
             rows = 0

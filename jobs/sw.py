@@ -206,7 +206,7 @@ class SearchJob:
                 more = writer.suppressed
                 return {"hits": writer.written, "queries_with_more_hits": more.query_count, "notable": more.notable_query_count}
 
-            before = checkpoints.register_counts(counts)
+            before = checkpoints.register_counts_function(counts)
             totals = run_search(self.search_plan, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:

@@ -18,7 +18,7 @@ from gpualign.core.distance.engine import BitPlanes, DistanceEngine, Panel, Prep
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
-from gpualign.core.execution.remote.serialization import narrow
+from gpualign.core.execution.remote.serialization import downcast_integers
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
 _MAX_PIECE_BYTES = 32 << 20
@@ -121,8 +121,8 @@ class CounterServer:
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
         with closing(self._counter.count_function(self._panels, SampleBands.of(pieces), names, _ignore_progress)) as results:
             for piece, some in results:
-                write_counts(band, counts, piece, some)
-        return {name: narrow(matrix) for name, matrix in counts.items()}
+                copy_piece_counts(band, counts, piece, some)
+        return {name: downcast_integers(matrix) for name, matrix in counts.items()}
 
     def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
         """Return the selected pairs in a band. Stops after the first piece with which the answer exceeds its maximum size."""
@@ -177,7 +177,7 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
     return Panel(bits, panel.site_count, panel.recipe)
 
 
-def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, piece_counts: dict[str, CountMatrix]) -> None:
+def copy_piece_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, piece_counts: dict[str, CountMatrix]) -> None:
     """Copy the counts of a piece into the count matrices of its band."""
     place = slice(piece.start - band.start, piece.stop - band.start), slice(piece.first_target - band.first_target, None)
     for name, matrix in piece_counts.items():
@@ -226,7 +226,7 @@ class RemoteDistanceEngine:
                 for band, piece, some in answers:
                     if piece.start == band.start:
                         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-                    write_counts(band, counts, piece, some)
+                    copy_piece_counts(band, counts, piece, some)
                     on_progress(piece.pair_count * sites)
                     if piece.stop == band.stop:
                         yield band, counts

@@ -89,7 +89,7 @@ def compute_distances(
         current = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
         return current | {"near_pairs_left_out": out}
 
-    before = checkpoints.register_counts(counts)
+    before = checkpoints.register_counts_function(counts)
     run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.complete_rows, checkpoints)
     pairs, sites = prepared.pair_count, prepared.max_compared_sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())

@@ -47,12 +47,12 @@ class _Worker:
         """Return the seconds from `now` until the worker finishes the cells that it holds."""
         return max(0.0, self.held_cells / self.rate(now) - (now - self._since)) if self.held_cells else 0.0
 
-    def take(self, cells: int, now: float) -> None:
+    def record_taken_piece(self, cells: int, now: float) -> None:
         if not self.held_cells:
             self._since = now
         self.held_cells += cells
 
-    def deliver(self, cells: int, now: float) -> None:
+    def record_finished_piece(self, cells: int, now: float) -> None:
         self._worked += now - self._since
         self._since = now
         self._delivered += cells
@@ -85,13 +85,13 @@ class LoadBalancer:
             return True
         return own.busy_seconds(now) + own.safety_factor * cells / rate <= _finish_seconds(others, cells, max(cells, remaining_cells))
 
-    def take(self, worker: int, cells: int, now: float) -> None:
+    def record_taken_piece(self, worker: int, cells: int, now: float) -> None:
         """Record that a worker has taken a piece of `cells` cells at time `now`."""
-        self._workers[worker].take(cells, now)
+        self._workers[worker].record_taken_piece(cells, now)
 
-    def deliver(self, worker: int, cells: int, now: float) -> None:
+    def record_finished_piece(self, worker: int, cells: int, now: float) -> None:
         """Record that a worker has finished a piece of `cells` cells at time `now`."""
-        self._workers[worker].deliver(cells, now)
+        self._workers[worker].record_finished_piece(cells, now)
 
     def drop_worker(self, worker: int) -> None:
         """Record that a worker has failed. The remaining workers take over its pieces."""
@@ -132,11 +132,11 @@ class BandWindow:
         started."""
         return min(self._open, default=band) + self._max_open_bands - band
 
-    def take(self, band: int, piece_count: int) -> None:
+    def record_taken_piece(self, band: int, piece_count: int) -> None:
         """Record that one of a band's `piece_count` pieces has been taken. After a worker fails, its pieces may be taken again."""
         self._open.setdefault(band, piece_count)
 
-    def deliver(self, band: int) -> None:
+    def record_finished_piece(self, band: int) -> None:
         """Record that a piece of a band is finished."""
         self._open[band] -= 1
         if not self._open[band]:

@@ -27,7 +27,7 @@ class Sink(Protocol[PlanT, BandT]):
 class CheckpointListener(Protocol):
     """Receives notifications of an output's progress, so that a later run can resume it."""
 
-    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts_function(self, get_counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         """Register a function that returns the summary counts for everything written so far; it may be called at any checkpoint.
 
         Returns the counts of the earlier runs that this run resumes, or {}.
@@ -44,7 +44,7 @@ class CheckpointListener(Protocol):
 
 
 class _NullCheckpointListener:
-    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts_function(self, get_counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         return {}
 
     def header_written(self) -> None:

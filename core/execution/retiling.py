@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import AxisIndices
-from gpualign.core.execution.band_assembly import NearPairAssembly, ResultGather
+from gpualign.core.execution.band_collectors import NearPairCollector, ResultGather
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
@@ -76,7 +76,7 @@ class _HitGather:
         return TileHits(tile, self._best.scores[:, self._columns], self._best.targets[:, self._columns])
 
 
-class _NearPairGather(NearPairAssembly):
+class _NearPairGather(NearPairCollector):
     """Gathers near pairs (`Task.edit_bound`)."""
 
     def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:

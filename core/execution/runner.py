@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
-from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.planning.memory_budget import Budget
@@ -46,7 +46,7 @@ def compute_pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, t
 
     threads: number of threads for copying results into a band
     """
-    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task, threads), progress)
+    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairCollector, prepared.task, threads), progress)
 
 
 def run_plan(

@@ -40,12 +40,12 @@ class _TileAssigner:
         return room > 0 and self._balancer.may_take(worker, tile.cells, remaining_cells, now)
 
     def take(self, worker: int, tile: Tile, now: float) -> None:
-        self._window.take(tile.band.index, tile.band.tile_count)
-        self._balancer.take(worker, tile.cells, now)
+        self._window.record_taken_piece(tile.band.index, tile.band.tile_count)
+        self._balancer.record_taken_piece(worker, tile.cells, now)
 
     def deliver(self, worker: int, tile: Tile, now: float) -> None:
-        self._window.deliver(tile.band.index)
-        self._balancer.deliver(worker, tile.cells, now)
+        self._window.record_finished_piece(tile.band.index)
+        self._balancer.record_finished_piece(worker, tile.cells, now)
 
     def drop_worker(self, worker: int) -> None:
         self._balancer.drop_worker(worker)

@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.band_assembly import ResultGather
+from gpualign.core.execution.band_collectors import ResultGather
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile

@@ -1,1 +1,1 @@
-"""Database search: score cutoffs, hit assembly and ordering, and the hit writer."""
+"""Database search: score cutoffs, hit collection and ordering, and the hit writer."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.alignment.hits import NO_HITS, HitBatch, Hits, join_hits
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.hit_assembly import QueryHits
+from gpualign.core.execution.hit_collectors import QueryHits
 
 
 class HitReorderBuffer:

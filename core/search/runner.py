@@ -2,8 +2,8 @@
 
 A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, which is
 nearly always enough, and then repeats the search, keeping all targets, for queries that may have more hits
-(core/execution/hit_assembly.py tells which). Queries are searched in batches because hits are written in query order: hits of later queries
-wait for a query that is searched again.
+(core/execution/hit_collectors.py tells which). Queries are searched in batches because hits are written in query order: hits of later
+queries wait for a query that is searched again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.band_assembly import bands_in_order
+from gpualign.core.execution.band_collectors import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
-from gpualign.core.execution.hit_assembly import BestHitAssembly, PassingHitAssembly, QueryHits
+from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
@@ -133,8 +133,8 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     """
     plan, prepared = search.plan, search.prepared
     if search.filter.target_limit is not None:
-        make_assembly = partial(BestHitAssembly, search.task, search.filter.min_score, search.frame_sets.queries.sequences_per_record)
-        return bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, progress)
+        make_collector = partial(BestHitCollector, search.task, search.filter.min_score, search.frame_sets.queries.sequences_per_record)
+        return bands_in_order(plan, prepared.run(plan.tiles()), make_collector, progress)
     return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress).hits()
 
 
@@ -196,6 +196,6 @@ class _MultiPassSearch:
             queries = task.queries.select(query_numbers) if len(query_numbers) < len(task.queries) else task.queries
             prepared = self.engine.prepare(replace(task, queries=queries, top_count=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
-        make_assembly = partial(PassingHitAssembly, prepared.task, query_numbers, self.cutoffs[query_numbers])
-        for band in bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, self.progress):
+        make_collector = partial(CutoffHitCollector, prepared.task, query_numbers, self.cutoffs[query_numbers])
+        for band in bands_in_order(plan, prepared.run(plan.tiles()), make_collector, self.progress):
             yield from band

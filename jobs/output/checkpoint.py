@@ -145,9 +145,9 @@ class CheckpointedOutput:
         hidden = self.path.with_name(f"{self.path.name}{name and '.' + name}")
         return add_pending(self._files, hidden, final_path, self._note, name), None
 
-    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts_function(self, get_counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         before = {} if self._resume_point is None else self._resume_point.counts
-        self._counts = lambda: {name: count + before.get(name, 0) for name, count in counts().items()}
+        self._counts = lambda: {name: count + before.get(name, 0) for name, count in get_counts().items()}
         return before
 
     def header_written(self) -> None:

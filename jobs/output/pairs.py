@@ -145,7 +145,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
                 def counts() -> Mapping[str, int]:
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
-                before = session.checkpoints.register_counts(counts)
+                before = session.checkpoints.register_counts_function(counts)
                 with messages.progress(rest.work, job_part.path, job.work_unit) as progress:
                     totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}

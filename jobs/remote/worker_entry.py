@@ -14,7 +14,7 @@ from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.remote import CounterServer, RemoteCountRequest, RemoteDistanceEngine
 from gpualign.core.execution.remote.engine import RemoteEngine, TaskSpec
-from gpualign.core.execution.remote.protocol import Answer, Call
+from gpualign.core.execution.remote.protocol import Answer, RemoteCall
 from gpualign.core.execution.remote.task_server import TaskServer
 from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, one_at_a_time
 from gpualign.core.planning.memory_budget import Budget
@@ -37,7 +37,7 @@ def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDi
     return RemoteDistanceEngine(worker_client(resources, serve, reporter), resources.worker_resources(), resources.host_threads)
 
 
-def serve(call: Call, *payload: bytes) -> Answer:
+def serve(call: RemoteCall, *payload: bytes) -> Answer:
     """Answer a request of the coordinator; runs on a worker. payload: the pickled arguments that `call` names as sent with it."""
     return _worker_node.answer(call, *payload)
 

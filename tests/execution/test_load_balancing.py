@@ -27,7 +27,7 @@ def simulate(rates, pieces, estimates=None, ahead=1, failing=None):
             for worker in sorted(alive):
                 if left and len(held[worker]) < ahead and dispatch.may_take(worker, left[0], sum(left), now):
                     piece = left.pop(0)
-                    dispatch.take(worker, piece, now)
+                    dispatch.record_taken_piece(worker, piece, now)
                     held[worker].append(piece)
                     if len(held[worker]) == 1:
                         heapq.heappush(events, (now + piece / rates[worker], worker, piece))
@@ -44,7 +44,7 @@ def simulate(rates, pieces, estimates=None, ahead=1, failing=None):
             held[worker] = []
             dispatch.drop_worker(worker)
             continue
-        dispatch.deliver(worker, piece, now)
+        dispatch.record_finished_piece(worker, piece, now)
         done[worker].append(held[worker].pop(0))
         if held[worker]:
             heapq.heappush(events, (now + held[worker][0] / rates[worker], worker, held[worker][0]))
@@ -100,7 +100,7 @@ def test_half_the_speed_that_was_estimated_makes_nobody_wait(rate, pieces, share
 def test_a_worker_that_is_late_is_taken_for_slow():
     """What it holds has taken ten times as long as it should have: it is no faster than that."""
     dispatch = LoadBalancer([10.0, 9.0])
-    dispatch.take(0, 100, 0.0)
+    dispatch.record_taken_piece(0, 100, 0.0)
     assert not dispatch.may_take(1, 100, 100, 9.0)
     assert dispatch.may_take(1, 100, 100, 100.0)
 
@@ -123,10 +123,10 @@ def test_a_window_holds_so_many_bands(bands, ahead, random):
         assert bool(may) == bool(pieces and pieces[0][0] < oldest + ahead)
         if may and (not taken or random.random() < 0.7):
             taken.append(pieces.pop(0))
-            window.take(*taken[-1])
+            window.record_taken_piece(*taken[-1])
         else:
             band, _ = taken.pop(random.randrange(len(taken)))
-            window.deliver(band)
+            window.record_finished_piece(band)
             undelivered[band] -= 1
             if not undelivered[band]:
                 del undelivered[band]

@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import STATISTICS, TileScores
 from gpualign.core.common._placing import put_columns
 from gpualign.core.common.scatter import as_slice, put
-from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.pipeline import run_pipeline
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.formats.tsv import Tsv
@@ -39,7 +39,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), NullSink()), sink)
+    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairCollector, task, 2), NullSink()), sink)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -72,9 +72,9 @@ def test_a_tile_that_is_the_whole_band_is_not_copied(rng, pairing):
         plan = make_plan(records.lengths, records.lengths, pairing, TileLimits(1 << 20, 0, 4, 1, 1 << 30))
         for result in results(plan, rng):
             assert result.tile.band.tile_count == 1
-            assembly = PairAssembly(task, 1, result.tile.band)
-            assembly.add(result)
-            found = assembly.finish().scores
+            collector = PairCollector(task, 1, result.tile.band)
+            collector.add(result)
+            found = collector.finish().scores
             assert np.shares_memory(found, result.scores) == in_order
             first = result.tile.band.first_target
             np.testing.assert_array_equal(found[:, result.tile.targets - first], result.scores)
@@ -161,7 +161,7 @@ def test_a_lost_tile_is_noticed(rng):
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 2, 1))
     some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
-        list(bands_in_order(plan, some, partial(PairAssembly, task, 2), NullSink()))
+        list(bands_in_order(plan, some, partial(PairCollector, task, 2), NullSink()))
 
 
 def test_an_error_in_the_sink_closes_the_source(rng):
@@ -181,7 +181,7 @@ def test_an_error_in_the_sink_closes_the_source(rng):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        run_pipeline(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), NullSink()), Full())
+        run_pipeline(plan, bands_in_order(plan, source(), partial(PairCollector, task, 2), NullSink()), Full())
     assert closed
 
 

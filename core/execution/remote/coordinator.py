@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version
+from gpualign.core.execution.remote.protocol import Answer, Failure, MissingArguments, RemoteCall, Success, software_version
 
 Item = TypeVar("Item")
 
@@ -179,7 +179,7 @@ class WorkerPoolClient:
     def _submit(self, shared: SharedArguments, sent: _SentCall[Item]) -> Future[Answer]:
         arguments = [one for one in shared.arguments if one.name in sent.argument_names]
         names = tuple(one.name for one in shared.arguments)
-        call = Call(software_version(), next(_call_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
+        call = RemoteCall(software_version(), next(_call_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
         try:
             return self.executor.submit(self.serve, call, *(one.call_value(self.share) for one in arguments))
         except RunError:

@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)
-class Call:
+class RemoteCall:
     """Remote call, which any worker can answer.
 
     software_version: version of the coordinator, as returned by `software_version()`

@@ -63,7 +63,7 @@ class TileUnpacker:
         return Tile.from_targets(targets, 0, band, packed.queries, pairing, packed.cells)
 
 
-def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def downcast_integers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the integers in the narrowest of int8, int16 and int32 that can hold them, or the array itself if none can."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for width in _INTEGER_DTYPES:
@@ -77,15 +77,20 @@ def pack_result(result: TileResult) -> PackedResult:
     """Return a result in the form sent to the coordinator, which unpacks it with `unpack_result` for the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
-        return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.survivor_counts)
+        return (
+            downcast_integers(pairs.queries),
+            downcast_integers(pairs.targets),
+            downcast_integers(pairs.distances),
+            dict(result.survivor_counts),
+        )
     if isinstance(result, TileHits):
-        return narrow(result.scores), narrow(result.targets)
+        return downcast_integers(result.scores), downcast_integers(result.targets)
     if isinstance(result, TileScores):
-        return (narrow(result.scores),)
-    statistics = narrow(np.ascontiguousarray(result.statistics).view(np.int32))
+        return (downcast_integers(result.scores),)
+    statistics = downcast_integers(np.ascontiguousarray(result.statistics).view(np.int32))
     if (runs := result.runs) is None:
-        return narrow(result.scores), statistics, None
-    return narrow(result.scores), statistics, (runs.data, narrow(runs.starts), narrow(runs.sizes))
+        return downcast_integers(result.scores), statistics, None
+    return downcast_integers(result.scores), statistics, (runs.data, downcast_integers(runs.starts), downcast_integers(runs.sizes))
 
 
 def unpack_result(task: Task, tile: Tile, packed: PackedResult) -> TileResult:

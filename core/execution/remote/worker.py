@@ -9,7 +9,7 @@ from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import GpualignError
-from gpualign.core.execution.remote.protocol import Answer, Call, Failure, MissingArguments, Success, software_version, worker_name
+from gpualign.core.execution.remote.protocol import Answer, Failure, MissingArguments, RemoteCall, Success, software_version, worker_name
 
 _MAX_CACHED_ARGUMENT_SETS = 2
 """Maximum number of runs whose shared arguments a worker caches. A search alternates between two runs."""
@@ -36,7 +36,7 @@ class WorkerNode:
         self._arguments: dict[str, Any] = {}
         self._cached: dict[str, _CachedHandler] = {}  # by name, least recently used first
 
-    def answer(self, call: Call, *payload: bytes) -> Answer:
+    def answer(self, call: RemoteCall, *payload: bytes) -> Answer:
         """Answer a remote call. payload: the pickled arguments named in `call.sent_names`, in this order"""
         if call.software_version != (own := software_version()):
             return Failure(
@@ -57,7 +57,7 @@ class WorkerNode:
         except MemoryError:
             return Failure(worker_name(), "out of memory", retryable=True)
 
-    def _store_arguments(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
+    def _store_arguments(self, call: RemoteCall, payload: tuple[bytes, ...]) -> tuple[str, ...]:
         """Evict the shared arguments of older runs, and store those sent with a call. Returns the names of arguments that the call needs
         and that are still missing."""
         for name in list(self._cached)[: 1 - _MAX_CACHED_ARGUMENT_SETS]:

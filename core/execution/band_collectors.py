@@ -21,39 +21,39 @@ from gpualign.core.common.scatter import AxisIndices, as_slice, put
 from gpualign.core.execution.pipeline import Closable, Progress
 from gpualign.core.planning.tile_plan import Band, Plan, Tile
 
-AssembledT = TypeVar("AssembledT", covariant=True)
+CollectedT = TypeVar("CollectedT", covariant=True)
 BandT = TypeVar("BandT")
 
 
-class Assembly(Protocol[AssembledT]):
+class BandCollector(Protocol[CollectedT]):
     """Collects the tiles of one band."""
 
     def add(self, result: TileResult) -> None:
         """Add a tile of the band."""
 
-    def finish(self) -> AssembledT:
+    def finish(self) -> CollectedT:
         """Return the whole band. Called once, after every tile has been added."""
 
 
 def bands_in_order(
-    plan: Plan, results: Iterator[TileResult], make_assembly: Callable[[Band], Assembly[BandT]], progress: Progress
+    plan: Plan, results: Iterator[TileResult], make_collector: Callable[[Band], BandCollector[BandT]], progress: Progress
 ) -> Iterator[BandT]:
-    """Yield each band as soon as all its tiles and all earlier bands are complete. make_assembly: creates an empty assembly for a band
+    """Yield each band as soon as all its tiles and all earlier bands are complete. make_collector: creates an empty collector for a band
 
     `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
-    open_bands: dict[int, tuple[Assembly[BandT], int]] = {}
-    complete = ReorderBuffer[Assembly[BandT]]()
+    open_bands: dict[int, tuple[BandCollector[BandT], int]] = {}
+    complete = ReorderBuffer[BandCollector[BandT]]()
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band
-            assembly, missing = open_bands.pop(band.index) if band.index in open_bands else (make_assembly(band), band.tile_count)
-            assembly.add(result)
+            collector, missing = open_bands.pop(band.index) if band.index in open_bands else (make_collector(band), band.tile_count)
+            collector.add(result)
             progress.advance(result.tile.cells)
             if missing > 1:
-                open_bands[band.index] = assembly, missing - 1
+                open_bands[band.index] = collector, missing - 1
             else:
-                yield from (whole.finish() for whole in complete.add(band.index, assembly))
+                yield from (whole.finish() for whole in complete.add(band.index, collector))
     if complete.following != plan.band_count:
         raise RuntimeError(f"results are missing: {plan.band_count - complete.following} of {plan.band_count} bands are incomplete")
 
@@ -105,7 +105,7 @@ class ResultGather:
         return TileAlignments(tile, self.scores, self.statistics, self.runs, self.is_reverse_complement)
 
 
-class PairAssembly(ResultGather):
+class PairCollector(ResultGather):
     """Collects the results of all pairs in a band. threads: number of threads that copy results"""
 
     def __init__(self, task: Task, threads: int, band: Band) -> None:
@@ -133,7 +133,7 @@ class NearPairBand:
     survivor_counts: Mapping[str, int]
 
 
-class NearPairAssembly:
+class NearPairCollector:
     """Collects the near pairs of a band or a single tile."""
 
     def __init__(self, band: Band) -> None:

@@ -20,7 +20,7 @@ _CHUNK_HITS = 1 << 17
 """Approximate number of hits that are passed on together. The hits of one query are never split."""
 
 
-class BestHitAssembly:
+class BestHitCollector:
     """Gathers the best `task.top_count` targets for each query in a band, and returns the targets that score at least `min_score`.
 
     per_record: number of queries (strands or frames) per input record; all of them are in the same band
@@ -74,7 +74,7 @@ class QueryHits:
     is_truncated: Booleans = field(repr=False)
 
 
-class PassingHitAssembly:
+class CutoffHitCollector:
     """Gathers every target that scores at least the query's cutoff, for each query in a band.
 
     task: a search for the best `task.top_count` targets
