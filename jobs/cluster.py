@@ -23,7 +23,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
-from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
+from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
@@ -94,7 +94,7 @@ class DistanceSource(Protocol):
         """Groups of identical records. The other methods identify a record by the number of its group."""
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         """Work needed to find the near pairs, in units of `work_unit`."""
 
     @property
@@ -130,9 +130,9 @@ class ClusterJob:
     memory: int
 
     @property
-    def work(self) -> int:
-        """Amount of work known so far, in units of `work_unit`; `run` may add to it."""
-        return self.distances.work
+    def total_work(self) -> int:
+        """Amount of total_work known so far, in units of `work_unit`; `run` may add to it."""
+        return self.distances.total_work
 
     @property
     def work_unit(self) -> str:
@@ -273,8 +273,8 @@ class AlignmentDistances:
     filter: Filter
 
     @property
-    def work(self) -> int:
-        return self.job.work
+    def total_work(self) -> int:
+        return self.job.total_work
 
     @property
     def work_unit(self) -> str:
@@ -298,7 +298,7 @@ class AlignmentDistances:
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
-        value = MatrixValue("score" if of_edits else "distance", self.options.identity_def)
+        value = MatrixValueKind("score" if of_edits else "distance", self.options.identity_def)
         sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
         job.run(sink, progress)
         return sink.arrays[0].values.astype(np.float64)
@@ -329,7 +329,7 @@ class _PrecomputedSource:
         return singleton_groups(self.precomputed.ids)
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         return 0
 
     @property
@@ -341,7 +341,7 @@ class _PrecomputedSource:
 
     def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         return self.threshold.distances(
-            self.precomputed.condensed_values_of(
+            self.precomputed.condensed_values_among(
                 members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
             )
         )

@@ -150,7 +150,7 @@ class DistJob:
     prepared: the task and everything needed to run it
     site_counts: site counts before and after selection; None: all sites are used
     sample_counts: sample counts before and after selection; None: all samples are compared
-    work_unit: unit of `work`
+    work_unit: unit of `total_work`
     """
 
     prepared: PreparedDistances
@@ -183,7 +183,7 @@ class DistJob:
         return self.prepared.pair_count
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         """Number of comparisons, the unit in which `run` reports progress."""
         return self.prepared.plan.pair_count * self.prepared.panel_site_count
 

@@ -45,7 +45,7 @@ class EveryPairJob:
     threads: number of threads of this process
     text_threads: how many of them may format text at the same time
     groups: selects pairs according to their records' groups; None: all pairs
-    work_unit: unit of `work`
+    work_unit: unit of `total_work`
     """
 
     prepared: PreparedTask
@@ -76,7 +76,7 @@ class EveryPairJob:
         )
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         """Number of DP cells to compute, the unit of progress."""
         if self._skipping_groups is None:
             return self.plan.cells
@@ -92,7 +92,7 @@ class EveryPairJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pair_count, self.work)
+        return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pair_count, self.total_work)
 
     @cached_property
     def sample(self) -> SampledPairs:
@@ -143,7 +143,7 @@ class EveryPairJob:
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and pass whole bands to the sink, in order."""
         totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
-        return replace(totals, pair_count=self.pair_count, work=self.work)
+        return replace(totals, pair_count=self.pair_count, work=self.total_work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

@@ -33,8 +33,8 @@ class Job(Protocol):
         """Number of pairs computed."""
 
     @property
-    def work(self) -> int:
-        """Amount of work, in units of `work_unit`, as counted for progress."""
+    def total_work(self) -> int:
+        """Amount of total_work, in units of `work_unit`, as counted for progress."""
 
     @property
     def work_unit(self) -> str:

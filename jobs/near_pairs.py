@@ -97,7 +97,7 @@ class NearPairJob:
     text_threads: number of threads that may format text at the same time
     make_ungrouped: creates an equivalent job in which each record is its own group
     groups: selects near pairs according to their records' groups; None: all pairs
-    work_unit: unit of `work`
+    work_unit: unit of `total_work`
     """
 
     task: Task
@@ -119,7 +119,7 @@ class NearPairJob:
         return self.engines.requested
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         """Number of pairs of distinct records, the unit of progress."""
         return self.plan.cells
 
@@ -200,7 +200,7 @@ class NearPairJob:
         start, survivors = time.perf_counter(), Counter[str]()
         run_pipeline(self.plan, self._iterate_results(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
         return NearPairTotals(
-            self.pair_count, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
+            self.pair_count, self.total_work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
         )
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
@@ -260,17 +260,19 @@ class NearPairJob:
         if start < end:  # the last record has no later one, but equal ones may follow
             yield from expanded(end)
 
-    def align_pairs(self, pairs: NearPairs, rows: int = 0) -> NearPairResults:
-        """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None. rows: number of queries,
-        counted from the first, whose pairs are all complete once these pairs are included."""
+    def align_pairs(self, pairs: NearPairs, completed_query_count: int = 0) -> NearPairResults:
+        """Return near pairs, in order, with their alignments, or only their distances if `aligner` is None.
+
+        completed_query_count: number of queries, from the first on, whose pairs are complete once these pairs are included
+        """
         if self.aligner is None or not len(pairs):
-            return NearPairResults(pairs, self._distance_results(pairs), rows)
+            return NearPairResults(pairs, self._distance_results(pairs), completed_query_count)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
         distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
-        return NearPairResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
+        return NearPairResults(pairs, align_pairs(self.aligner, distinct).select(back), completed_query_count)
 
     def _distance_results(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""

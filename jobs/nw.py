@@ -120,9 +120,9 @@ def prepare_filtered(
             return replace(plan_near(bound, reporter), groups=filter.groups)
     every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
-        from gpualign.jobs.threshold_advice import describe_every_pair
+        from gpualign.jobs.threshold_advice import explain_full_alignment
 
-        if advice := describe_every_pair(every, filter, options.identity_def, plan_near):
+        if advice := explain_full_alignment(every, filter, options.identity_def, plan_near):
             reporter.note(advice)
     if filter.nearest_count is not None:
         _check_whole_rows(every.plan)

@@ -144,7 +144,7 @@ def check_distance(value: float | None, must_be_whole: bool = False) -> None:
         )
 
 
-def check_self(with_self: bool, one_set: bool) -> None:
+def check_with_self(with_self: bool, one_set: bool) -> None:
     """Raise `InputError` if records are to be compared with themselves in a run that compares two files."""
     if with_self and not one_set:
         raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")

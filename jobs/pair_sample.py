@@ -86,7 +86,7 @@ class SampledPairs:
         )
 
 
-class SamplableNearPairJob(Protocol):
+class SampledNearPairJob(Protocol):
     """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearPairJob`)."""
 
     @property
@@ -114,7 +114,7 @@ class SamplableNearPairJob(Protocol):
     def groups(self) -> GroupPairSelector | None: ...
 
     @property
-    def work(self) -> int: ...
+    def total_work(self) -> int: ...
 
     @property
     def pair_count(self) -> int: ...
@@ -133,7 +133,7 @@ def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | N
     return SampledPairs(results, len(results.pairs), len(results.pairs))
 
 
-def sample_near_pairs(job: SamplableNearPairJob) -> SampledPairs:
+def sample_near_pairs(job: SampledNearPairJob) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
     task, share = job.prepared.task, job.pair_count / max(1, job.all_pair_count)
@@ -153,7 +153,7 @@ def sample_near_pairs(job: SamplableNearPairJob) -> SampledPairs:
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         weight = int(copies[0][rows].sum() * copies[1][columns].sum())
-        seconds = taken * _time_ratio(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pair_count)
+        seconds = taken * _time_ratio(job, prepared, looked_at) * job.total_work / max(1.0, task.approximate_pair_count)
         distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
         large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _SAMPLE_GROWTH_FACTOR > _MAX_SAMPLE_LETTERS
@@ -171,12 +171,12 @@ def sample_near_pairs(job: SamplableNearPairJob) -> SampledPairs:
     start = time.perf_counter()
     sampled = SampledPairs(job.align_pairs(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
-        seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
+        seconds += (time.perf_counter() - start) / len(subset) * job.total_work * share * count / looked_at
     placed = _OUTPUT_SECONDS_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _OUTPUT_SECONDS_PER_PAIR
     return replace(sampled, seconds=seconds + placed * sampled.expected_pair_count(job.pair_count, len(subset)))
 
 
-def _time_ratio(job: SamplableNearPairJob, sample: PreparedTask, pairs: int) -> float:
+def _time_ratio(job: SampledNearPairJob, sample: PreparedTask, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
     The engine estimates both times, because it may take other steps for more records, which cost less per pair. Cluster workers make no
@@ -190,7 +190,7 @@ def _time_ratio(job: SamplableNearPairJob, sample: PreparedTask, pairs: int) -> 
     return job.prepared.task.approximate_pair_count / pairs
 
 
-def _map_to_records(job: SamplableNearPairJob, distinct_pairs: NearPairs) -> NearPairs:
+def _map_to_records(job: SampledNearPairJob, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude. The returned
     pairs are in order."""
     queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
@@ -202,7 +202,7 @@ def _map_to_records(job: SamplableNearPairJob, distinct_pairs: NearPairs) -> Nea
     return pairs.sorted() if len(pairs) else pairs
 
 
-def _count_equal_pairs(job: SamplableNearPairJob) -> int:
+def _count_equal_pairs(job: SampledNearPairJob) -> int:
     """Return the number of pairs of equal records that are reported without a search."""
     if job.groups is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0

@@ -31,7 +31,7 @@ def passing_blocks(
         if filter.lowest_identity is None:
             values = block.scores[passing]
         else:
-            values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[passing]
+            values = (block.identity_fraction if filter.max_distance is None else block.identity_distance)[passing]
         yield (*block.written_record_numbers(passing), values)
 
 

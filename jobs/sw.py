@@ -146,7 +146,7 @@ class SearchJob:
     search_plan: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
-    work_unit: unit of `work`
+    unit: unit of `total_work`
     """
 
     task: Task
@@ -170,7 +170,7 @@ class SearchJob:
         return self.search_plan.plan.pair_count
 
     @property
-    def work(self) -> int:
+    def total_work(self) -> int:
         """Number of DP cells, not counting those of queries that are searched again."""
         return self.search_plan.plan.cells
 

@@ -28,25 +28,24 @@ _SAMPLE_LETTERS = 10_000, 250_000
 """Number of letters of the queries, and of the targets, on which a rate is measured."""
 
 
-def describe_every_pair(every: EveryPairJob, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> str | None:
-    """Return a human-readable text that explains why every pair must be aligned despite the thresholds; None if there is nothing to say.
+def explain_full_alignment(full_job: EveryPairJob, filter: Filter, identity_definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> str | None:
+    """Return a human-readable text that explains why full_job pair must be aligned despite the thresholds; None if there is nothing to say.
 
-    every: aligns every pair
-    definition: identity definition
+    full_job: job that aligns every pair
     plan_near: plans the search for the pairs within a bound
     """
-    task = every.task
-    if every.pair_count < _MIN_PAIR_COUNT:
+    task = full_job.task
+    if full_job.pair_count < _MIN_PAIR_COUNT:
         return None
-    if edit_bound(filter, task, definition) is not None:
+    if edit_bound(filter, task, identity_definition) is not None:
         reason: str | None = "the thresholds allow as many edits as unrelated sequences have"
     else:
-        reason = describe_missing_bound(filter, task, definition)
-    if reason is None or every.work < _MIN_CELLS:
+        reason = describe_missing_bound(filter, task, identity_definition)
+    if reason is None or full_job.total_work < _MIN_CELLS:
         return reason and f"every pair is aligned: {reason}"
-    rate = measure_cell_rate(task, every.engine, every.budget, letters=_SAMPLE_LETTERS)
-    text = f"every pair is aligned, which takes about {format_duration(every.work / rate)}: {reason}"
-    seconds = _seconds_with_coverage(task, filter, definition, plan_near)
+    rate = measure_cell_rate(task, full_job.engine, full_job.budget, letters=_SAMPLE_LETTERS)
+    text = f"every pair is aligned, which takes about {format_duration(full_job.total_work / rate)}: {reason}"
+    seconds = _seconds_with_coverage(task, filter, identity_definition, plan_near)
     with_coverage = parameter("min_coverage", f"{CLUSTER_MIN_COVERAGE:g}")
     return text if seconds is None else f"{text}; {with_coverage} takes about {format_duration(seconds)}"
 

@@ -65,7 +65,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: 
             reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
     why = f"{parameter('method', method)} (not mst) takes the distances of all pairs"
-    condensed = no_threshold.distances(pairs.condensed_values_of(np.arange(len(pairs.ids)), why))
+    condensed = no_threshold.distances(pairs.condensed_values_among(np.arange(len(pairs.ids)), why))
     if method == "upgma":
         return upgma(pairs.ids, condensed)
     tree, negative = neighbour_joining(pairs.ids, condensed).without_negative_lengths()

@@ -140,7 +140,7 @@ def cluster(
         inputs = encode_inputs(seqs, None)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = ProgressReporter(progress)
-    reporter.expect(job.work)
+    reporter.expect(job.total_work)
     clustering, _ = job.run(reporter)
     return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 

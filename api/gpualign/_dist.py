@@ -170,7 +170,7 @@ def dist(
         job = prepare(options, source, engine_named_by_options(options, LOG), files.new_scratch, LOG)
         del source
         reporter = ProgressReporter(progress)
-        reporter.expect(job.work)
+        reporter.expect(job.total_work)
 
         def fill(make: ArrayMaker) -> FilledArray:
             sink = MatrixSink(DistanceMatrices(job.dtype), [make], threads=options.resources.host_threads)

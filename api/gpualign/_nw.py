@@ -19,8 +19,8 @@ from gpualign._execution_options import (
     checked_score,
     make_resources,
 )
-from gpualign._groups import GroupsInput, group_pair_selector
 from gpualign._output import checked_output_path, make_filled_array
+from gpualign._record_annotations import GroupsInput, group_pair_selector
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, StrPath, encode_inputs
@@ -30,7 +30,7 @@ from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
-from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
+from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import description_fields, parse_fields
 from gpualign.core.results.filter import Filter
@@ -99,7 +99,7 @@ def nw(
         resources=make_resources(device, threads, memory, executor),
     )
     options.make_filter()
-    matrix_value = MatrixValue(value, options.identity_def, options.scoring.edit)
+    matrix_value = MatrixValueKind(value, options.identity_def, options.scoring.edit)
     path = None if out is None else checked_output_path(out, seqs, targets)
     job = prepare(encode_inputs(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
@@ -109,7 +109,7 @@ def nw(
         return sink.arrays[0]
 
     one_set = job.task.targets is job.task.queries
-    return Matrix(make_filled_array(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.kind, one_set)
+    return Matrix(make_filled_array(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.display_name, one_set)
 
 
 def pairs(
@@ -320,5 +320,5 @@ def _prepare_filtered_job(
 
 def _reporter(job: PairJob, progress: ProgressCallback | None) -> ProgressReporter:
     reporter = ProgressReporter(progress)
-    reporter.expect(job.work)
+    reporter.expect(job.total_work)
     return reporter

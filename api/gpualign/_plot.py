@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from gpualign._execution_options import LOG, check_numbers
-from gpualign._groups import GroupsInput, row_annotations
 from gpualign._output import checked_output_path
+from gpualign._record_annotations import GroupsInput, row_annotations
 from gpualign._results import Matrix
 from gpualign._sequences import StrPath
 from gpualign._tree import Tree

@@ -143,7 +143,7 @@ def cluster(
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
     with OutputFiles(messages.note) as files:
         with open_cluster_outputs(spec, files) as write:
-            with messages.progress(job.work, spec.path, job.work_unit) as progress:
+            with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
                 clustering, near = job.run(progress)
                 members = None
                 if alignments is not None and spec.writes_uc:

@@ -51,11 +51,11 @@ class EndGaps(Enum):
     TARGET = "target"
 
     @property
-    def free_query(self) -> bool:
+    def query_gaps_are_free(self) -> bool:
         return self in (EndGaps.FREE, EndGaps.QUERY)
 
     @property
-    def free_target(self) -> bool:
+    def target_gaps_are_free(self) -> bool:
         return self in (EndGaps.FREE, EndGaps.TARGET)
 
 

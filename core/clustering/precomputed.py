@@ -85,8 +85,8 @@ class ListedPairs:
                 edges.add(i[mask], j[mask], threshold.distances(values[mask]))
         return edges.finish()
 
-    def condensed_values_of(self, members: Integers, problem: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `problem`, if a pair is missing from
+    def condensed_values_among(self, members: Integers, reason: str) -> Reals:
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `reason`, if a pair is missing from
         the list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
@@ -96,7 +96,7 @@ class ListedPairs:
             inside = (i >= 0) & (j >= 0)
             i, j = i[inside], j[inside]
             condensed[i * (2 * len(members) - i - 1) // 2 + j - i - 1] = values[inside]
-        return _require_complete(condensed, self.ids, members, problem, "write all pairs, without a threshold")
+        return _require_complete(condensed, self.ids, members, reason, "write all pairs, without a threshold")
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ class MatrixOfPairs:
         """Return the condensed values for all pairs; nan for a pair without a value."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
-    def condensed_values_of(self, members: Integers, problem: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `problem`, if a pair has no value."""
+    def condensed_values_among(self, members: Integers, reason: str) -> Reals:
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `reason`, if a pair has no value."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _require_complete(np.concatenate(rows), self.ids, members, problem, _NO_VALUE_REMEDY)
+        return _require_complete(np.concatenate(rows), self.ids, members, reason, _NO_VALUE_REMEDY)
 
 
 def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
@@ -167,11 +167,11 @@ def _are_fractions(chunks: Iterable[Reals]) -> bool:
     return has_fractions
 
 
-def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, problem: str, remedy: str) -> Reals:
+def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, reason: str, remedy: str) -> Reals:
     missing = np.isnan(condensed)
     if missing.any():
         i, j = np.triu_indices(len(members), 1)
         at = int(missing.argmax())
         one, other = ids[members[i[at]]], ids[members[j[at]]]
-        raise InputError(f"{problem}, and {one!r} and {other!r} have none: {remedy}")
+        raise InputError(f"{reason}, and {one!r} and {other!r} have none: {remedy}")
     return condensed

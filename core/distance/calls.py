@@ -49,7 +49,7 @@ def alleles_of(code: int) -> tuple[int, int]:
     return code - upper * (upper + 1) // 2, upper
 
 
-def aligned_row_codes(all_letters: bool) -> Codes:
+def aligned_row_code_table(all_letters: bool) -> Codes:
     """Return the code of each byte when it occurs in an aligned row: uint8[256].
 
     Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
@@ -69,7 +69,7 @@ def aligned_row_codes(all_letters: bool) -> Codes:
 _NO_CALL_BYTES = b".-?Nn"
 
 
-def digit_cell_codes() -> Codes:
+def digit_cell_code_table() -> Codes:
     """Return the code of each byte when it is read as a one-character genotype: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
@@ -77,10 +77,10 @@ def digit_cell_codes() -> Codes:
     return table
 
 
-def letter_cell_codes(all_letters: bool) -> Codes:
-    """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_codes`, but some
+def letter_cell_code_table(all_letters: bool) -> Codes:
+    """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_code_table`, but some
     characters always denote a missing call, even with `all_letters`."""
-    table = aligned_row_codes(all_letters)
+    table = aligned_row_code_table(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
     return table

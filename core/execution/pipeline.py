@@ -118,14 +118,14 @@ def run_pipeline(
     plan: RunPlanT,
     bands: Iterator[RunBandT],
     sink: Sink[RunPlanT, RunBandT],
-    completed_rows: Callable[[RunBandT], int] = lambda band: 0,
+    get_completed_query_count: Callable[[RunBandT], int] = lambda band: 0,
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> None:
     """Write every band to the sink.
 
-    completed_rows: for a band that has just been written, returns a query number; all pairs of earlier queries, and no pairs of later
+    get_completed_query_count: for a band that has just been written, returns a query number; all pairs of earlier queries, and no pairs of later
         queries, have then been written. Returns 0 if the last pair written is not the last pair of its query
-    checkpoints: is notified of the numbers that `completed_rows` returns
+    checkpoints: is notified of the numbers that `get_completed_query_count` returns
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """
@@ -134,5 +134,5 @@ def run_pipeline(
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
-            checkpoints.rows_written(completed_rows(band))
+            checkpoints.rows_written(get_completed_query_count(band))
     sink.finish()

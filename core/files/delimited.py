@@ -12,7 +12,7 @@ from typing import BinaryIO
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
-from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted_text
+from gpualign.core.files.quoting import is_quoted, replace_quoted_delimiters, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
 _SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
@@ -39,7 +39,7 @@ class DelimitedText:
 
         `quoting.cell_text` restores the delimiters in a cell.
         """
-        lines = hide_quoted(self.lines, self.delimiter, self.source, self.first_line)
+        lines = replace_quoted_delimiters(self.lines, self.delimiter, self.source, self.first_line)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:

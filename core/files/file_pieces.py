@@ -31,19 +31,19 @@ class StridedRange:
             yield self.start + number * self.step, self.length - number * self.shrinkage
 
     @property
-    def shortest_length(self) -> int:
+    def last_stretch_length(self) -> int:
         """Length of the last stretch, which is the shortest."""
         return self.length - (self.count - 1) * self.shrinkage
 
     @property
     def stop(self) -> int:
         """Position in the file after the last byte; 0 if there are no stretches."""
-        return self.start + (self.count - 1) * self.step + self.shortest_length if self.count else 0
+        return self.start + (self.count - 1) * self.step + self.last_stretch_length if self.count else 0
 
     @property
     def size(self) -> int:
         """Total number of bytes."""
-        return self.count * (self.length + self.shortest_length) // 2
+        return self.count * (self.length + self.last_stretch_length) // 2
 
     def scaled_to_bytes(self, value_bytes: int, offset: int) -> StridedRange:
         """Return the range in bytes, if this range counts values. value_bytes: bytes per value; offset: position of value 0 in the file."""

@@ -346,7 +346,7 @@ def _parse_checksum(numbers: Sequence[Any]) -> FileChecksum:
         piece.count > MAX_CHECKSUM_BYTES
         or piece.size > MAX_CHECKSUM_BYTES
         or piece.stop > size
-        or piece.shortest_length < 0
+        or piece.last_stretch_length < 0
         or piece.shrinkage > piece.step
     ):
         raise ValueError("no such piece")

@@ -23,7 +23,7 @@ from gpualign.core.files.square_matrices import (
     parse_number,
     parse_numbers,
     parse_square,
-    parse_triangles,
+    squares_from_triangle_rows,
 )
 
 NumberedRow = tuple[int, list[str]]
@@ -194,7 +194,7 @@ def _matrix_from_numbers(rows: Sequence[NumberedRow], source: str) -> TextMatrix
                 f"{source}: line {line} may be a header of ids that are numbers, or a row; let its first cell be empty if it is"
             )
         return matrix
-    triangles = parse_triangles(cells)
+    triangles = squares_from_triangle_rows(cells)
     if triangles:
         return _triangle_matrix(cells, triangles, source)
     for one in (_labelled_columns(first, cells[1:]), _labelled_rows(cells)):
@@ -257,7 +257,7 @@ def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix |
     square = parse_square(cells)
     if square is not None and square.layout == "square":
         return _square_matrix(square) if len(cells) == record_count else None
-    fitting = [one for one in parse_triangles(cells) if len(one.values) == record_count]
+    fitting = [one for one in squares_from_triangle_rows(cells) if len(one.values) == record_count]
     return TextMatrix(fitting[0].values, None, None, _value_name(fitting[0])) if len(fitting) == 1 else None
 
 

@@ -20,7 +20,7 @@ _SCAN_BYTES = 1 << 20
 """Number of bytes of a line that NumPy scans in one step."""
 
 
-def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first_line: int) -> Iterator[bytes]:
+def replace_quoted_delimiters(lines: Iterator[bytes], delimiter: str, source: str, first_line: int) -> Iterator[bytes]:
     """Replace quoted delimiters by stand-ins, which `cell_text` restores, so that lines can be split at every remaining delimiter.
 
     first_line: line number, in the file, of the first of `lines`
@@ -30,22 +30,22 @@ def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first_line:
     Raises `InputError`, with the line number, for a line with quotes that contains a stand-in.
     """
     delimiter_byte = delimiter.encode()
-    return _hide_delimiters(lines, delimiter_byte, source, first_line) if delimiter_byte in _DELIMITER_STAND_INS else lines
+    return _replace_delimiters(lines, delimiter_byte, source, first_line) if delimiter_byte in _DELIMITER_STAND_INS else lines
 
 
-def _hide_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str, first_line: int) -> Iterator[bytes]:
+def _replace_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: str, first_line: int) -> Iterator[bytes]:
     hidden = _DELIMITER_STAND_INS[delimiter_byte]
     cell = re.compile(rb'(?<![^%b])"[^"]*(?:""[^"]*)*"(?=[%b\r\n]|$)' % (delimiter_byte, delimiter_byte))
     for number, line in enumerate(lines, first_line):
         if b'"' in line:
             if hidden in line:
                 raise InputError(f"{source}: line {number} has quotes and the control character {hidden.decode()!a}; remove that")
-            if _may_hide(line, delimiter_byte):
+            if _may_have_quoted_delimiter(line, delimiter_byte):
                 line = cell.sub(lambda match: match[0].replace(delimiter_byte, hidden), line)
         yield line
 
 
-def _may_hide(line: bytes, delimiter_byte: bytes) -> bool:
+def _may_have_quoted_delimiter(line: bytes, delimiter_byte: bytes) -> bool:
     """Return whether any delimiter follows an odd number of quotes and may thus be inside quotes; doubled quotes make no difference."""
     if line.count(b'"') <= _MAX_QUOTES_FOR_FAST_SPLIT:
         return any(delimiter_byte in piece for piece in line.split(b'"')[1::2])

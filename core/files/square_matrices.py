@@ -105,7 +105,7 @@ def mirror_triangle(values: Reals) -> SquareMatrix:
     return SquareMatrix(out, "lower triangle" if lower else "upper triangle", has_diagonal)
 
 
-def parse_triangles(rows: Sequence[Cells]) -> list[SquareMatrix]:
+def squares_from_triangle_rows(rows: Sequence[Cells]) -> list[SquareMatrix]:
     """Return every square matrix of which the rows can be a triangle. Without the diagonal, there is one row less than in the matrix."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MatrixValue:
-    """The value that a matrix holds for each pair.
+class MatrixValueKind:
+    """Kind of value that a matrix holds for each pair.
 
     name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
     is_edit_distance: whether scores, and therefore distances, are edit distances
@@ -33,7 +33,7 @@ class MatrixValue:
     is_edit_distance: bool = False
 
     @property
-    def kind(self) -> str:
+    def display_name(self) -> str:
         """Name of the value for messages and programs: score, identity or distance."""
         return "distance" if self.is_edit_distance and self.name == "score" else self.name
 
@@ -48,7 +48,7 @@ class MatrixValue:
 
     @property
     def array_name(self) -> str:
-        return "scores" if self.kind == "score" else self.kind
+        return "scores" if self.display_name == "score" else self.display_name
 
     def dtype(self, task: Task) -> NumberType:
         return task.score_dtype if self._is_engine_result else np.dtype(np.float64)
@@ -57,10 +57,10 @@ class MatrixValue:
         """Return the values for a block's pairs, in the shape of the block's scores."""
         if self._is_engine_result:
             return block.scores
-        return block.identity_fraction if self.name == "identity" else block.distance_fraction
+        return block.identity_fraction if self.name == "identity" else block.identity_distance
 
 
-SCORE_VALUE = MatrixValue("score", DEFAULT_DEFINITION)
+SCORE_VALUE = MatrixValueKind("score", DEFAULT_DEFINITION)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ValueMatrix:
     """
 
     task: Task
-    value: MatrixValue = SCORE_VALUE
+    value: MatrixValueKind = SCORE_VALUE
 
     @property
     def dtypes(self) -> Sequence[NumberType]:

@@ -39,13 +39,13 @@ class _BlockLimits:
     """Approximate block size limits.
 
     max_pairs: maximum number of pairs in a block
-    max_run_bytes: maximum number of bytes of CIGAR runs and titles in a block
+    max_cigar_bytes: maximum number of bytes of CIGAR runs and titles in a block
     title_bytes: bytes of the title of each query and of each target, which is repeated in every row; None: rows show no titles
     whole_rows: whether to keep all pairs of a query in one block, however large
     """
 
     max_pairs: int
-    max_run_bytes: int
+    max_cigar_bytes: int
     title_bytes: tuple[Integers, Integers] | None
     whole_rows: bool
 
@@ -60,7 +60,7 @@ class _BlockLimits:
             )
         start, held = 0, 0
         for row, size in enumerate(sizes.tolist()):
-            if row > start and ((row + 1 - start) * targets > self.max_pairs or held + size > self.max_run_bytes):
+            if row > start and ((row + 1 - start) * targets > self.max_pairs or held + size > self.max_cigar_bytes):
                 yield from self._split_rows(results, start, row, held)
                 start, held = row, 0
             held += size
@@ -74,7 +74,9 @@ class _BlockLimits:
         """
         targets = results.scores.shape[1]
         pieces = (
-            max(1, -(-targets // self.max_pairs), -(-held_bytes // self.max_run_bytes)) if stop - start == 1 and not self.whole_rows else 1
+            max(1, -(-targets // self.max_pairs), -(-held_bytes // self.max_cigar_bytes))
+            if stop - start == 1 and not self.whole_rows
+            else 1
         )
         step = max(1, -(-targets // pieces))
         for first in range(0, max(1, targets), step):
@@ -85,7 +87,7 @@ class _BlockLimits:
         titles = (
             None if self.title_bytes is None else self.title_bytes[0][results.pairs.queries] + self.title_bytes[1][results.pairs.targets]
         )
-        return results.split(self.max_pairs, self.max_run_bytes, titles)
+        return results.split(self.max_pairs, self.max_cigar_bytes, titles)
 
 
 def split_into_blocks(

@@ -42,7 +42,7 @@ class PairwiseTextSink(PairsSink):
         task = block.task
         query, target = block.record_numbers(pair)
         counts = block.statistics[pair]
-        num, den = (int(term[pair]) for term in block.identity_counts)
+        num, den = (int(term[pair]) for term in block.identity_ratios)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.output.matrix_files import IdentifiedRecords, NumberType, open_member, write_id_members, write_member
-from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.output.matrix_value import MatrixValueKind
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import NullWriter
 from gpualign.core.results.blocks import Block
@@ -93,7 +93,7 @@ class CsrSink(PairsSink):
     """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. dtype: type of the stored
     numbers, value + 1."""
 
-    def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
+    def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValueKind, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)
         self._value = value
         self._rows = CsrSpoolWriter(spools, stored_dtype(value.dtype(task), task))

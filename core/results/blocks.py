@@ -52,7 +52,7 @@ class Block(ABC):
 
     @property
     @abstractmethod
-    def engine_statistics(self) -> Statistics:
+    def statistics_from_engine(self) -> Statistics:
         """Statistics as counted by the engines: pairs of identical letters are matches."""
 
     @cached_property
@@ -63,9 +63,9 @@ class Block(ABC):
 
     @property
     def _ambiguity_rule_statistics(self) -> Statistics:
-        """Statistics under the task's rule for ambiguity letters; `engine_statistics` if the task has no such rule."""
+        """Statistics under the task's rule for ambiguity letters; `statistics_from_engine` if the task has no such rule."""
         ambiguous = self.task.ambiguity
-        return self.engine_statistics if ambiguous is None else self._recount_statistics(ambiguous)
+        return self.statistics_from_engine if ambiguous is None else self._recount_statistics(ambiguous)
 
     @abstractmethod
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
@@ -185,18 +185,18 @@ class Block(ABC):
         """Return per-pair values in the form that the compiled columns expect: [rows][targets], contiguous."""
 
     @cached_property
-    def identity_counts(self) -> tuple[Integers, Integers]:
+    def identity_ratios(self) -> tuple[Integers, Integers]:
         """Numerators and denominators of the identities, under `identity_definition`."""
         return identity_ratio(self.statistics, *self.lengths, self.identity_definition)
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
-        return fraction(*self.identity_counts)
+        return fraction(*self.identity_ratios)
 
     @cached_property
-    def distance_fraction(self) -> npt.NDArray[np.float64]:
+    def identity_distance(self) -> npt.NDArray[np.float64]:
         """1 - identity for each pair."""
-        return identity_distance(*self.identity_counts)
+        return identity_distance(*self.identity_ratios)
 
     def coverage_counts(self, side: str) -> tuple[Integers, Integers]:
         """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""
@@ -207,7 +207,7 @@ class Block(ABC):
     def paired_letter_counts(self) -> tuple[Integers, Integers]:
         """Number of letters in each alignment that are aligned with a letter, equal or not, and length of the longer of the two sequences,
         as aligned."""
-        pairs = self.engine_statistics["matches"].astype(np.int64) + self.engine_statistics["mismatches"]
+        pairs = self.statistics_from_engine["matches"].astype(np.int64) + self.statistics_from_engine["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def integer_column(self, values: npt.NDArray[np.signedinteger]) -> Column:
@@ -243,7 +243,7 @@ class RectangleBlock(Block):
         return self.results.scores
 
     @property
-    def engine_statistics(self) -> Statistics:
+    def statistics_from_engine(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
@@ -251,10 +251,10 @@ class RectangleBlock(Block):
         assert self.results.runs is not None  # likewise
         unclear = (ambiguity_counts.query_counts[self._queries, None] > 0) | (ambiguity_counts.target_counts[None, self._targets] > 0)
         which = np.nonzero(self.output_mask(unclear))
-        recounted: Statistics = self.engine_statistics.copy()
+        recounted: Statistics = self.statistics_from_engine.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
         recounted[which] = _recount_listed_pairs(
-            ambiguity_counts, self.task, records, self.engine_statistics[which], self.results.runs.select(which)
+            ambiguity_counts, self.task, records, self.statistics_from_engine[which], self.results.runs.select(which)
         )
         return recounted
 
@@ -307,7 +307,7 @@ class RectangleBlock(Block):
         assert self.results.runs is not None  # likewise
         none = np.zeros(0, dtype=np.int64)
         return _make_alignments(
-            self.task, (self._queries.start, self._targets.start), self.results.runs, self.engine_statistics, (none, none)
+            self.task, (self._queries.start, self._targets.start), self.results.runs, self.statistics_from_engine, (none, none)
         )
 
     def _contiguous_grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
@@ -340,7 +340,7 @@ class ListBlock(Block):
 
     @property
     @abstractmethod
-    def listed_records(self) -> tuple[Integers, Integers]:
+    def pair_record_indices(self) -> tuple[Integers, Integers]:
         """Indices of each pair's records in `task.queries` and in `task.targets`: int64[pairs] each."""
 
     @property
@@ -349,7 +349,7 @@ class ListBlock(Block):
         """Statistics (`STATISTICS`[pairs]) and paths (`Runs` of shape [pairs]) of the sequences as aligned."""
 
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
-        queries, targets = self.listed_records
+        queries, targets = self.pair_record_indices
         counted, runs = self._paths
         which = np.flatnonzero((ambiguity_counts.query_counts[queries] > 0) | (ambiguity_counts.target_counts[targets] > 0))
         recounted: Statistics = counted.copy()
@@ -360,11 +360,11 @@ class ListBlock(Block):
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
-        queries, targets = self.listed_records
+        queries, targets = self.pair_record_indices
         return self.task.queries.lengths[queries], self.task.targets.lengths[targets]
 
     def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
-        queries, targets = self.listed_records
+        queries, targets = self.pair_record_indices
         return int(queries[pair]), int(targets[pair])
 
     def output_mask(self, mask: Booleans | None) -> Booleans:
@@ -372,22 +372,22 @@ class ListBlock(Block):
 
     @property
     def target_record_numbers(self) -> Integers:
-        return self.listed_records[1]
+        return self.pair_record_indices[1]
 
     def query_text_column(self, texts: StringColumn) -> Column:
-        return Column.listed_text(texts.text, texts.offsets, self.listed_records[0])
+        return Column.listed_text(texts.text, texts.offsets, self.pair_record_indices[0])
 
     def target_text_column(self, texts: StringColumn) -> Column:
-        return Column.listed_text(texts.text, texts.offsets, self.listed_records[1])
+        return Column.listed_text(texts.text, texts.offsets, self.pair_record_indices[1])
 
     def query_integer_column(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.listed_records[0]])
+        return Column.target_numbers(values[self.pair_record_indices[0]])
 
     def target_integer_column(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.listed_records[1]])
+        return Column.target_numbers(values[self.pair_record_indices[1]])
 
     def query_sequence_column(self) -> Column:
-        codes = self.task.queries.gather(self.listed_records[0])
+        codes = self.task.queries.gather(self.pair_record_indices[0])
         return text_column(StringColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
 
     def path_text(self, pair: PairIndex, kind: str) -> str:
@@ -401,7 +401,7 @@ class ListBlock(Block):
     def _alignments(self) -> Alignments:
         counted, runs = self._paths
         grid = Runs(runs.pieces, self._contiguous_grid(runs.starts), self._contiguous_grid(runs.sizes))
-        return _make_alignments(self.task, (0, 0), grid, self._contiguous_grid(counted), self.listed_records)
+        return _make_alignments(self.task, (0, 0), grid, self._contiguous_grid(counted), self.pair_record_indices)
 
     def _contiguous_grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)[None, :]
@@ -419,7 +419,7 @@ class NearPairBlock(ListBlock):
     results: PairAlignments
 
     @property
-    def listed_records(self) -> tuple[Integers, Integers]:
+    def pair_record_indices(self) -> tuple[Integers, Integers]:
         return self.pairs.queries, self.pairs.targets
 
     @property
@@ -427,7 +427,7 @@ class NearPairBlock(ListBlock):
         return self.results.scores
 
     @property
-    def engine_statistics(self) -> Statistics:
+    def statistics_from_engine(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
@@ -438,7 +438,7 @@ class NearPairBlock(ListBlock):
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.results.runs is not None  # likewise
-        return self.engine_statistics, self.results.runs
+        return self.statistics_from_engine, self.results.runs
 
 
 def _recount_listed_pairs(

@@ -77,7 +77,7 @@ def alignment_length_column(block: Block) -> Column:
 
 def identity_column_maker(factor: int, decimals: int) -> Callable[[Block], Column]:
     """Return a function that builds the column of identities times `factor`, rounded to `decimals` decimals."""
-    return lambda block: block.ratio_column(block.identity_counts, factor, decimals)
+    return lambda block: block.ratio_column(block.identity_ratios, factor, decimals)
 
 
 def coverage_column_maker(side: str) -> Callable[[Block], Column]:
@@ -231,9 +231,9 @@ FIELDS: dict[str, Field] = {
         Field(
             "distance",
             "1 - identity, or edit distance",
-            lambda b: b.fraction_column(b.distance_fraction, DECIMALS),
+            lambda b: b.fraction_column(b.identity_distance, DECIMALS),
             _STATISTICS,
-            get_values=lambda b: b.distance_fraction,
+            get_values=lambda b: b.identity_distance,
             dtype_for_task=_REAL,
         ),
         _text_field(

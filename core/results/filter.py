@@ -71,7 +71,7 @@ class Filter:
         if self.min_identity is not None:
             mask &= block.identity_fraction >= self.min_identity
         if self.max_distance is not None:
-            mask &= block.distance_fraction <= self.max_distance
+            mask &= block.identity_distance <= self.max_distance
         if self.min_coverage is not None:
             mask &= fraction(*block.paired_letter_counts) >= self.min_coverage
         return mask if self.nearest_count is None else self._nearest_mask(block, block.output_mask(mask), self.nearest_count)

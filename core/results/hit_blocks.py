@@ -39,7 +39,7 @@ class FrameBlock(ListBlock):
             return counted
         placed: Statistics = counted.copy()
         for side, frames, numbers in zip(
-            ("query", "target"), (self.frame_sets.queries, self.frame_sets.targets), self.listed_records, strict=True
+            ("query", "target"), (self.frame_sets.queries, self.frame_sets.targets), self.pair_record_indices, strict=True
         ):
             starts, ends = frames.record_intervals(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
             placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
@@ -47,16 +47,16 @@ class FrameBlock(ListBlock):
 
     @property
     def query_record_numbers(self) -> Integers:
-        return self.frame_sets.queries.record_numbers(self.listed_records[0])
+        return self.frame_sets.queries.record_numbers(self.pair_record_indices[0])
 
     @property
     def target_record_numbers(self) -> Integers:
-        return self.frame_sets.targets.record_numbers(self.listed_records[1])
+        return self.frame_sets.targets.record_numbers(self.pair_record_indices[1])
 
     @property
     def input_lengths(self) -> tuple[Integers, Integers]:
         queries, targets = self.record_lengths
-        return queries[self.listed_records[0]], targets[self.listed_records[1]]
+        return queries[self.pair_record_indices[0]], targets[self.pair_record_indices[1]]
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
@@ -64,11 +64,11 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def is_reverse_complement(self) -> Booleans:
-        return self.frame_sets.queries.is_reverse_complement(self.listed_records[0])
+        return self.frame_sets.queries.is_reverse_complement(self.pair_record_indices[0])
 
     @cached_property
     def target_is_reverse_complement(self) -> Booleans:
-        return self.frame_sets.targets.is_reverse_complement(self.listed_records[1])
+        return self.frame_sets.targets.is_reverse_complement(self.pair_record_indices[1])
 
     @property
     def input_letters_per_letter(self) -> tuple[int, int]:
@@ -79,7 +79,7 @@ class FrameBlock(ListBlock):
         """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if not translated."""
         of_queries, of_targets = self.frame_sets.queries, self.frame_sets.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
-        queries, targets = self.listed_records
+        queries, targets = self.pair_record_indices
         return (
             of_queries.frames_of(queries) if of_queries.is_translated else none,
             of_targets.frames_of(targets) if of_targets.is_translated else none,
@@ -104,7 +104,7 @@ class BetterStrandBlock(FrameBlock):
     results: PairAlignments
 
     @property
-    def listed_records(self) -> tuple[Integers, Integers]:
+    def pair_record_indices(self) -> tuple[Integers, Integers]:
         return self.queries, self.targets
 
     @property
@@ -112,14 +112,14 @@ class BetterStrandBlock(FrameBlock):
         return self.results.scores
 
     @property
-    def engine_statistics(self) -> Statistics:
+    def statistics_from_engine(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.results.runs is not None  # likewise
-        return self.engine_statistics, self.results.runs
+        return self.statistics_from_engine, self.results.runs
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class HitBlock(FrameBlock):
     traced_paths: tuple[Statistics, Runs] | None
 
     @property
-    def listed_records(self) -> tuple[Integers, Integers]:
+    def pair_record_indices(self) -> tuple[Integers, Integers]:
         return self.hits.queries, self.hits.targets
 
     @property
@@ -144,7 +144,7 @@ class HitBlock(FrameBlock):
         return self.hits.scores
 
     @property
-    def engine_statistics(self) -> Statistics:
+    def statistics_from_engine(self) -> Statistics:
         return self._paths[0]
 
     def significance(self, pair: PairIndex) -> tuple[float, float] | None:

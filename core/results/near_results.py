@@ -23,8 +23,8 @@ class NearPairResults:
     alignments: PairAlignments
     row_stop: int = 0
 
-    def split(self, max_pairs: int, max_run_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearPairResults]:
-        """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of CIGAR runs. The pairs of one query stay
+    def split(self, max_pairs: int, max_cigar_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearPairResults]:
+        """Split the results into pieces of at most `max_pairs` pairs and `max_cigar_bytes` bytes of CIGAR runs. The pairs of one query stay
         together, even if they exceed these limits.
 
         title_bytes: size of the titles in each pair's row, in bytes, which is added to the bytes of its runs; None: rows show no titles
@@ -36,7 +36,7 @@ class NearPairResults:
         ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0
         while start < len(self.pairs):
-            limit = min(start + max_pairs, int(np.searchsorted(held, held[start] + max_run_bytes, side="right")) - 1)
+            limit = min(start + max_pairs, int(np.searchsorted(held, held[start] + max_cigar_bytes, side="right")) - 1)
             reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)

@@ -60,8 +60,8 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
         f"{kernel}, with directions",
         differences,
         scoring.gap_extend,
-        end_gaps.free_query,
-        end_gaps.free_target,
+        end_gaps.query_gaps_are_free,
+        end_gaps.target_gaps_are_free,
         scoring.edit,
         sliced,
         differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band at no cost

@@ -105,7 +105,7 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
         affine_gaps=not scoring.has_linear_gaps,
         rebased_form=None
         if scoring.edit and not task.needs_more_than_final_cell
-        else rebased_form(scoring, local, task.end_gaps.free_query),
+        else rebased_form(scoring, local, task.end_gaps.query_gaps_are_free),
         unary_form=unary,
         edit_distance=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
@@ -113,8 +113,8 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
         query_lengths=np.unique(task.queries.lengths, return_counts=True),
         needs_paths=task.needs_more_than_final_cell,
         host_traceback=host_traceback and task.detail is not Detail.SCORE,
-        free_query_ends=task.end_gaps.free_query,
-        free_target_ends=task.end_gaps.free_target,
+        free_query_ends=task.end_gaps.query_gaps_are_free,
+        free_target_ends=task.end_gaps.target_gaps_are_free,
         usable_pair_bits=_usable_pair_bits(scoring) if task.needs_more_than_final_cell else None,
         packed_score_type=packed_score_type,
     )

@@ -250,7 +250,7 @@ class OutputFiles(ScratchFiles):
         return None
 
     @property
-    def completed_rows(self) -> int:
+    def completed_query_count(self) -> int:
         """Number of queries completed by the earlier run that this run resumes."""
         return 0 if self._checkpoints is None else self._checkpoints.rows
 

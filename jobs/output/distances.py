@@ -176,7 +176,7 @@ def write_distances(
             write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
         with translate_output_errors(job_part.path), _open_sink(spec, written, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
-            with messages.progress(rest.work, job_part.path, job.work_unit) as progress:
+            with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
                 totals = written.run(messages.stages.timed_sink(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
             write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))
@@ -203,7 +203,7 @@ def _open_sink(
         count = 1 + spec.writes_compared
         names, titles = (metric.value_name, "compared")[:count], (metric.name, "compared sites")[:count]
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
-        with open_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
+        with open_matrices(matrices, files, samples.queries, samples.targets, threads, session.part_file) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
             yield sink(DistanceMatrices(job.dtype, spec.writes_compared), makes, session.row_range, threads)
     elif spec.container is not None:
@@ -212,7 +212,7 @@ def _open_sink(
     elif spec.layout is Layout.SPARSE:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
-        with open_sparse_spools(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
+        with open_sparse_spools(spec.path, files, samples.queries, samples.targets, job.dtype, session.part_file) as spools:
             yield CsrPairsSink(spools, job.dtype)
     else:
         with session.open_text() as lines:

@@ -6,7 +6,7 @@ from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, ResultKind, format_names
 from gpualign.core.results.columns import hit_fields, parse_fields
-from gpualign.jobs.options import check_self
+from gpualign.jobs.options import check_with_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
 from gpualign.jobs.output.job_part import JobPart
@@ -20,7 +20,7 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
     """Return the specification of the requested output, after checking it and the other options of the run. Raises `InputError` for
     contradictory options and unknown suffixes."""
     o = options.output_options
-    check_self(options.with_self, one_set)
+    check_with_self(options.with_self, one_set)
     if o.format is not None and o.format not in format_names(ResultKind.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_output(o, ResultKind.HITS)
@@ -58,7 +58,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         rest = session.restrict(job)
         with (
             open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
-            messages.progress(rest.work, job_part.path, job.work_unit) as progress,
+            messages.progress(rest.total_work, job_part.path, job.work_unit) as progress,
         ):
             totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
         messages.run_summary.record_resolved(scoring=job.task.scoring.name)

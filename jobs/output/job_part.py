@@ -88,7 +88,7 @@ class JobPart:
                 raise RunError(f"cannot write {self.path}: a part needs a file of its own, not a device or a pipe")
             shard = self.shard.number, self.shard.count
             part = PartFile(files, self.path, PartDescription(resume_policy.compute_identity(), shard, self.span, self.format))
-        return OutputSession(self, files, files.completed_rows, checkpoints, part)
+        return OutputSession(self, files, files.completed_query_count, checkpoints, part)
 
 
 @dataclass(frozen=True)
@@ -99,26 +99,26 @@ class OutputSession:
     files: output files of the run
     completed_query_count: number of completed queries, counted from the first query
     checkpoints: listener to be notified of progress
-    part: part file of a shard; None: the output itself is written
+    part_file: part file of a shard; None: the output itself is written
     """
 
     job_part: JobPart
     files: OutputFiles
     completed_query_count: int
     checkpoints: CheckpointListener
-    part: PartFile | None
+    part_file: PartFile | None
 
     @property
     def row_range(self) -> tuple[int, int] | None:
-        """Range [start, stop) of the queries in the part file; None if the output itself is written."""
-        return None if self.part is None else self.job_part.span
+        """Range [start, stop) of the queries in the part_file file; None if the output itself is written."""
+        return None if self.part_file is None else self.job_part.span
 
     def earlier_pairs_and_work(self, job: Job, rest: Job) -> tuple[int, int]:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
         if self.completed_query_count <= self.job_part.span[0]:
             return 0, 0
         whole = self.job_part.restrict(job)
-        return whole.pair_count - rest.pair_count, whole.work - rest.work
+        return whole.pair_count - rest.pair_count, whole.total_work - rest.total_work
 
     def restrict(self, job: J) -> J:
         """Return the part of the whole job that remains to be done."""
@@ -126,4 +126,4 @@ class OutputSession:
 
     def open_text(self) -> AbstractContextManager[ByteWriter]:
         """Return a context manager that yields a writer for text that grows query by query."""
-        return self.files.open_row_writer(self.job_part.path) if self.part is None else self.part.open_row_writer()
+        return self.files.open_row_writer(self.job_part.path) if self.part_file is None else self.part_file.open_row_writer()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
-from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
+from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH
-from gpualign.jobs.options import check_self
+from gpualign.jobs.options import check_with_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import (
     apply_suffix_separator,
@@ -49,7 +49,7 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
     Raises `InputError` for contradictory options and unknown suffixes.
     """
     o, edit = options.output_options, options.scoring.edit
-    check_self(options.with_self, one_set or has_added)
+    check_with_self(options.with_self, one_set or has_added)
     if options.with_self and options.thresholds.nearest is not None:
         raise InputError(f"{parameter('nearest')} chooses among other records; it cannot be combined with {parameter('self')}")
     format, path = pick_output(o, ResultKind.PAIRS)
@@ -109,7 +109,7 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
     pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE
     if t.nearest is not None:
         pairing = Pairing.ALL
-    matrix_value = MatrixValue(value, options.identity_def, edit)
+    matrix_value = MatrixValueKind(value, options.identity_def, edit)
     return OutputSpec(o, apply_suffix_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
 
 
@@ -146,7 +146,7 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
                 before = session.checkpoints.register_counts_function(counts)
-                with messages.progress(rest.work, job_part.path, job.work_unit) as progress:
+                with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
                     totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:
@@ -179,7 +179,7 @@ def _open_sink(
         from gpualign.core.output.matrix import CondensedSink, MatrixSink
         from gpualign.jobs.output.matrices import open_matrices
 
-        with open_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as makes:
+        with open_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part_file) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink
             yield sink(ValueMatrix(task, spec.value), makes, session.row_range, threads)
     elif spec.is_sparse:
@@ -187,7 +187,7 @@ def _open_sink(
         from gpualign.jobs.output.matrices import open_sparse_spools
 
         dtype = stored_dtype(spec.value.dtype(task), task)
-        with open_sparse_spools(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
+        with open_sparse_spools(spec.path, files, task.queries, task.targets, dtype, session.part_file) as spools:
             yield CsrSink(spools, task, spec.value, spec.filter)
     else:
         with open_row_sink(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.output.formats.registry import Layout
-from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.output.matrix_value import MatrixValueKind
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.options import OutputOptions
@@ -76,7 +76,7 @@ class OutputSpec(FileSpec):
     layout: Layout
     row_format: AnyRowFormat | None
     filter: Filter
-    value: MatrixValue
+    value: MatrixValueKind
     pairing: Pairing
     plot_file: PlotFile | None = None
 
@@ -85,7 +85,7 @@ class OutputSpec(FileSpec):
         """Specification of the matrix."""
         from gpualign.core.output.matrix_files import DECIMALS
 
-        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
+        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.display_name,), DECIMALS)
 
     @property
     def is_matrix(self) -> bool:

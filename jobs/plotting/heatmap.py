@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.metrics import Metric
-    from gpualign.core.output.matrix_value import MatrixValue
+    from gpualign.core.output.matrix_value import MatrixValueKind
     from gpualign.core.trees.tree import Tree
 
 
@@ -92,7 +92,7 @@ class Heatmap:
         return 0 if -3 < power < 6 else max(power, _MIN_EXPONENT)
 
     @property
-    def unit(self) -> str:
+    def scale_suffix(self) -> str:
         """Text after the label of a scale, such as " (× 10⁶)"; "" if numbers are shown as they are."""
         return f" (× 10{str(self.exponent).translate(_SUPERSCRIPTS)})" if self.exponent else ""
 
@@ -145,10 +145,10 @@ def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Met
     )
 
 
-def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> Heatmap:
+def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValueKind) -> Heatmap:
     """Return a heat map of the alignment values chosen by `value`: square, rectangular or condensed."""
-    label = alignment_label(value.kind, value.is_edit_distance)
-    return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
+    label = alignment_label(value.display_name, value.is_edit_distance)
+    return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.display_name, label)
 
 
 def alignment_label(kind: str, edit: bool) -> str:
@@ -274,7 +274,7 @@ def tree_order(heatmap: Heatmap, method: str) -> DrawnOrder:
     joins = linkage_of(heatmap, method)
     own = f"largest {heatmap.value_kind}" if np.isnan(np.diagonal(heatmap.values)).any() else f"mean self-{heatmap.value_kind}"
     similarities = dict.fromkeys(SIMILARITY_KINDS, f"{own} − {heatmap.value_kind}") | {"identity": "1 − identity"}
-    heights = similarities.get(heatmap.value_kind, heatmap.label) + heatmap.unit
+    heights = similarities.get(heatmap.value_kind, heatmap.label) + heatmap.scale_suffix
     tree = DrawnTree(bracket_corners(joins), np.zeros(len(heatmap.row_ids)), f"{heights}\n({method} linkage)")
     return DrawnOrder(leaves_list(joins), leaves_list(joins), tree)
 

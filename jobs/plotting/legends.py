@@ -65,7 +65,10 @@ def draw_colour_bar(figure: Any, parts: FigureLayout, heatmap: Heatmap, colours:
     axes.yaxis.set_major_formatter(tick_formatter(heatmap.exponent))
     axes.tick_params(labelsize=SMALL_FONT_SIZE, length=3, width=0.5, pad=2)
     bar.set_label(
-        wrap_text(heatmap.label + heatmap.unit, parts.bar_height, LABEL_FONT_SIZE), fontsize=LABEL_FONT_SIZE, labelpad=5, parse_math=False
+        wrap_text(heatmap.label + heatmap.scale_suffix, parts.bar_height, LABEL_FONT_SIZE),
+        fontsize=LABEL_FONT_SIZE,
+        labelpad=5,
+        parse_math=False,
     )
     if parts.histogram_width:
         left = parts.bar_left - parts.histogram_width

@@ -24,10 +24,10 @@ def end_of_the_sentence(query, target, score, end_gaps):
     global alignment of two parts."""
     m, n = len(query), len(target)
     starts, ends = {(0, 0)}, {(m, n)}
-    if end_gaps.free_target:
+    if end_gaps.target_gaps_are_free:
         starts |= {(i, 0) for i in range(m + 1)}
         ends |= {(i, n) for i in range(m + 1)}
-    if end_gaps.free_query:
+    if end_gaps.query_gaps_are_free:
         starts |= {(0, j) for j in range(n + 1)}
         ends |= {(m, j) for j in range(n + 1)}
     scores = {(i, j): max(score(query[a:i], target[b:j]) for a, b in starts if a <= i and b <= j) for i, j in ends}
@@ -57,7 +57,7 @@ def test_the_sentence(rng, scheme, end_gaps):
         best, row, column = end_of_the_sentence(query.tobytes(), target.tobytes(), score, end_gaps)
         assert found.scores[i, j] == (-best if scheme.edit else best)
         assert found.statistics[i, j][6::2] == (row, column)
-        expected = align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
+        expected = align(query, target, scheme, end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free)
         assert (found.scores[i, j], path, found.statistics[i, j][5:]) == expected
 
 
@@ -68,7 +68,7 @@ def test_every_way_of_the_cpu(rng, scheme, end_gaps, request):
     scheme = SCHEMES[scheme]
     queries, targets = repeats(rng, 45, 14, 3), repeats(rng, 45, 14, 3)
     expected = {
-        (i, j): align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
+        (i, j): align(query, target, scheme, end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free)
         for i, query in enumerate(records(queries))
         for j, target in enumerate(records(targets))
     }

@@ -123,9 +123,9 @@ def test_unique_paths_equal_those_of_parasail(close):
 @pytest.mark.parametrize("ends", EndGaps)
 def test_biopython_finds_no_better_alignment(few, ends):
     aligner = Align.PairwiseAligner(match_score=5, mismatch_score=-4, open_gap_score=-10, extend_gap_score=-1)
-    if ends.free_query:
+    if ends.query_gaps_are_free:
         aligner.end_insertion_score = 0  # a gap in the first sequence, which Biopython calls the target
-    if ends.free_target:
+    if ends.target_gaps_are_free:
         aligner.end_deletion_score = 0
     found = run_paths(encoded(few[:6]), encoded(few[6:]), SCHEMES["default"], ends)
     for (i, j), score in np.ndenumerate(found.scores):

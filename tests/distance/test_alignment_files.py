@@ -14,7 +14,7 @@ from sites import panels_of
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, aligned_row_codes
+from gpualign.core.distance.calls import MISSING, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers import alignment as fasta
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
@@ -65,7 +65,7 @@ def as_text(rng, letters, width):
 
 def read_plainly(text):
     """(ids, codes) of a well-formed text, by what the standard library offers."""
-    table = aligned_row_codes(False)
+    table = aligned_row_code_table(False)
     ids, rows = [], []
     for line in text.split(b"\n"):
         if line.startswith(b">"):
@@ -134,7 +134,7 @@ def test_readers_that_see_different_calls_first(scratch):
     with tempfile.TemporaryFile() as file:
         file.write(text)
         file.flush()
-        scanner = _sites.AlignmentScanner(aligned_row_codes(False), scratch().fileno(), 1 << 20)
+        scanner = _sites.AlignmentScanner(aligned_row_code_table(False), scratch().fileno(), 1 << 20)
         record = len(text) // len(rows)
         assert scanner.begin(file.fileno(), 0, len(text), record, 2) == 2  # which reads the first record
         assert [scanner.read_some(reader) for reader in (0, 0, 1, 1, 0, 1)] == [True] * 4 + [False] * 2
@@ -201,7 +201,7 @@ def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
             file.flush()
             inputs.append(AlignmentText(file, "x", PlainText(file.fileno(), 0, len(text))))
         source = read_alignments(inputs, False, False, 1 << 20, scratch, 4)
-    codes = aligned_row_codes(False)[letters]
+    codes = aligned_row_code_table(False)[letters]
     np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varying(codes)])
     assert (len(source.samples.queries), len(source.samples.targets)) == (20, 10)
 

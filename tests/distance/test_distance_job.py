@@ -75,7 +75,7 @@ def test_progress_is_told_of_all_the_work():
             done.append(work)
 
     job.run(MatrixSink(DistanceMatrices(job.dtype), [MemoryArray]), Listening())
-    assert sum(done) == job.work
+    assert sum(done) == job.total_work
 
 
 def test_notes():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text, write_fileset
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, CallKind, aligned_row_codes, alleles_of
+from gpualign.core.distance.calls import MISSING, CallKind, aligned_row_code_table, alleles_of
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import RowStore
@@ -470,6 +470,6 @@ def test_bad_filesets(tmp_path, rng):
 
 def test_the_table_of_letters_knows_every_byte():
     for every in (False, True):
-        known = aligned_row_codes(every)
+        known = aligned_row_code_table(every)
         assert known.shape == (256,)
         assert all(known[a] == known[a + 32] for a in range(ord("A"), ord("Z") + 1))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.files.delimiters import delimiter_of
-from gpualign.core.files.quoting import cell_text, hide_quoted
+from gpualign.core.files.quoting import cell_text, replace_quoted_delimiters
 
 
 @given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans(), st.sampled_from(",;"), st.integers(1, 9))
@@ -17,7 +17,7 @@ def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
     csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr("gpualign.core.files.quoting._SCAN_BYTES", part)
-        [line] = hide_quoted(iter([text.getvalue().encode()]), mark, "x", 1)
+        [line] = replace_quoted_delimiters(iter([text.getvalue().encode()]), mark, "x", 1)
     found = [cell_text(cell) for cell in line.rstrip(b"\n").split(mark.encode())]
     read = next(csv.reader([text.getvalue()], delimiter=mark, strict=True))
     assert found == [cell if everything or '"' in cell or mark in cell else cell.strip() for cell in read]

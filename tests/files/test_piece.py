@@ -41,7 +41,7 @@ def test_the_end_of_a_piece_is_its_last_bytes(piece, size, offset, most):
     scaled = piece.scaled_to_bytes(size, offset)
     whole, ending = places(scaled), places(scaled.tail(most))
     assert whole == [offset + size * at + k for at in places(piece) for k in range(size)]
-    assert (len(whole), whole[-1:]) == (scaled.size, [scaled.stop - 1][: len(whole[-1:])] if scaled.shortest_length else whole[-1:])
+    assert (len(whole), whole[-1:]) == (scaled.size, [scaled.stop - 1][: len(whole[-1:])] if scaled.last_stretch_length else whole[-1:])
     assert ending == whole[len(whole) - len(ending) :]
     lengths = [length for _, length in scaled.stretches()][::-1]
     fitting = max(total for total in accumulate(lengths, initial=0) if total <= most)

@@ -13,7 +13,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.preparation import DistanceTask, prepare
-from gpualign.core.distance.readers.base import DenseSource
+from gpualign.core.distance.readers.base import RandomAccessSource
 from gpualign.core.distance.runner import compute_distances
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.matrix import MatrixSink
@@ -25,7 +25,7 @@ def allele_source(numbers, queries=None):
     """Of numbers of alleles, uint32[samples][loci]: the first `queries` rows against the others, or all of one set."""
     ids = [str(k) for k in range(len(numbers))]
     samples = make_samples(ids) if queries is None else make_samples(ids[:queries], ids[queries:])
-    return DenseSource(samples, CallKind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
+    return RandomAccessSource(samples, CallKind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
 
 
 class ProductsOnly(CpuDistanceEngine):
@@ -213,7 +213,7 @@ def dense_source(codes, kind=CallKind.GENOTYPE, queries=None):
     """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
     names = [f"s{k}" for k in range(len(codes))]
     samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
-    return DenseSource(samples, kind, codes.shape[1], [lambda start, stop, _: np.ascontiguousarray(codes[:, start:stop])])
+    return RandomAccessSource(samples, kind, codes.shape[1], [lambda start, stop, _: np.ascontiguousarray(codes[:, start:stop])])
 
 
 class OnHost(CpuDistanceEngine):

@@ -46,7 +46,7 @@ def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **mor
     found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
     for (i, j), path in found.paths.items():
         query, target = records(queries)[i], records(targets)[j]
-        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
+        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free)
         assert found.scores[i, j] == score
         assert path == expected
         assert rescore(path, query[a:b], target[c:d], scheme) == score

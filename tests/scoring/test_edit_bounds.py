@@ -30,7 +30,7 @@ SCORINGS = [*(SCHEMES[name] for name in ("default", "edit", "dear mismatch", "fr
 
 
 def statistics(query, target, scoring, end_gaps):
-    score, path, ends = align(query, target, scoring, end_gaps.free_query, end_gaps.free_target)
+    score, path, ends = align(query, target, scoring, end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free)
     return score, np.array([(*count(path), *ends)], dtype=STATISTICS)
 
 

@@ -19,7 +19,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, CallKind, Samples, aligned_row_codes
+from gpualign.core.distance.calls import MISSING, CallKind, Samples, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import AlignmentColumns, Positions
@@ -209,7 +209,7 @@ def read_alignments(
     memory: maximum memory for the scanner, in bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """
-    scanner = _sites.AlignmentScanner(aligned_row_codes(all_letters), scratch().fileno(), memory)
+    scanner = _sites.AlignmentScanner(aligned_row_code_table(all_letters), scratch().fileno(), memory)
     files: list[_FileRecords] = []
     for text in inputs:
         source, before = text.source, scanner.records

@@ -15,7 +15,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, CallKind, make_samples
-from gpualign.core.distance.readers.base import CallReader, DenseSource
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letter_codes, raw_number_codes
 from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
@@ -69,7 +69,7 @@ class _ArrayDecoder:
     decode: Callable[[npt.NDArray[Any]], Codes]
 
 
-def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFunction) -> DenseSource:
+def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFunction) -> RandomAccessSource:
     """Read one array, or two with the same sites.
 
     Arrays are not copied, and do not count towards a memory budget, because the caller holds them. Raises `InputError` for options that
@@ -91,7 +91,7 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFun
             raise InputError(f"{array.source}: {array.calls.shape[1]:,} sites, {first.source} has {sites:,}; sites must be the same")
     ids = [unique_ids(_sample_ids(array), array.source, options.allow_duplicates) for array in inputs]
     blocks = [_make_call_reader(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
-    return DenseSource(make_samples(*ids), readings[0].call_kind, sites, blocks)
+    return RandomAccessSource(make_samples(*ids), readings[0].call_kind, sites, blocks)
 
 
 def _check_shape(array: CallArray) -> None:
@@ -206,8 +206,8 @@ def _choose_decoder(array: CallArray, options: CallOptions, numbers: _NumberCodi
         return _ArrayDecoder(CallKind.LETTER, "letters", lambda block: raw[_character_bytes(block)])
     seen = _used_code_flags(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
-    if coding.ambiguity is not None:
-        raise InputError(f"{array.source}: {coding.ambiguity}")
+    if coding.ambiguity_reason is not None:
+        raise InputError(f"{array.source}: {coding.ambiguity_reason}")
     if coding.kind is CallKind.ALLELE:
         raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
     if coding.assumption_note is not None:

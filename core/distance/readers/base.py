@@ -179,7 +179,7 @@ alleles."""
 
 
 @dataclass(frozen=True)
-class DenseSource:
+class RandomAccessSource:
     """Source with random access to calls.
 
     samples: the samples
@@ -223,11 +223,11 @@ class DenseSource:
             called += count_calls(codes, workers)
         return called
 
-    def select_sites(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+    def select_sites(self, mask: npt.NDArray[np.bool_]) -> RandomAccessSource:
         chosen = np.flatnonzero(mask) if self.site_indices is None else self.site_indices[mask]
         return replace(self, site_count=len(chosen), site_indices=chosen)
 
-    def select_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+    def select_samples(self, mask: npt.NDArray[np.bool_]) -> RandomAccessSource:
         return replace(self, samples=self.samples.select(mask), row_mask=combined_mask(self.row_mask, mask))
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:

@@ -19,7 +19,7 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
-from gpualign.core.distance.readers.base import CallReader, DenseSource
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.readers.plink_fileset import (
     SITE_MAJOR_MODE,
     Site,
@@ -117,7 +117,7 @@ class _Fileset:
         return read
 
 
-def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> RandomAccessSource:
     """Open one fileset, or two filesets with the same sites, given the paths of their .bed files.
 
     Raises `InputError` if the files do not belong together.
@@ -129,4 +129,4 @@ def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return DenseSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)
+    return RandomAccessSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)

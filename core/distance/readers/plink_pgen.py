@@ -20,7 +20,7 @@ from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MAX_ALLELES, MISSING, CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
-from gpualign.core.distance.readers.base import CallReader, DenseSource
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.readers.plink_fileset import (
     Site,
     mark_founders,
@@ -180,7 +180,7 @@ class _Fileset:
         return np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
 
 
-def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> RandomAccessSource:
     """Open one fileset, or two filesets with the same sites, given the paths of their .pgen files.
 
     Raises `InputError` if the files do not belong together, or `RunError` if pgenlib is not installed.
@@ -192,4 +192,4 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return DenseSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)
+    return RandomAccessSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)

@@ -12,7 +12,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, Calls, make_samples
-from gpualign.core.distance.readers.base import CallReader, DenseSource
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, allele_numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, AlleleCells, describe_possible_genotypes, missing_call_advice
@@ -36,7 +36,7 @@ WarnFunction = Callable[[str], None]
 
 def read_tables(
     inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: MakeScratch, warn: WarnFunction
-) -> DenseSource:
+) -> RandomAccessSource:
     """Read one table, or two with the same sites.
 
     Two tables hold the same kind of calls: if either looks like alleles, both are read as alleles. Raises `InputError` naming the file,
@@ -64,7 +64,7 @@ def read_tables(
     blocks = [_make_call_reader(table, kind, decode, transpose) for table in tables]
     held = sum(table.store.nbytes for table in tables)
     sites = len(tables[0].row_ids if transpose else tables[0].column_ids)
-    return DenseSource(make_samples(*ids), kind, sites, blocks, held, 2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1)
+    return RandomAccessSource(make_samples(*ids), kind, sites, blocks, held, 2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1)
 
 
 def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
@@ -105,9 +105,9 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         coding = coding_of(tables)
     except InputError as error:
         raise InputError(f"{tables[0].source}: {error.message}") from None
-    if coding.ambiguity is not None:
-        at_fault = next((table for table in tables if coding_of([table]).ambiguity == coding.ambiguity), tables[0])
-        raise InputError(f"{at_fault.source}: {coding.ambiguity}")
+    if coding.ambiguity_reason is not None:
+        at_fault = next((table for table in tables if coding_of([table]).ambiguity_reason == coding.ambiguity_reason), tables[0])
+        raise InputError(f"{at_fault.source}: {coding.ambiguity_reason}")
     _refuse_non_calls(tables, coding, options)
     if coding.assumption_note is not None:
         reason = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
@@ -140,8 +140,8 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
             f"{first} in a table of genotypes; expected 0, 1, 2; {missing_call_advice(number)}; {leave} leaves out columns that are not"
             f" sites; alleles are read with {say}"
         )
-    if alleles.ambiguity is not None:
-        raise InputError(f"{tables[0].source}: {alleles.ambiguity}")
+    if alleles.ambiguity_reason is not None:
+        raise InputError(f"{tables[0].source}: {alleles.ambiguity_reason}")
     if alleles.zero_count and not alleles.has_allele_spelling:
         for table in (one for one in tables if one.cell_type is CellType.ALLELES):
             if (problem := describe_possible_genotypes(*_first_sample_alleles(table, transpose), transpose)) is not None:

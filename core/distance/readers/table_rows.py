@@ -14,7 +14,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import digit_cell_codes, letter_cell_codes
+from gpualign.core.distance.calls import digit_cell_code_table, letter_cell_code_table
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, TableCells, TablePlan, cells_of
@@ -22,7 +22,7 @@ from gpualign.core.distance.tables.alleles import AlleleCells, find_allele_evide
 from gpualign.core.distance.tables.codings import set_missing_codes
 from gpualign.core.distance.tables.columns import ColumnPlan, plan_columns, plink_export_suffix
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
-from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, SquareIdCheck, could_be_distances, matrix_evidence
+from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, MatrixIdCheck, could_be_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, is_metadata_title, serial_stems, title_stem
 from gpualign.core.files.delimited import DelimitedText
@@ -194,7 +194,7 @@ class TableReader:
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes
         looks_at_titles = _checks_row_titles(self.plan.options)
-        square = SquareIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
+        square = MatrixIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
         names_site = SITE_NAME_PATTERN.match
         add, ids = table_cells.add_line, rows.ids
@@ -317,7 +317,7 @@ class TableReader:
             letters = set_missing_codes(_first_line_letter_codes(plan.options.all_letters), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
-            square = SquareIdCheck(titles, True)
+            square = MatrixIdCheck(titles, True)
             for name, *row in (cells_of(line, self._delimiter) for line in self._first_lines[1 : len(titles) + 1]):
                 square.add_row(name, row)
             if square.matched_rows == len(titles) > 1:
@@ -344,7 +344,7 @@ def _checks_row_titles(options: CallOptions) -> bool:
 def _first_line_number_codes(ploidy: int | None) -> Codes:
     """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. Numbers with a code suggest that
     the line holds calls; other numbers may be site names."""
-    table = digit_cell_codes()
+    table = digit_cell_code_table()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
     return table
@@ -377,7 +377,7 @@ def _has_cells(line: bytes) -> bool:
 def _first_line_letter_codes(all_letters: bool) -> Codes:
     """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256]. Letters with a code suggest that
     the line holds calls; letters such as E and F have no code, because they occur in titles."""
-    table = letter_cell_codes(all_letters)
+    table = letter_cell_code_table(all_letters)
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table

@@ -28,7 +28,7 @@ from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers import vcf_records
-from gpualign.core.distance.readers.base import CallReader, DenseSource, RowStore
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, RowStore
 from gpualign.core.distance.readers.vcf_lines import VcfLineChecker
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
@@ -184,7 +184,7 @@ def _start_reader(path: str) -> Iterator[_ReaderProcess]:
             reader.stop()
 
 
-def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch) -> DenseSource:
+def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch) -> RandomAccessSource:
     """Read one file, or two with the same sites.
 
     Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.
@@ -208,7 +208,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
     positions = VariantPositions.of(first.source, first.sites)
     blocks, held = [f.call_reader() for f in files], sum(f.store.nbytes for f in files)
-    return DenseSource(make_samples(*ids), CallKind.GENOTYPE, len(first.sites), blocks, held, make_positions=lambda: positions)
+    return RandomAccessSource(make_samples(*ids), CallKind.GENOTYPE, len(first.sites), blocks, held, make_positions=lambda: positions)
 
 
 def _are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:

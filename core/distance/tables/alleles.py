@@ -182,7 +182,7 @@ class AlleleCells:
             )
 
     @property
-    def ambiguity(self) -> str | None:
+    def ambiguity_reason(self) -> str | None:
         """Reason why the numbers might not be alleles, with the options that decide; None if the numbers can only be alleles."""
         if (
             self.has_allele_spelling

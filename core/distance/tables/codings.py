@@ -23,7 +23,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, digit_cell_codes, letter_cell_codes
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, digit_cell_code_table, letter_cell_code_table
 from gpualign.core.distance.tables.alleles import are_typing_errors
 from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 
@@ -49,13 +49,13 @@ class Coding:
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
     assumption_note: assumption made, for a note to the user; None if there was no choice
-    ambiguity: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
+    ambiguity_reason: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
     """
 
     kind: CallKind
     codes: Codes = field(repr=False)
     assumption_note: str | None = None
-    ambiguity: str | None = None
+    ambiguity_reason: str | None = None
 
 
 def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
@@ -63,7 +63,7 @@ def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
 
     missing: cell values, of any length, that denote a missing call
     """
-    table = digit_cell_codes()
+    table = digit_cell_code_table()
     for digit in range(10):
         table[ord(str(digit))] = digit
     return set_missing_codes(table, missing)
@@ -72,7 +72,7 @@ def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
 def raw_letter_codes(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
     """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: cell values, of any length, that denote a
     missing call."""
-    table = letter_cell_codes(all_letters)
+    table = letter_cell_code_table(all_letters)
     if not all_letters:
         for byte in range(128):
             letter = chr(byte).upper()
@@ -220,9 +220,9 @@ def assumed_alleles_note() -> str:
     return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
 
-def _undecided_coding(ambiguity: str) -> Coding:
+def _undecided_coding(ambiguity_reason: str) -> Coding:
     """Return the coding for a table whose meaning the user must decide."""
-    return Coding(CallKind.GENOTYPE, _code_table({}), None, ambiguity)
+    return Coding(CallKind.GENOTYPE, _code_table({}), None, ambiguity_reason)
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:

@@ -58,7 +58,7 @@ def _normalized_id(name: str) -> str:
     return _R_PREFIX_PATTERN.sub("", _PUNCTUATION_PATTERN.sub("", _FILE_SUFFIX_PATTERN.sub("", name.lower())), count=1)
 
 
-class SquareIdCheck:
+class MatrixIdCheck:
     """Decides whether rows and columns have the same ids, as in a distance matrix.
 
     matched_rows: number of rows so far, if their ids match the column ids in order; -1 after a mismatch

@@ -71,8 +71,8 @@ class BatchHostPaths(BatchPaths):
                 2 if task.scoring.has_linear_gaps else 4,
                 self.layout.threads,
                 usable,
-                task.end_gaps.free_query,
-                task.end_gaps.free_target,
+                task.end_gaps.query_gaps_are_free,
+                task.end_gaps.target_gaps_are_free,
                 task.detail is Detail.PATH,
                 counts[some],
             )

@@ -74,7 +74,7 @@ class BatchPaths(BatchOutput):
     The results are stored contiguously, in this order: scores, statistics, starts and sizes of the pairs' runs, and the total size of all
     runs (the cursor).
 
-    max_run_bytes: maximum size of one pair's runs
+    max_cigar_bytes: maximum size of one pair's runs
     merge: called with the batch and its results
     pool: host memory for runs
     """
@@ -83,7 +83,7 @@ class BatchPaths(BatchOutput):
     batch: Batch
     layout: BatchLayout
     variant: KernelVariant
-    max_run_bytes: int
+    max_cigar_bytes: int
     merge: Callable[[Batch, PathResults, HostResources], None]
     pool: ResultBufferPool
 
@@ -103,7 +103,7 @@ class BatchPaths(BatchOutput):
     @property
     def _max_batch_run_bytes(self) -> int:
         """Maximum size of the runs of all pairs, in bytes. The device needs as much again while building the runs."""
-        return self.batch.pair_count * self.max_run_bytes if self.task.detail is Detail.PATH else 0
+        return self.batch.pair_count * self.max_cigar_bytes if self.task.detail is Detail.PATH else 0
 
     @property
     def host_bytes(self) -> int:
@@ -139,7 +139,7 @@ class BatchPaths(BatchOutput):
             scratch=stream.address("scratch", self._max_batch_run_bytes),
             runs=stream.address("runs", self._max_batch_run_bytes),
             directions=stream.address("directions", self.direction_bytes(grid * threads)),
-            capacity=self.max_run_bytes,
+            capacity=self.max_cigar_bytes,
             matrix_stride=self.layout.matrix_stride,
             detail=_DETAIL_CODES[self.task.detail],
         )

@@ -1,4 +1,4 @@
-"""Groups, numbers and dates of records, as given in Python."""
+"""Annotations of records, as given in Python: groups, numbers and dates."""
 
 from __future__ import annotations
 
