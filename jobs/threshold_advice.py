@@ -28,7 +28,9 @@ _SAMPLE_LETTERS = 10_000, 250_000
 """Number of letters of the queries, and of the targets, on which a rate is measured."""
 
 
-def explain_full_alignment(full_job: EveryPairJob, filter: Filter, identity_definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> str | None:
+def explain_full_alignment(
+    full_job: EveryPairJob, filter: Filter, identity_definition: int, plan_near: Callable[[EditBound], NearPairJob]
+) -> str | None:
     """Return a human-readable text that explains why full_job pair must be aligned despite the thresholds; None if there is nothing to say.
 
     full_job: job that aligns every pair

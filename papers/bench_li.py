@@ -17,7 +17,7 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.base import device_session
 from gpualign.gpu.papers.li import MAX_MEMORY_FRACTION, METHODS, PAIR_RECORD_BYTES, BlockSizes, DeviceTask, LiEngine, TransferMode
 from gpualign.gpu.runtime.device import Device
-from gpualign.papers.report import MethodComparison, Section, Step, Table
+from gpualign.papers.report import MethodComparison, MethodMeasurement, Section, Table
 from gpualign.papers.tasks import cpu_name, cpu_step_name, random_sequences, thread_counts, time_alignment
 from gpualign.papers.timing import KernelClock, Timing, time_repeatedly
 
@@ -98,14 +98,16 @@ def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodCompar
         for method in METHODS:
             engine = LiEngine(device, method, TransferMode.PINNED, log=clock)
             timing = time_repeatedly(_RUN_COUNT, lambda _, engine=engine: clock.measure(lambda: time_alignment(task, engine, memory)))  # type: ignore[misc]
-            steps.append(Step(method, "GPU", timing, _PUBLISHED_SPEEDUPS.get(method), _PUBLISHED_TEXT[method]))
+            steps.append(MethodMeasurement(method, "GPU", timing, _PUBLISHED_SPEEDUPS.get(method), _PUBLISHED_TEXT[method]))
     for threads in thread_counts():
-        steps.append(Step(cpu_step_name(threads), cpu_name(threads), _measure_cpu(task, threads, memory)))
+        steps.append(MethodMeasurement(cpu_step_name(threads), cpu_name(threads), _measure_cpu(task, threads, memory)))
     if device is not None:
         seconds = KernelClock()
         today = CudaEngine([device], on_finished=lambda batch: seconds(batch.download_start - batch.kernel_start, 0))
         steps.append(
-            Step("today, CUDA", "GPU", time_repeatedly(_RUN_COUNT, lambda _: seconds.measure(lambda: time_alignment(task, today, memory))))
+            MethodMeasurement(
+                "today, CUDA", "GPU", time_repeatedly(_RUN_COUNT, lambda _: seconds.measure(lambda: time_alignment(task, today, memory)))
+            )
         )
     pairs = task_size.query_count * task_size.kernel_target_count
     title = f"{pairs:,} pairs of {task_size.sequence_length:,} letters"

@@ -15,7 +15,7 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.papers.report import MethodComparison, Section, Step, Table, without_published_values
+from gpualign.papers.report import MethodComparison, MethodMeasurement, Section, Table, without_published_values
 from gpualign.papers.tasks import cpu_name, cpu_step_name, random_sequences, thread_counts, time_alignment
 from gpualign.papers.timing import KernelClock, Timing, time_repeatedly
 
@@ -96,13 +96,13 @@ def _compare_methods(
         if (method, n) in timings:
             name = method.removeprefix("munekawa-")
             steps.append(
-                Step(
+                MethodMeasurement(
                     name, "GPU", timings[method, n], _SCALAR_SECONDS[n] / times[n], f"{times[n]:g} s: {_SCALAR_SECONDS[n] / times[n]:.1f}×"
                 )
             )
-    steps += [Step(name, cpu_name(threads), timings[name, n]) for name, threads in cpu_threads.items()]
+    steps += [MethodMeasurement(name, cpu_name(threads), timings[name, n]) for name, threads in cpu_threads.items()]
     if ("today, CUDA", n) in timings:
-        steps.append(Step("today, CUDA", "GPU", timings["today, CUDA", n]))
+        steps.append(MethodMeasurement("today, CUDA", "GPU", timings["today, CUDA", n]))
     database = f"{target_count:,} made-up proteins, {letter_count:,} letters"
     task = f"A query of {n} letters against {database}; 2/-1, gaps of 1; GPU: time in kernels."
     notes = (

@@ -18,7 +18,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.papers.report import MethodComparison, Section, Step, without_published_values
+from gpualign.papers.report import MethodComparison, MethodMeasurement, Section, without_published_values
 from gpualign.papers.timing import KernelClock, time_repeatedly, wall_seconds
 
 _COUNT_REQUEST = CountRequest(Measure.DIFFERENCES, counts_compared_sites=False)
@@ -67,7 +67,7 @@ def run_benchmark(device: Device | None, size_name: str) -> Section:
     rng = np.random.default_rng(2010)
     data = [rng.integers(0, 3, (shape.sample_count, shape.site_count), dtype=np.uint8) for _ in range(shape.set_count)]
     steps = [
-        Step(
+        MethodMeasurement(
             "CPU loop",
             "CPU, 1 thread",
             time_repeatedly(shape.set_count, lambda k: _time_plain_loop(data[k])),
@@ -85,13 +85,13 @@ def run_benchmark(device: Device | None, size_name: str) -> Section:
             )
             published = _PUBLISHED_MILLISECONDS[method]
             text = f"{published:,} ms: {_PUBLISHED_MILLISECONDS['CPU loop'] / published:,.0f}×"
-            steps.append(Step(method, "GPU", timing, _PUBLISHED_MILLISECONDS["CPU loop"] / published, text))
-    steps.append(Step("today, CPU", "CPU, 1 thread", time_repeatedly(shape.set_count, lambda k: _time_cpu_engine(data[k]))))
+            steps.append(MethodMeasurement(method, "GPU", timing, _PUBLISHED_MILLISECONDS["CPU loop"] / published, text))
+    steps.append(MethodMeasurement("today, CPU", "CPU, 1 thread", time_repeatedly(shape.set_count, lambda k: _time_cpu_engine(data[k]))))
     if device is not None:
         today = CudaDistanceEngine(device, 1, log=clock)
         kernel = today.prepare(_COUNT_REQUEST, 0).kernel
         steps.append(
-            Step(
+            MethodMeasurement(
                 f"today, {kernel}",
                 "GPU",
                 time_repeatedly(shape.set_count, lambda k: clock.measure(lambda: _run_counter(*_prepare_counter(today, data[k])))),

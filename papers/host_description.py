@@ -9,14 +9,14 @@ from pathlib import Path
 from gpualign import __version__
 
 
-def describe_machine(gpu_name: str | None, size_name: str) -> dict[str, str]:
+def describe_benchmark_run(gpu_name: str | None, benchmark_size: str) -> dict[str, str]:
     """Return facts about the measurements, by name: GPU, processor, date, version of gpualign, size of the benchmark."""
     return {
         "gpu": gpu_name or "no GPU",
         "processor": _processor_name(),
         "date": datetime.date.today().isoformat(),
         "version": f"gpualign {__version__}",
-        "size": f"size {size_name}",
+        "size": f"size {benchmark_size}",
     }
 
 

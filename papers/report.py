@@ -12,8 +12,8 @@ from gpualign.papers.timing import Timing
 
 
 @dataclass(frozen=True)
-class Step:
-    """One of several methods that are compared, with its measurement.
+class MethodMeasurement:
+    """Measurement of one of several methods that are compared.
 
     where: hardware on which the method runs
     published: speed-up over the first method according to the paper, if given there
@@ -40,7 +40,7 @@ class MethodComparison:
 
     title: str
     task: str
-    steps: list[Step]
+    steps: list[MethodMeasurement]
     published: str
     notes: list[str] = field(default_factory=list)
 
@@ -85,9 +85,9 @@ def format_milliseconds(seconds: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def speedup(comparison: MethodComparison, step: Step) -> float:
+def speedup(comparison: MethodComparison, measurement: MethodMeasurement) -> float:
     """Return the speed-up of a method over the first method of the comparison."""
-    return comparison.steps[0].timing.median / step.timing.median
+    return comparison.steps[0].timing.median / measurement.timing.median
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -121,7 +121,7 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
 
 
 def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
-    """Return all numbers as JSON, with unrounded seconds. machine: facts about the measurements, from `describe_machine`"""
+    """Return all numbers as JSON, with unrounded seconds. machine: facts about the measurements, from `describe_benchmark_run`"""
     return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
 
 

@@ -59,7 +59,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     from gpualign.papers import bench_li as li
     from gpualign.papers import bench_munekawa as munekawa
     from gpualign.papers import bench_payne as payne
-    from gpualign.papers.host_description import describe_machine
+    from gpualign.papers.host_description import describe_benchmark_run
     from gpualign.papers.report import draw_charts, to_json, to_markdown
 
     messages = ConsoleReporter.from_options("bench", quiet)
@@ -73,7 +73,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     for name in papers if paper == "all" else [paper]:
         messages.note(f"{name}, size {size} ...")
         sections.append(papers[name](gpu, size))
-    machine = describe_machine(gpu.name if gpu else None, size)
+    machine = describe_benchmark_run(gpu.name if gpu else None, size)
     with OutputFiles(messages.note) as files:
         files.open(folder / "results.json").write(to_json(sections, machine).encode())
         page = to_markdown(sections, "; ".join(str(value) for value in machine.values()))

@@ -124,7 +124,7 @@ def dist(
     from gpualign.cli.inputs.genotype_files import (
         open_call_files,
         paths_of_input,
-        read_titles,
+        read_column_names,
         rereadable_files,
         sample_counts,
         title_files,
@@ -173,8 +173,8 @@ def dist(
     messages.begin(paths, spec.outputs(one_set), resume)
     calls = replace(
         options.call_options,
-        columns=None if columns is None else read_titles(columns),
-        ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
+        columns=None if columns is None else read_column_names(columns),
+        ignore_columns=() if ignore_columns is None else read_column_names(ignore_columns),
     )
     sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
     options = replace(options, compared=spec.writes_compared, call_options=calls, site_filters=sites, sample_filters=selected)

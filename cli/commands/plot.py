@@ -92,7 +92,7 @@ def plot(
     from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.newick import read_tree
-    from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_column_names
+    from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_file_and_columns
     from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
@@ -114,7 +114,7 @@ def plot(
             f"--order {order}: expected tree, input, groups or a file of ids, and there is no such file"
             f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
         )
-    table, columns = split_column_names(groups) if groups else (None, None)
+    table, columns = split_file_and_columns(groups) if groups else (None, None)
     check_outputs([matrix, tree, table, listed], [picture.path])
     check_stdin(matrix, tree, table, listed)
     check_order(order, groups is not None, tree is not None)

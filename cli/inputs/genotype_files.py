@@ -37,7 +37,7 @@ def title_files(*named: str | None) -> list[str]:
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 
-def read_titles(argument: str) -> tuple[str, ...]:
+def read_column_names(argument: str) -> tuple[str, ...]:
     """Return column titles from a comma-separated list, or from a file with one per line. Raises `InputError` for an empty file."""
     if not os.path.isfile(argument):
         return tuple(title.strip() for title in argument.split(","))

@@ -44,7 +44,7 @@ class _RecordTable:
             yield title, [cells[k] for cells in self.cells.values()], own
 
 
-def split_column_names(argument: str) -> tuple[str, list[str] | None]:
+def split_file_and_columns(argument: str) -> tuple[str, list[str] | None]:
     """Return (file, column names) for FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
     double quotes. If the argument has several colons, the file name ends at the last colon preceded by the name of an existing file."""
     if _exists(argument):

@@ -9,7 +9,16 @@ import pytest
 from command import gpualign
 
 from gpualign.papers.bench_munekawa import database_lengths
-from gpualign.papers.report import MethodComparison, Section, Step, Table, draw_charts, to_json, to_markdown, without_published_values
+from gpualign.papers.report import (
+    MethodComparison,
+    MethodMeasurement,
+    Section,
+    Table,
+    draw_charts,
+    to_json,
+    to_markdown,
+    without_published_values,
+)
 from gpualign.papers.timing import Timing, summarise_times, time_repeatedly
 
 pytestmark = pytest.mark.slow
@@ -17,10 +26,10 @@ pytestmark = pytest.mark.slow
 
 def made_up_section():
     steps = [
-        Step("loop", "CPU", Timing(2.0, 1.9, 2.2, 5), 1.0, "44 s"),
-        Step("naive", "GPU", Timing(0.02, 0.02, 0.021, 5), 20.0, "2 s: 20×"),
+        MethodMeasurement("loop", "CPU", Timing(2.0, 1.9, 2.2, 5), 1.0, "44 s"),
+        MethodMeasurement("naive", "GPU", Timing(0.02, 0.02, 0.021, 5), 20.0, "2 s: 20×"),
     ]
-    steps.append(Step("today", "GPU", Timing(0.000004, 0.000004, 0.000005, 5)))
+    steps.append(MethodMeasurement("today", "GPU", Timing(0.000004, 0.000004, 0.000005, 5)))
     return Section(
         "P 2010",
         "A paper",

@@ -14,7 +14,7 @@ pytest.importorskip("scipy")
 
 from matplotlib.colors import to_hex, to_rgb
 
-from gpualign.cli.inputs.record_groups import read_columns, split_column_names
+from gpualign.cli.inputs.record_groups import read_columns, split_file_and_columns
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.group_colours import colour_strips_of, gradient_strip
@@ -64,7 +64,7 @@ def test_where_the_name_of_the_file_ends(tmp_path, monkeypatch, files, argument,
     monkeypatch.chdir(tmp_path)
     for name in files:
         (tmp_path / name).touch()
-    assert split_column_names(argument) == expected
+    assert split_file_and_columns(argument) == expected
 
 
 def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path):
