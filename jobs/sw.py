@@ -146,7 +146,7 @@ class SearchJob:
     search_plan: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
-    unit: unit of `total_work`
+    work_unit: unit of `total_work`
     """
 
     task: Task

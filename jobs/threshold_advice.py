@@ -31,7 +31,7 @@ _SAMPLE_LETTERS = 10_000, 250_000
 def explain_full_alignment(
     full_job: EveryPairJob, filter: Filter, identity_definition: int, plan_near: Callable[[EditBound], NearPairJob]
 ) -> str | None:
-    """Return a human-readable text that explains why full_job pair must be aligned despite the thresholds; None if there is nothing to say.
+    """Return text that explains why every pair must be aligned despite the thresholds; None if there is nothing to say.
 
     full_job: job that aligns every pair
     plan_near: plans the search for the pairs within a bound

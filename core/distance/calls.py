@@ -78,8 +78,8 @@ def digit_cell_code_table() -> Codes:
 
 
 def letter_cell_code_table(all_letters: bool) -> Codes:
-    """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_code_table`, but some
-    characters always denote a missing call, even with `all_letters`."""
+    """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_code_table`, but
+    some characters always denote a missing call, even with `all_letters`."""
     table = aligned_row_code_table(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
