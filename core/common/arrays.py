@@ -1,6 +1,6 @@
-"""Array types, and replacements for slow-loading parts of NumPy. Pure.
+"""Array types, and replacements for parts of NumPy that load slowly. Pure.
 
-The replaced parts take as long to load as all modules of a short run.
+Loading those parts of NumPy takes as long as loading all other modules of a short run.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Return the distinct values of a vector, ascending. (`np.unique` would import NumPy's masked arrays, only to
-    check that it was not given one.)"""
+    """Return the distinct values of a vector, ascending.
+
+    `np.unique` would import NumPy's masked arrays, only to check that it was not given one.
+    """
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

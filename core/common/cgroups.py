@@ -53,7 +53,10 @@ def _read_text(path: str) -> str | None:
 
 
 def find_limits(read: TextReader) -> GroupLimits:
-    """Find the limits of this process. read: returns the content of a file under /proc or in the folder of a group."""
+    """Return the limits of this process.
+
+    read: returns the content of a file below /proc or in the folder of a control group
+    """
     groups = _parse_groups(read("/proc/self/cgroup") or "")
     mounts = _parse_mounts(read("/proc/self/mountinfo") or "")
     quotas = [
@@ -70,7 +73,10 @@ def find_limits(read: TextReader) -> GroupLimits:
 
 
 def _parse_groups(text: str) -> dict[str, str]:
-    """Return the path of the process's group for each controller. text: the content of /proc/PID/cgroup."""
+    """Return the path of this process's control group for each controller.
+
+    text: the content of /proc/PID/cgroup
+    """
     groups = {}
     for line in text.splitlines():
         number, _, remaining = line.partition(":")
@@ -81,7 +87,7 @@ def _parse_groups(text: str) -> dict[str, str]:
 
 
 def _parse_mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
-    """Return (controllers, group at the root of the mount, mount point) for each mounted hierarchy of control groups.
+    """Return (controllers, control group at the root of the mount, mount point) for each mounted hierarchy of control groups.
 
     text: the content of /proc/PID/mountinfo
     """
@@ -109,9 +115,12 @@ def _parse_each_group(
     read: TextReader,
     parse: Callable[[TextReader, PurePosixPath], T | None],
 ) -> Iterator[T]:
-    """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group.
+    """Yield the limits that `parse` finds in the folders of one controller's groups, from this process's own group up to the topmost
+    visible group.
 
-    groups, mounts: as returned by `_parse_groups` and `_parse_mounts`
+    groups: path of this process's group for each controller, from `_parse_groups`
+    mounts: mounted hierarchies, from `_parse_mounts`
+    read: returns the content of a file
     parse: returns the limit that is set in the folder of a group, or None if there is none
     """
     group = groups.get(controller)
@@ -143,7 +152,7 @@ def _cpu_count(quota: int | None, period: int | None) -> float | None:
 
 
 def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Return (limit, free bytes within the limit) of a group of cgroup v2; None if it has no limit.
+    """Return (limit, free bytes within the limit) of a control group of cgroup v2, or None if the group has no limit.
 
     The limit is the lower of "max" and "high", because above "high" the kernel throttles processes and reclaims nearly all their memory.
     """
@@ -154,9 +163,9 @@ def _memory_limit(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | 
 
 
 def _memory_limit_v1(read: TextReader, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Return (limit, free bytes within the limit) of a group of cgroup v1; None if it has no limit.
+    """Return (limit, free bytes within the limit) of a control group of cgroup v1, or None if the group has no limit.
 
-    Without a limit, v1 reports a number larger than any machine's memory.
+    If there is no limit, v1 reports a number larger than any machine's memory.
     """
     limit, used = (_parse_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
     return _compute_limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
@@ -173,6 +182,6 @@ def _compute_limit_and_free_bytes(limit: int | None, used_bytes: int | None, sta
 
 
 def _parse_number(text: str | None) -> int | None:
-    """Parse a number. Returns None for any other text, such as "max" or v1's equivalent, -1."""
+    """Return the number in the text of a limit, or None for any other text, such as "max" or v1's equivalent, -1."""
     digits = (text or "").strip()
     return int(digits) if digits.isdecimal() else None

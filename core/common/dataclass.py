@@ -48,7 +48,9 @@ def _init(self: Any, /, *args: Any, **kwargs: Any) -> None:
 
 
 def _set_defaults(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Set the fields that were not passed to their defaults. args, kwargs: the arguments that were passed.
+    """Set the fields that the caller did not pass to their defaults.
+
+    args, kwargs: the arguments that the caller passed
 
     Raises `TypeError` for missing, surplus, repeated or unknown arguments.
     """

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 _PARAMETER_START, _PARAMETER_END = "\ue000", "\ue001"
-"""Characters that enclose a parameter in a message: private-use characters of Unicode, which no input file is expected to contain."""
+"""Characters that enclose a reference to a parameter in a message. They are private-use characters of Unicode, which no input file is
+expected to contain."""
 
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
@@ -58,7 +59,7 @@ class GpualignError(Exception):
 
 
 class InputError(GpualignError, ValueError):
-    """Error in an option or in the input, such as a file, a record, a letter or a matrix."""
+    """Error in an option or in the input, such as an invalid file, record, letter or matrix."""
 
     exit_code = 2
 
@@ -70,13 +71,14 @@ class RunError(GpualignError, RuntimeError):
 
 
 class TooLittleMemory(RunError):
-    """Failure of a run to fit into its memory budget.
+    """Error of a run that does not fit into its memory budget.
 
     problem: what does not fit
-    needed_bytes: bytes required, 0 if unknown
-    advice: what to do
+    needed_bytes: number of bytes that the run needs, 0 if unknown
+    advice: what the user can do
 
-    The message ends with the advice, followed by this process's memory limit if the limit might make the advice impossible to follow.
+    The message ends with the advice. If this process's memory limit might make the advice impossible to follow, the message also states the
+    limit.
     """
 
     def __init__(self, problem: str, needed_bytes: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
@@ -93,7 +95,7 @@ class TooLittleMemory(RunError):
 
 
 class InputWarning(UserWarning):
-    """Warning about a guess made for an input, or about input that looks like a mistake."""
+    """Warning that the meaning of an input was guessed, or that an input looks like a mistake."""
 
 
 def quoted(text: str) -> str:

@@ -9,7 +9,7 @@ from gpualign.core.common.units import format_bytes
 
 
 def physical_memory() -> int | None:
-    """Bytes of RAM, or None if the system does not report them."""
+    """Return the number of bytes of RAM, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -17,17 +17,20 @@ def physical_memory() -> int | None:
 
 
 def usable_memory() -> int | None:
-    """Bytes of RAM or the limit of this process's control group, whichever is smaller; None if neither is known."""
+    """Return the total RAM, or the memory limit of this process's control group if that is less, in bytes; None if neither is known."""
     return min((size for size in (physical_memory(), own_limits().memory_bytes) if size is not None), default=None)
 
 
 def free_memory() -> int | None:
-    """Bytes of RAM or bytes free in this process's control group, whichever is smaller; None if neither is known."""
+    """Return the total RAM, or what is free within the limit of this process's control group if that is less, in bytes.
+
+    Returns None if neither is known.
+    """
     return min((size for size in (physical_memory(), own_limits().free_bytes) if size is not None), default=None)
 
 
 def describe_limit() -> str:
-    """Human-readable amount of memory that this process may use, and the source of the limit; "" if unknown."""
+    """Return a message that states how much memory this process may use and what limits it; "" if the amount is unknown."""
     usable, physical = usable_memory(), physical_memory()
     if usable is None:
         return ""
@@ -36,6 +39,6 @@ def describe_limit() -> str:
 
 
 def exceeds_half_of_free_memory(needed_bytes: int) -> bool:
-    """Return whether `needed_bytes` exceeds half of the free memory: a budget this large might exhaust the memory."""
+    """Return whether `needed_bytes` exceeds half of the free memory. A run that uses this much might exhaust the memory."""
     free = free_memory()
     return free is not None and needed_bytes > free // 2

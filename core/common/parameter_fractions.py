@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _NUMBER = re.compile(r"(?=.{1,24}$)([0-9]+\.?[0-9]*|\.[0-9]+)(e-[0-9]{1,2})?")
-"""Pattern of a number, as users and Python write it."""
+"""Pattern of a number in the notation that users type and Python prints."""
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?) ?%")
 
@@ -31,7 +31,7 @@ def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: 
 
 
 def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fraction:
-    """Return a parameter's text or number as an exact fraction, as written: 0.1 is one tenth.
+    """Return a parameter's value as the exact fraction that its decimal notation states: 0.1 is one tenth.
 
     Raises the same errors as `check_fraction`, and `InputError` for text that is not a number.
     """
@@ -45,7 +45,7 @@ def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fractio
 
 
 def site_count_or_fraction(name: str, value: str | float) -> int | Fraction:
-    """Return a number of sites if the value is an integer (50), or an exact fraction of the sites if it has a decimal point (0.5).
+    """Return the number of sites if the value is an integer (50), or the fraction of all sites if the value has a decimal point (0.5).
 
     Raises `InputError` for any other value.
     """
@@ -68,7 +68,7 @@ def percentage_warning(name: str, value: float) -> str:
 
 
 def _percentage_hint(text: str) -> str:
-    """Hint on how to write a percentage as a fraction; "" for any other text."""
+    """Return a hint on how to write a percentage as a fraction; "" if the text is not a percentage."""
     match = _PERCENTAGE.fullmatch(text)
     return f" ({_fraction_text(float(match[1]))})" if match and float(match[1]) <= 100 else ""
 

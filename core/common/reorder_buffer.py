@@ -19,7 +19,9 @@ class ReorderBuffer(Generic[Item]):
         self._waiting: dict[int, Item] = {}
 
     def add(self, number: int, item: Item) -> Iterator[Item]:
-        """Add an item, and yield, in order, all items that no longer have to wait. number: the item's number, counted from 0.
+        """Add an item, and yield, in order, all items that no longer have to wait for an earlier item.
+
+        number: the item's number, counted from 0
 
         While the caller handles a yielded item, `following` is still the number of that item.
         """

@@ -13,14 +13,14 @@ AxisIndices: TypeAlias = "slice | Integers"
 """Rows or columns of an array: a slice with a start and a stop, or indices in any order."""
 
 _MIN_COMPILED_COPY_BYTES = 1 << 20
-"""Minimum size, in bytes, of values that the compiled module copies. For fewer bytes, loading the module takes longer than copying."""
+"""Minimum size, in bytes, of values for which the compiled module is loaded. NumPy copies fewer bytes in less time than loading takes."""
 
 
 def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values: npt.NDArray[Any], threads: int = 1) -> None:
     """Set array[rows[r], columns[c]] to values[r, c] for all r and c, using up to `threads` threads. `array` must be contiguous.
 
-    Structured arrays are copied as bytes, because NumPy copies them field by field, which takes ten times as long. NumPy also uses only one
-    thread, and takes a few ns for each number.
+    Structured arrays are copied as bytes, because NumPy copies them field by field, which takes ten times as long. NumPy would also use
+    only one thread and spend a few nanoseconds per element.
     """
     columns = as_slice(columns)
     structured = array.dtype.fields is not None

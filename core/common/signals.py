@@ -24,11 +24,11 @@ _SIGNAL_VERBS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hu
 _EXIT_CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
 _PROGRESS_SIGNAL = getattr(signal, "SIGUSR1", None)  # not every system has it
 _GRACE_SECONDS = 2.0
-"""Seconds after the first signal during which a second signal does not disturb the cleanup."""
+"""Number of seconds after the first signal during which a second signal does not interrupt the cleanup."""
 
 
 class Stopped(BaseException):
-    """Raised by a signal that ends the run. Not an error: code that handles errors must not catch it."""
+    """Raised when a signal ends the run. It is not an error: code that handles errors must not catch it."""
 
 
 class _State:
@@ -82,8 +82,8 @@ def _report_progress(number: int, frame: FrameType | None) -> None:
 def ignore_signals() -> None:
     """Ignore signals from now on, because the exit code is already decided.
 
-    (While shutting down, Python restores the default action for every signal with a handler function, so a signal arriving then would kill
-    the process.)
+    While Python shuts down, it restores the default action of every signal that has a handler function. Without this call, a signal that
+    arrives then would kill the process.
     """
     for name in (*_EXIT_CODES, "SIGUSR1"):
         number = getattr(signal, name, None)
@@ -161,7 +161,7 @@ def signals_deferred() -> Iterator[None]:
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Block signals while finished files are renamed into place, so that all of them are renamed. Signals after that are ignored."""
+    """Block signals while finished files are renamed into place, so that all of them are renamed. Signals that arrive later are ignored."""
     numbers = [getattr(signal, name) for name in _EXIT_CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:

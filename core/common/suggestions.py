@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _MIN_SIMILARITY_RATIO = 0.62
-"""Lower bound on the difflib ratio of a close name: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
+"""Lowest difflib ratio at which a name counts as close. If one letter out of three is wrong, the ratio is 0.67; that of `blast` and `fasta`
+is 0.6."""
 
 
 def nearest_name(word: str, names: Iterable[str]) -> str | None:

@@ -34,7 +34,7 @@ class BackgroundTask:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, action: Callable[[], None]) -> None:
-        """Start an action, after waiting for the previous action. If the previous action raised an error, it is raised here instead."""
+        """Start an action as soon as the previous action has ended. If the previous action raised an error, raise that error instead."""
         self.wait()
 
         def act() -> None:
@@ -57,7 +57,7 @@ class BackgroundTask:
 
 
 IN_FLIGHT_PER_THREAD = 2
-"""Number of items in flight per thread of `ThreadPool.imap`: one in progress and one waiting."""
+"""Number of items in flight per thread of `ThreadPool.imap`: one that the thread is processing, and one that is waiting."""
 
 
 class ThreadPool:
@@ -85,7 +85,7 @@ class ThreadPool:
     def imap(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order.
 
-        `items` is iterated in the caller's thread; if it has a single item, the function is called there too. At most
+        `items` is iterated in the caller's thread. If there is only one item, the function is called in that thread too. At most
         `IN_FLIGHT_PER_THREAD` items per thread are in flight, which bounds the memory. If the iterator fails or is closed early, no more
         items are started, and the threads end after the items in progress.
         """
@@ -121,27 +121,29 @@ class ThreadPool:
             running = False
 
     def split_rows(self, row_count: int) -> list[tuple[int, int]]:
-        """Divide rows evenly among the threads: return (first row, number of rows) for each thread."""
+        """Divide rows evenly among the threads, and return (first row, number of rows) for each thread."""
         bounds = [row_count * k // self.threads for k in range(self.threads + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def close(self) -> None:
-        """Stop the threads as soon as the items in progress are finished."""
+        """Cancel the items that have not been started, wait for the items in progress, and end the threads."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `function(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
+    """Yield `function(item)` for each item, in order, using at most `threads` threads. The threads end after the last item."""
     with closing(ThreadPool(threads)) as pool:
         yield from pool.imap(function, items)
 
 
 class SerialExecutor:
-    """Thread that runs actions one after another. initializer, finalizer: first and last action of the thread.
+    """Thread that runs actions one after another.
 
-    The thread is not joined when the program ends, because an action may be waiting for something that no longer exists.
+    initializer, finalizer: first and last action of the thread
+
+    The end of the program does not wait for the thread, because an action may be waiting for something that no longer exists.
     """
 
     def __init__(self, name: str, initializer: Callable[[], None] = lambda: None, finalizer: Callable[[], None] = lambda: None) -> None:
@@ -169,7 +171,7 @@ class SerialExecutor:
         return future
 
     def stop(self) -> None:
-        """Make the thread end after the actions already submitted, without waiting for it."""
+        """Have the thread end after the actions already submitted, without waiting for it."""
         self._actions.put(None)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ _SI_PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
 
 
 def format_bytes(count: int) -> str:
-    """Format a number of bytes with the unit that leaves one to four digits before the point."""
+    """Format a number of bytes with the unit that leaves one to four digits before the decimal point."""
     size = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
@@ -27,5 +27,5 @@ def format_duration(seconds: float) -> str:
 
 
 def fitting_unit(number: float) -> tuple[float, str]:
-    """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that does not exceed a number, and its prefix: "", "k", "M", "G" or "T"."""
+    """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that does not exceed a number, and its unit prefix: "", "k", "M", "G" or "T"."""
     return next(((size, prefix) for size, prefix in _SI_PREFIXES if number >= size), (1.0, ""))
