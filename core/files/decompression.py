@@ -19,14 +19,16 @@ _PEEK_BYTES = 4096
 _CHUNK_BYTES = 1 << 13
 """Number of compressed bytes passed to a decompressor in one step. With 64 kB, each step's output would need new pages from the system."""
 _MIN_PREFETCH_BYTES = 8 << 20
-"""Minimum compressed size in bytes that justifies a thread: decompression takes at least 25 ms, loading `concurrent.futures` 5 ms."""
+"""Minimum compressed size, in bytes, of files that are decompressed in a separate thread. Such a file takes at least 25 ms to decompress,
+and `concurrent.futures` takes 5 ms to load."""
 _MAX_COMPRESSION_RATIO = 16
-"""Generous estimate of the compression ratio: DNA of many species reaches 4, genes of one family 6 to 9."""
+"""Generous estimate of the compression ratio. DNA of many species reaches a ratio of 4, and genes of one family reach 6 to 9."""
 _UTF16_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 class _Decompressor(Protocol):
-    """Interface shared by the libraries' decompressors. Each decompresses one member, one of the compressed streams that form a file."""
+    """Interface shared by the libraries' decompressors. Each decompresses one member, that is, one of the compressed streams that make up a
+    file."""
 
     @property
     def eof(self) -> bool: ...
@@ -38,11 +40,11 @@ class _Decompressor(Protocol):
 
 
 class _TrailingData(Exception):
-    """Raised if a member of a compressed file is followed by anything but another member."""
+    """Raised if a member of a compressed file is followed by data that is not another member."""
 
 
 class _MemberReader(io.RawIOBase):
-    """Decompressed content of all members of a file. Zero bytes between members are padding.
+    """Stream of the decompressed content of all members of a file. Zero bytes between members are padding.
 
     magic: byte strings with which a member may begin
     make_decompressor: returns a decompressor for one member
@@ -158,7 +160,7 @@ class PrefixedStream(io.RawIOBase):
 
 
 class _DecompressedStream(io.RawIOBase):
-    """Decompressed content of a stream. Once damaged data is reached, every read raises `InputError`.
+    """Decompressed content of a stream. Once a read has reached damaged data, every read raises `InputError`.
 
     kind: name of the compression format
     """
@@ -216,7 +218,7 @@ class PlainText:
 
 
 def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Return (descriptor, start, stop) of the bytes that a stream has yet to read from a regular file; None if there are no such bytes."""
+    """Return (descriptor, start, stop) of the bytes of a regular file that a stream has not read yet; None if there are no such bytes."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
@@ -237,7 +239,8 @@ def is_regular_file(stream: BinaryIO) -> bool:
 
 
 def estimated_text_bytes(stream: BinaryIO) -> int:
-    """Estimate how many bytes of text remain in a stream: exact for a plain file, generous for a compressed one; 0 if unknown."""
+    """Estimate how many bytes of text remain in a stream. The number is exact for a plain file, generous for a compressed file, and 0 if
+    unknown."""
     if (location := _file_range(stream)) is None:
         return 0
     descriptor, start, stop = location
@@ -247,14 +250,15 @@ def estimated_text_bytes(stream: BinaryIO) -> int:
 
 
 def _address_space_is_unlimited() -> bool:
-    """Return whether memory may be allocated without being used. Under `ulimit -v`, unused memory counts towards the limit."""
+    """Return whether the address space of this process is unlimited. Under `ulimit -v`, memory counts towards the limit even if it is not
+    used."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:
-    """Return where a stream's remaining text is in its file, so that several threads can read it.
+    """Return where in its file the remaining text of a stream is, so that several threads can read the text.
 
     Returns None if the stream does not read an uncompressed regular file. Nothing is read from the stream, which must stay open as long as
     the descriptor is used.
@@ -275,9 +279,9 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
 
 
 def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """Return (first bytes, stream of all bytes) of a file's content, decompressed if the file is compressed with gzip, bzip2, xz or zstd.
+    """Return (first bytes, stream of all bytes) of a file's content. Files compressed with gzip, bzip2, xz or zstd are decompressed.
 
-    Neither includes a UTF-8 byte order mark. Large compressed files are decompressed in a separate thread.
+    A UTF-8 byte order mark is removed. Large compressed files are decompressed in a separate thread.
 
     Raises `InputError` for zip archives and UTF-16. Reading the stream raises `InputError` if a compressed file is damaged.
     """

@@ -16,17 +16,17 @@ from gpualign.core.files.quoting import is_quoted, replace_quoted_delimiters, un
 from gpualign.core.files.square_matrices import parse_number
 
 _SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
-"""Pattern of the line before the header that tells Excel the delimiter."""
+"""Pattern of the line before the header that tells Excel which delimiter the table has."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """Text table, starting at its first line with cells.
+    """A text table, from its first line with cells on.
 
     source: name of the file, for messages
     delimiter: a tab, a comma, a semicolon, or a blank, which stands for any number of blanks
     first_line: line number, in the file, of the table's first line
-    lines: lines including line ends; can be read once
+    lines: lines including line ends; they can be read only once
     """
 
     source: str
@@ -35,7 +35,7 @@ class DelimitedText:
     lines: Iterator[bytes] = field(repr=False)
 
     def splittable_lines(self) -> Iterator[bytes]:
-        """Yield the lines in a form that can be split at the delimiter: quoted delimiters are replaced by stand-ins.
+        """Yield each line in a form that can be split at the delimiter, because delimiters inside quotes are replaced by stand-ins.
 
         `quoting.cell_text` restores the delimiters in a cell.
         """
@@ -90,12 +90,12 @@ class DelimitedText:
 
 
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
-    """Return a text as a table. Its delimiter is determined from Excel's `sep=` line or from the first two lines.
+    """Return text as a table, whose delimiter is determined from Excel's `sep=` line or from the first two lines.
 
     stream: decompressed text
 
-    Blank lines before the table are skipped. If the text has no lines, the table has none either. Raises `InputError` for old Mac line
-    endings.
+    Blank lines before the table are skipped. If the text has no lines, neither does the table. Raises `InputError` for the line endings of
+    old Mac systems.
     """
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):

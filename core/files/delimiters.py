@@ -1,4 +1,4 @@
-"""Determines a text table's delimiter from its first lines, whatever the file name."""
+"""Determines the delimiter of a text table from its first lines. The file name has no influence."""
 
 from __future__ import annotations
 
@@ -49,11 +49,16 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
 
 def _fits_header(cell_count: int, title_count: int) -> bool:
-    """Return whether a row of `cell_count` cells (at least two) fits a header of `title_count` titles. R omits the title above the
-    row names."""
+    """Return whether a row of `cell_count` cells (at least two) fits a header of `title_count` titles.
+
+    R omits the title above the row names, so the row may also have one cell more than the header has titles.
+    """
     return cell_count > 1 and cell_count - title_count in (0, 1)
 
 
 def _quoted_texts_are_cells(line: bytes, delimiter: bytes) -> bool:
-    """Return whether every quoted text is a whole cell. line: a line in which each quoted text is replaced by one '"'."""
+    """Return whether every quoted string is a whole cell.
+
+    line: a line in which each quoted string is replaced by one '"'
+    """
     return re.search(b'[^%b]"|"[^%b]' % (delimiter, delimiter), line) is None

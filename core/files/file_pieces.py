@@ -1,4 +1,4 @@
-"""Pieces of a file, whose checksums identify the file."""
+"""Describes pieces of a file by evenly spaced intervals of bytes, and computes their checksums."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class StridedRange:
-    """Evenly spaced intervals of bytes ("stretches"), such as the rows of a matrix from the diagonal on.
+    """Evenly spaced intervals of bytes ("stretches"), such as the parts of a matrix's rows from the diagonal on.
 
     start: first byte of the first stretch
     length: length of the first stretch in bytes
     count: number of stretches
-    step: bytes from the start of one stretch to the start of the next
-    shrinkage: bytes by which each stretch is shorter than the previous stretch
+    step: number of bytes from the start of one stretch to the start of the next
+    shrinkage: number of bytes by which each stretch is shorter than the previous stretch
     """
 
     start: int
@@ -46,13 +46,18 @@ class StridedRange:
         return self.count * (self.length + self.last_stretch_length) // 2
 
     def scaled_to_bytes(self, value_bytes: int, offset: int) -> StridedRange:
-        """Return the range in bytes, if this range counts values. value_bytes: bytes per value; offset: position of value 0 in the file."""
+        """Convert a range whose numbers count values to a range whose numbers count bytes.
+
+        value_bytes: number of bytes per value
+        offset: position of value 0 in the file
+        """
         return StridedRange(
             offset + self.start * value_bytes, self.length * value_bytes, self.count, self.step * value_bytes, self.shrinkage * value_bytes
         )
 
     def tail(self, max_bytes: int) -> StridedRange:
-        """Return as many of the last stretches as fit into `max_bytes` bytes. If not even one fits, return the last `max_bytes` bytes."""
+        """Return as many of the last stretches as fit into `max_bytes` bytes. If not even one fits, return the last `max_bytes` bytes of
+        the range."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:
             first -= 1
@@ -63,7 +68,12 @@ class StridedRange:
         )
 
     def checksum(self, descriptor: int) -> int:
-        """Return the CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError` on read errors."""
+        """Return the CRC-32 of these bytes of an open file. Bytes past the end of the file are ignored.
+
+        descriptor: descriptor of the file
+
+        Raises `OSError` on read errors.
+        """
         import zlib  # short runs do not need it
 
         checksum = 0

@@ -5,13 +5,13 @@ bytes. The lines that follow are of three kinds: one for each process that worke
 mark, which records how much had been written at that moment; and one for each mark that has reached the disk together with all data that it
 records. Syncing takes a while, so more marks may be written in the meantime. The fields are:
 
-    rows      all pairs of the queries before this query have been written
-    files     for each growing file [bytes, text, at]: bytes that the file holds safely, bytes of text that they represent (different if the
-              file is compressed), and the text position, in bytes, at which the rows end. A file that has its full size from the beginning
-              has no entry.
+    rows      number of queries whose pairs have all been written
+    files     for each growing file [bytes, text, at]: number of bytes safely in the file, number of bytes of text that they represent
+              (different if the file is compressed), and the byte offset in that text where the rows of these queries end. A file that has
+              its full size from the beginning has no entry.
     sums      for each file [size, start, length, count, step, shrinkage, CRC-32]: the file's minimum size (for a full-size file, its size),
               and the checksum of a `StridedRange` of the data written since the previous mark (for a large piece, of the end of the piece)
-    counts    summary counts for the rows, by name
+    counts    summary counts for the rows of these queries, by name
     synced    the field `rows` of a mark that has reached the disk
 
 The last line is written when all data is on the disk and before the first file is renamed:
@@ -61,9 +61,11 @@ class RunIdentity:
     def check(
         self, other: RunIdentity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
     ) -> None:
-        """Raise `InputError` if `other`, from the journal or part file `name`, belongs to a run with different output.
+        """Raise `InputError` if another run does not write the same output as this run.
 
-        advice: end of the message, which says what to do
+        other: identity of the other run
+        name: name of the journal or part file that contains `other`
+        advice: end of the message, which says what the user can do
         """
         difference = None
         if other.version != self.version:
@@ -80,7 +82,7 @@ class RunIdentity:
 
 
 def parse_run_identity(fields: Mapping[str, Any]) -> RunIdentity:
-    """Build an identity from fields read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
+    """Return the identity whose fields were read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
     identity = RunIdentity(**fields)
     texts = identity.version, identity.command, identity.input
     if not all(isinstance(text, str) for text in texts) or not isinstance(identity.options, dict) or type(identity.rows) is not int:
@@ -103,7 +105,7 @@ MAX_CHECKSUM_BYTES = 1 << 18
 class FileChecksum:
     """Checksum that identifies a file.
 
-    size: minimum size of the file in bytes; if the file has its full size from the beginning, that size
+    size: minimum size of the file in bytes; for a file that has its full size from the beginning, exactly that size
     piece: bytes that the checksum covers
     crc32: CRC-32 of the piece
     """
@@ -117,10 +119,11 @@ class FileChecksum:
 class Mark:
     """Record of how much of an output had been written at some moment.
 
-    rows: all pairs of the queries before this query had been written
-    files: for each growing file (bytes that the file holds safely, bytes of text that they represent, text position at which the rows end)
+    rows: number of queries whose pairs had all been written
+    files: for each growing file, (number of bytes safely in the file, number of bytes of text that they represent, offset in that text
+        where the rows of these queries end)
     sums: for each file, the checksum of data written since the previous mark
-    counts: summary counts for the rows, by name
+    counts: summary counts for the rows of these queries, by name
     """
 
     rows: int
@@ -133,14 +136,14 @@ class Mark:
 class ResumePoint:
     """Position at which a run resumes an output.
 
-    rows: all pairs of the queries before this query are kept
-    files: for each growing file (bytes to keep, bytes of text that they contain, number of these bytes of text that belong to rows from
-        `rows` on, which will be written again)
+    rows: number of queries whose pairs are all kept
+    files: for each growing file, (number of bytes to keep, number of bytes of text that they represent, how many of these bytes of text
+        belong to later queries, whose rows are written again)
     journal_bytes: number of valid bytes in the journal
-    synced_rows: `rows` of the last mark known to have reached the disk; None: no such mark
+    synced_rows: `rows` of the last mark that is known to have reached the disk; None if there is no such mark
     last_check: check at the end of the last valid line
     sums: for each file, the checksums from all valid marks
-    counts: summary counts for the rows before `rows`
+    counts: summary counts for the rows that are kept
     """
 
     rows: int
@@ -154,12 +157,12 @@ class ResumePoint:
 
 @dataclass(frozen=True)
 class FinishedFile:
-    """File of a completed output.
+    """A file of a complete output.
 
     current_name: current name in the folder
     final_name: final name in the folder, or None if the file is to be deleted
     size: size in bytes
-    modified_ns: modification time, ns since 1970
+    modified_ns: modification time in nanoseconds since 1970
     """
 
     current_name: str
@@ -170,7 +173,7 @@ class FinishedFile:
 
 @dataclass(frozen=True)
 class CompleteOutput:
-    """Complete output, whose files only have to be renamed."""
+    """An output of which all data is on the disk. Its files only have to be renamed or deleted."""
 
     files: Sequence[FinishedFile]
 
@@ -179,29 +182,32 @@ _SIGNATURE = b'{"gpualign journal": '
 
 
 def header_line(identity: RunIdentity) -> bytes:
-    """First line of a journal."""
+    """Return the first line of a journal."""
     return _json_line({"gpualign journal": LAYOUT_VERSION, **asdict(identity)})
 
 
 def process_line(boot: str | None) -> bytes:
-    """Journal line for a process that starts to work on the output. boot: the machine's boot id, None if unknown."""
+    """Return the journal line for a process that starts to work on the output.
+
+    boot: the machine's boot id, None if unknown
+    """
     return _json_line({"boot": boot})
 
 
 def mark_line(mark: Mark) -> bytes:
-    """Journal line that records a mark."""
+    """Return the journal line that records a mark."""
     sums = {name: [one.size, *astuple(one.piece), one.crc32] for name, one in mark.sums.items()}
     files = {name: list(numbers) for name, numbers in mark.files.items()}
     return _json_line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
 
 
 def sync_line(rows: int) -> bytes:
-    """Journal line that records that the mark with this value of `rows` has reached the disk."""
+    """Return the journal line which records that the mark with this value of `rows` has reached the disk."""
     return _json_line({"synced": rows})
 
 
 def completion_line(files: Iterable[FinishedFile]) -> bytes:
-    """Last line of a complete output's journal."""
+    """Return the last line of the journal of a complete output with these files."""
     return _json_line({"complete": [[one.current_name, one.final_name, one.size, one.modified_ns] for one in files]})
 
 
@@ -216,9 +222,9 @@ _CHECKED_LINE = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
 
 
 def chain_checks(lines: bytes, check: str) -> tuple[bytes, str]:
-    """Append a check to each line. Returns (lines with checks, check of the last line).
+    """Append a check to each line, and return (lines with checks, check of the last line).
 
-    check: check of the line before the first of `lines`; "" if there is none
+    check: check of the line that precedes `lines`; "" if there is none
     """
     out = []
     for line in lines.splitlines():
@@ -246,13 +252,14 @@ def _verify_checks(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
 
 
 def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity | None, ResumePoint | CompleteOutput | None]:
-    """Read a journal. Returns (identity of the run, position to resume the output from or complete output).
+    """Read a journal. Returns (identity of the run, complete output or the position from which to resume the output).
 
+    raw: content of the journal
     name: name of the journal, for messages
     boot: this machine's boot id, None if unknown
 
-    The identity is None if not even the first line was completed. The second value is None if no part of the output is certain to exist. An
-    incomplete last line is ignored, because it was truncated when the run ended. Raises `InputError` if the journal is not valid.
+    The identity is None if not even the first line was completed. The second value is None if no part of the output is certain to exist. If
+    the last line is incomplete, it is ignored, because the run ended while writing it. Raises `InputError` if the journal is not valid.
     """
     import json
 
@@ -311,9 +318,13 @@ def _data_is_on_disk(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
 
 
 def _valid_marks(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
-    """Find the marks that can be trusted. lines: all lines after the first, without checks.
+    """Return (marks that can be trusted, line number of the last of these marks, `rows` of the last mark that reached the disk).
 
-    Returns (marks, number of the last such mark's line, counted from 1, `rows` of the last mark that reached the disk).
+    lines: all lines after the first, without checks
+    boot: this machine's boot id, None if unknown
+
+    The line number is the position in `lines`, counted from 1, and 0 if there are no such marks. The last value is None if no mark reached
+    the disk.
     """
     import json
 

@@ -11,7 +11,7 @@ PLINK_MAGIC = b"\x6c\x1b"
 """First bytes of PLINK .bed and .pgen files."""
 
 _CLUSTAL_HEADER = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
-"""Pattern of the first words of alignments in CLUSTAL format, as written by various programs."""
+"""Pattern of the first words of files in CLUSTAL format. These words differ between programs."""
 
 _PHYLIP_HEADER = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
 _RECORD_COUNT_LINE = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
@@ -43,9 +43,9 @@ class FileKind(Enum):
 
 
 def kind_of(start: bytes) -> FileKind | None:
-    """Return a file's kind from its first (decompressed) bytes; None for a table, any other binary file, or an empty file.
+    """Return a file's kind, recognised from its first (decompressed) bytes; None for a table, any other binary file, or an empty file.
 
-    A table whose first id looks like the start of a different format is still recognised as a table, because FASTA has sequence below its
+    A table whose first id looks like the start of a different format is still recognised as a table, because FASTA has a sequence below its
     first header and Newick contains no tabs.
     """
     if start.startswith(PLINK_MAGIC):
@@ -95,9 +95,11 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
-    """Return whether the second line of a file contains letters of an alignment.
+    """Return whether the second line of a file contains letters of an alignment in PHYLIP format.
 
-    Otherwise the first line, `counts`, is the header of a table, with two titles that happen to be numbers.
+    counts: the first line of the file. If the second line is not part of an alignment, the first line is the header of a table, with two
+        titles that happen to be numbers
+    second: the second line
     """
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])

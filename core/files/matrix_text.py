@@ -1,7 +1,8 @@
 """Reads matrices in delimited text, with ids in the header, in the first column, in both or in neither. Pure.
 
-Words are ids; numbers may be ids or values. A text is accepted only if exactly one interpretation of it is a matrix: a square of one set
-with itself (`SquareMatrix.is_of_one_set`), or a rectangle whose ids are words or appear where ids are expected.
+A word is always an id; a number may be an id or a value. Text is accepted only if exactly one interpretation of it is a matrix. The matrix
+is either a square of one set with itself (`SquareMatrix.is_of_one_set`), or a rectangle whose ids are words or appear where ids are
+expected.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ NumberedRow = tuple[int, list[str]]
 EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
 
 _CORNER_TITLE = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
-"""Pattern of the titles that may stand above the row ids: empty, a title for ids, or a program and its version."""
+"""Pattern of the titles that may stand above the row ids: no title, a title for ids, or the name and version of a program."""
 
 _ZEROS_ASSUMPTION = "zeros above its diagonal are taken for values that are not written"
 
 
 @dataclass(frozen=True)
 class TextMatrix:
-    """Matrix as interpreted from text.
+    """A matrix as interpreted from text.
 
     values: float64[rows][columns], nan where missing
-    row_ids, column_ids: ids, None if the file has none
+    row_ids, column_ids: ids of the rows and columns, None if the file has none
     name: name of the values, None if the file does not specify one
-    assumption_note: human-readable assumption about the text, None if the file is unambiguous
+    assumption_note: human-readable note on what was assumed about the text, None if the file is unambiguous
     """
 
     values: Reals
@@ -114,7 +115,7 @@ def read_matrix_rows(rows: Sequence[NumberedRow], source: str, record_count: int
 
 
 def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line contains ids: its first cell is empty, or it contains words."""
+    """Read a matrix from rows of which the first contains ids: either its first cell is empty, or it contains words."""
     line, first = rows[0]
     body = rows[1:]
     if not body:
@@ -147,7 +148,8 @@ def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
 
 
 def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line is a word followed by numbers: an id and its values, or a title and ids that are numbers."""
+    """Read a matrix from rows of which the first consists of a word and numbers. These are an id and its values, or a title and ids that
+    are numbers."""
     line, first = rows[0]
     if len(first) == 1:
         raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
@@ -164,7 +166,7 @@ def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix
 
 
 def _matrix_with_corner_number(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line is a number followed by words, and therefore a header.
+    """Read a matrix from rows of which the first begins with a number and contains words, and is therefore a header.
 
     The number is either the id of the first column (rows may then have ids too, if R wrote the matrix) or a number of records, in the
     corner above the row ids.
@@ -181,7 +183,7 @@ def _matrix_with_corner_number(rows: Sequence[NumberedRow], source: str) -> Text
 
 
 def _matrix_from_numbers(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
-    """Read rows whose first line contains only numbers."""
+    """Read a matrix from rows of which the first contains only numbers."""
     line, first = rows[0]
     cells = [row for _, row in rows]
     longer = len(cells) > 1 and len(cells[1]) == len(first) + 1
@@ -217,7 +219,11 @@ def _matrix_from_numbers(rows: Sequence[NumberedRow], source: str) -> TextMatrix
 
 
 def _labelled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix from a square with the same ids in the header and first column; None for any other rows."""
+    """Return the matrix if the rows are a square with the same ids in the header and in the first column; None otherwise.
+
+    first: the header
+    cells: the rows below it
+    """
     names = [row[0] for row in cells]
     for columns in (first[1:], first):  # R writes no title over the ids of rows
         if names != list(columns) or "" in names:
@@ -231,7 +237,11 @@ def _labelled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _labelled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix from a header of ids above rows without ids, as pandas writes without an index; None for any other rows."""
+    """Return the matrix if the header contains ids and the rows do not, as pandas writes with index=False; None otherwise.
+
+    titles: the header
+    rows: the rows below it
+    """
     if len(rows) != len(titles) or "" in titles:
         return None
     square = parse_square(rows)
@@ -244,7 +254,7 @@ def _labelled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None
 
 
 def _labelled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix from rows that begin with an id, without a header; None for any other rows."""
+    """Return the matrix if each row begins with an id and there is no header; None otherwise."""
     ids = [row[0] for row in cells]
     square = parse_square([row[1:] for row in cells])
     if square is None or not square.is_of_one_set or len(set(ids)) < len(ids) or "" in ids:
@@ -253,7 +263,7 @@ def _labelled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix | None:
-    """Matrix from cells that contain only values, for `record_count` records whose ids are in a separate file; None for any other cells."""
+    """Return the matrix if the cells contain only values for `record_count` records, whose ids are in a separate file; None otherwise."""
     square = parse_square(cells)
     if square is not None and square.layout == "square":
         return _square_matrix(square) if len(cells) == record_count else None
@@ -262,7 +272,7 @@ def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix |
 
 
 def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
-    """Matrix from a square, if its values imply that rows and columns are the same records; otherwise None."""
+    """Return the matrix with the values of a square if they imply that rows and columns are the same records; None otherwise."""
     whole = fill_upper(square)
     return (
         TextMatrix(whole.values, None, None, _value_name(whole), _ZEROS_ASSUMPTION if whole is not square else None)
@@ -272,7 +282,9 @@ def _square_matrix(square: SquareMatrix) -> TextMatrix | None:
 
 
 def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], source: str) -> TextMatrix:
-    """Matrix from a triangle of values. triangles: every square matrix of which the cells can be a triangle.
+    """Return the matrix that a triangle of values stands for.
+
+    triangles: every square matrix that could have these cells as one of its triangles
 
     Raises `InputError` if it is unclear whether the last values are a diagonal, or whether the first values are ids.
     """
@@ -293,7 +305,7 @@ def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], 
 def _could_be_header(cells: Sequence[Cells]) -> bool:
     """Return whether the numbers in the first row and column may be ids.
 
-    This is so if the numbers in the first row are consecutive, or if the first cell of the diagonal has no value but a later one has.
+    They may be ids if the numbers in the first row are consecutive, or if the first cell of the diagonal has no value but a later one has.
     """
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
@@ -314,12 +326,12 @@ def _may_be_id(cell: str) -> bool:
 
 
 def _value_name(square: SquareMatrix) -> str | None:
-    """Name for the values: "distance" for a triangle without a diagonal, otherwise None."""
+    """Return the name of the values: "distance" for a triangle without a diagonal, otherwise None."""
     return None if square.has_diagonal else "distance"
 
 
 def _row_ids(body: Sequence[NumberedRow], source: str) -> list[str]:
-    """Ids at the beginning of the rows. Raises `InputError` for an empty id."""
+    """Return the ids at the beginning of the rows. Raises `InputError` for an empty id."""
     for number, row in body:
         if not row[0]:
             raise InputError(f"{source}: line {number} has an empty id; {EXPECTED_LAYOUT}")
@@ -327,9 +339,9 @@ def _row_ids(body: Sequence[NumberedRow], source: str) -> list[str]:
 
 
 def _parse_values(body: Sequence[NumberedRow], column_count: int, source: str) -> Reals:
-    """Values in the rows after their ids: float64[rows][column_count], nan for an empty cell.
+    """Return the values that follow the ids in the rows: float64[rows][column_count], nan for an empty cell.
 
-    Raises `InputError` for a row with a wrong number of values, and for a word.
+    Raises `InputError` for a row with the wrong number of values, and for a value that is not a number.
     """
     block = []
     for number, (_, *cells) in body:
@@ -349,7 +361,7 @@ def _not_a_number_error(source: str, line: int, cell: str) -> InputError:
 
 
 def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:
-    """Remove trailing rows and columns in which every cell is empty, as left by spreadsheets."""
+    """Remove trailing rows and columns in which every cell is empty. Spreadsheets write such rows and columns."""
     used = list(rows)
     while used and not any(used[-1][1]):
         used.pop()
@@ -362,7 +374,7 @@ def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:
 
 
 def _used_width(row: Cells) -> int:
-    """Number of cells up to and including the last non-empty cell."""
+    """Return the number of cells up to and including the last non-empty cell."""
     count = len(row)
     while count and not row[count - 1]:
         count -= 1

@@ -10,10 +10,10 @@ from typing import BinaryIO
 from gpualign.core.common.errors import InputError
 
 _DESCRIPTOR_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-"""Pattern of a descriptor number; larger numbers do not occur."""
+"""Pattern of a descriptor number. It has at most nine digits, because larger numbers do not occur."""
 
 _MAX_SYMLINKS = 40
-"""Maximum length of a chain of symbolic links, as in the operating system."""
+"""Maximum length of a chain of symbolic links. The operating system has the same limit."""
 
 STDIO = "-"
 """Name with which users specify standard input or standard output."""
@@ -42,7 +42,7 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
 def descriptor_of(path: str | PathLike[str]) -> int | None:
     """Return the descriptor of this process to which a path leads, directly or through links, such as 3 for /dev/fd/3 or /proc/self/fd/3.
 
-    Returns None for the path of a file. The difference matters because in another process the same descriptor means something else, and
+    Returns None for the path of a file. The difference matters because the same number means a different descriptor in another process, and
     because a temporary file must not be renamed to the path of a descriptor.
     """
     descriptor_folders = ("/dev/fd", os.path.realpath("/proc/self/fd"))
@@ -59,7 +59,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
 
 
 def is_index(path: str) -> bool:
-    """Return whether a file begins like an index. Pipes are never read: they are not indexes, and the bytes read would be lost."""
+    """Return whether a file begins like an index. A pipe is never read, because it cannot be an index and the bytes read would be lost."""
     if not os.path.isfile(path):
         return False
     try:

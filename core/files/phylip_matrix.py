@@ -23,7 +23,7 @@ _ID_LENGTH = 10
 
 
 def is_record_count(line: bytes) -> bool:
-    """Return whether the first line of a file can be the number of records in a matrix."""
+    """Return whether a line, the first in its file, can be the number of records in a matrix."""
     text = line.strip()
     return len(text) <= _MAX_COUNT_DIGITS and text.isdigit()
 
@@ -63,7 +63,12 @@ Interpretation: TypeAlias = tuple[list[str], SquareMatrix]
 
 
 def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Interpretation]:
-    """Return the interpretation of the rows for each matrix shape that they fit. Parameters as for `_interpret_as_shape`."""
+    """Return the interpretation of the rows for each matrix shape that they fit.
+
+    rows: words of each line
+    record_count: number of records
+    names_end_in_numbers: whether every id is assumed to end in a number, and all ids are assumed to have the same number of words
+    """
     read = [_interpret_as_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
     return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
 
@@ -85,7 +90,7 @@ def _cells(line: str, split_at_tabs: bool) -> list[str]:
 
 
 def _has_no_blank_after_id(line: str) -> bool:
-    """Return whether values follow a ten-character id without a blank in between."""
+    """Return whether a line consists of a ten-character id and values, without a blank between the id and the first value."""
     word = line.split(None, 1)[0]
     return line.startswith(word) and len(word) > _ID_LENGTH and parse_number(word[_ID_LENGTH:]) is not None
 
@@ -104,10 +109,11 @@ def _possible_row_sizes(record_count: int) -> list[list[int]]:
 
 
 def _interpret_as_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_in_numbers: bool) -> Interpretation | None:
-    """Return (ids, values) if the lines are rows of `row_sizes` values, each perhaps continued over several lines; otherwise None.
+    """Return (ids, values) if the lines are rows with the numbers of values in `row_sizes`; None otherwise. Each row may continue over
+    several lines.
 
     lines: words of each line
-    names_end_in_numbers: whether every id is assumed to end in a number, and all ids to have the same number of words
+    names_end_in_numbers: whether every id is assumed to end in a number, and all ids are assumed to have the same number of words
     """
     ids: list[str] = []
     rows: list[list[str]] = []
@@ -133,7 +139,7 @@ def _interpret_as_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], na
 
 
 def _are_numbered(names: Sequence[list[str]]) -> bool:
-    """Return whether all names begin with a word, end in a number and have the same number of words: `Strain 1`, `Strain 2`."""
+    """Return whether all names begin with a word, end in a number and have the same number of words, such as `Strain 1` and `Strain 2`."""
     alike = len({len(words) for words in names}) == 1
     return alike and all(parse_number(words[0]) is None and parse_number(words[-1]) is not None for words in names)
 

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 1 << 20
 _BLOCK_COUNT = 3
-"""Number of blocks: one being read by the caller, one full, one being filled."""
+"""Number of blocks: the caller reads one, one is full, and the thread fills one."""
 
 
 class PrefetchingReader(io.RawIOBase):
     """Reads the remaining bytes of a stream ahead of the caller.
 
     An error in the stream is raised after all bytes that precede it have been returned. The thread ends at the end of the stream, or when
-    this object is no longer referenced, and is not joined. Only for streams that never block: while one is blocked, closing its file
-    would block too.
+    this object is no longer referenced, and is not joined. This class is only for streams that never block: while a stream is blocked,
+    closing its file would block too.
     """
 
     def __init__(self, stream: io.RawIOBase) -> None:

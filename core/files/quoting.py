@@ -1,4 +1,5 @@
-"""Handles quoted cells, as written by spreadsheets, pandas and R (RFC 4180): quoted delimiters are text, a doubled quote is one quote."""
+"""Handles quoted cells, as written by spreadsheets, pandas and R (RFC 4180). Delimiters inside quotes are text, and a doubled quote stands
+for one quote."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ import numpy as np
 from gpualign.core.common.errors import InputError
 
 _DELIMITER_STAND_INS = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
-"""Stand-ins for quoted delimiters until their cell becomes text: control characters, which lines with quotes must not contain."""
+"""Stand-ins for quoted delimiters until their cell becomes text. They are control characters, which lines with quotes must not contain."""
 
 _QUOTE = ord('"')
 _MAX_QUOTES_FOR_FAST_SPLIT = 16
-"""Maximum number of quotes at which splitting a line is faster than scanning it with NumPy."""
+"""Maximum number of quotes in a line for which splitting the line is faster than scanning it with NumPy."""
 
 _SCAN_BYTES = 1 << 20
 """Number of bytes of a line that NumPy scans in one step."""
@@ -46,7 +47,8 @@ def _replace_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: s
 
 
 def _may_have_quoted_delimiter(line: bytes, delimiter_byte: bytes) -> bool:
-    """Return whether any delimiter follows an odd number of quotes and may thus be inside quotes; doubled quotes make no difference."""
+    """Return whether any delimiter follows an odd number of quotes and may thus be inside quotes. Doubled quotes do not affect the
+    result."""
     if line.count(b'"') <= _MAX_QUOTES_FOR_FAST_SPLIT:
         return any(delimiter_byte in piece for piece in line.split(b'"')[1::2])
     odd = 0
@@ -62,12 +64,15 @@ def _may_have_quoted_delimiter(line: bytes, delimiter_byte: bytes) -> bool:
 
 
 def cell_text(cell: bytes) -> str:
-    """Text of a cell, without surrounding quotes."""
+    """Return the text of a cell, without surrounding blanks and quotes."""
     return unquoted_text(cell.decode("utf-8", "surrogateescape").strip())
 
 
 def unquoted_text(text: str) -> str:
-    """Text of a cell, without surrounding quotes. text: the cell, which must have no surrounding blanks."""
+    """Return the text of a cell, without surrounding quotes.
+
+    text: the cell, which must have no surrounding blanks
+    """
     if is_quoted(text):
         text = text[1:-1].replace('""', '"')
         for delimiter_byte, hidden in _DELIMITER_STAND_INS.items():

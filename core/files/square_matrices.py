@@ -20,7 +20,7 @@ _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
 def parse_number(cell: str) -> float | None:
-    """Value of a cell, nan for a missing-value marker; None if the cell is not a number."""
+    """Return the value of a cell, nan for a missing-value marker; None if the cell is not a number."""
     try:
         return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
     except ValueError:
@@ -28,7 +28,7 @@ def parse_number(cell: str) -> float | None:
 
 
 def parse_numbers(cells: Cells) -> Reals | None:
-    """Values of some cells: float64[cells]; None if any cell is not a number."""
+    """Return the values of some cells, float64[cells]; None if any cell is not a number."""
     try:
         values = np.array(cells, dtype=np.float64)
     except ValueError:
@@ -69,7 +69,7 @@ def is_symmetric(values: npt.NDArray[Any]) -> bool:
 
 
 def parse_square(rows: Sequence[Cells]) -> SquareMatrix | None:
-    """Return the values for n records from n rows: n cells each, or the cells of a triangle with or without the diagonal.
+    """Return the values for n records from n rows. The rows have n cells each, or are a triangle with or without the diagonal.
 
     Cells outside the triangle are empty or missing; rows of an upper triangle may begin at their first value. Returns None for any other
     rows.
@@ -106,7 +106,8 @@ def mirror_triangle(values: Reals) -> SquareMatrix:
 
 
 def squares_from_triangle_rows(rows: Sequence[Cells]) -> list[SquareMatrix]:
-    """Return every square matrix of which the rows can be a triangle. Without the diagonal, there is one row less than in the matrix."""
+    """Return every square matrix that could have these rows as one of its triangles. A triangle without the diagonal has one row fewer than
+    the matrix."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
@@ -117,7 +118,8 @@ def squares_from_triangle_rows(rows: Sequence[Cells]) -> list[SquareMatrix]:
 
 
 def fill_upper(square: SquareMatrix) -> SquareMatrix:
-    """Mirror the lower triangle if the upper one has only zeros, as in files of PLINK's `square0`. Returns any other square unchanged."""
+    """Mirror the lower triangle if the upper one contains only zeros, as in files of PLINK's `square0`. Returns any other square
+    unchanged."""
     values = square.values
     lower = np.tril(values, -1)
     if square.layout != "square" or np.triu(values, 1).any() or square.is_symmetric:
@@ -126,9 +128,13 @@ def fill_upper(square: SquareMatrix) -> SquareMatrix:
 
 
 def _parse_triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
-    """Return the symmetric matrix of which the rows are a triangle: float64[rows][rows]; None for any other rows.
+    """Return the symmetric matrix that has these rows as one of its triangles: float64[rows][rows]; None if the rows are not a triangle.
 
-    Row i must have a value for each earlier record (with `upper`, for each later one) and, if `diagonal` is 1 instead of 0, one for itself.
+    upper: whether the rows are the upper triangle instead of the lower one
+    diagonal: 1 if the triangle includes the diagonal, otherwise 0
+
+    Each row must have a value for each earlier record (for each later record in an upper triangle) and, if `diagonal` is 1, for its own
+    record.
     """
     count = len(rows)
     out = np.zeros((count, count))
