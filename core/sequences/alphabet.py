@@ -30,7 +30,7 @@ class Alphabet:
 
     letters: letters in code order; a letter's code is its index
     unambiguous_count: number of leading letters that stand for a single nucleotide or amino acid
-    aliases: (extra letter, letter it is read as) pairs
+    aliases: pairs (extra letter, letter as which it is read)
     encoding: code for each byte, or `INVALID_CODE`, uint8[256]
     """
 
@@ -61,20 +61,23 @@ class Alphabet:
 
     @cached_property
     def upper_case_encoding(self) -> npt.NDArray[np.uint8]:
-        """`encoding` without lower case and aliases, so that decoding the codes restores the original letters."""
+        """Like `encoding`, but without lower case and aliases, so that the original letters can be restored from the codes."""
         table = np.full(256, INVALID_CODE, dtype=np.uint8)
         table[list(self.letters.encode())] = np.arange(len(self.letters))
         return table
 
     @cached_property
     def decoding(self) -> npt.NDArray[np.uint8]:
-        """Letter for each code: uint8[256]; `INVALID_CODE` for numbers that are not codes."""
+        """Letter for each code: uint8[256]. Numbers that are not codes have the value `INVALID_CODE`."""
         table = np.full(256, INVALID_CODE, dtype=np.uint8)
         table[: len(self)] = list(self.letters.encode())
         return table
 
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
-        """Return `encoding`; with `mask_lower`, a variant that gives lower-case letters the code `unknown_code`."""
+        """Return the code for each byte, uint8[256].
+
+        mask_lower: whether lower-case letters get the code `unknown_code`; otherwise the result is `encoding`
+        """
         if not mask_lower:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
@@ -84,7 +87,7 @@ class Alphabet:
         return table
 
     def complement(self) -> npt.NDArray[np.uint8]:
-        """Return the complement's code for each nucleotide letter: uint8[letters]."""
+        """Return the code of the complement of each nucleotide letter: uint8[letters]."""
         return self.encoding[np.frombuffer(self.letters.translate(_COMPLEMENTS).encode(), dtype=np.uint8)]
 
 
@@ -112,12 +115,12 @@ _MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION = 50, 0.9
 
 
 class MixedAlphabets(InputError):
-    """Raised if some records are nucleotides and some are proteins."""
+    """Raised if some records of an input are nucleotides and others are proteins."""
 
 
 LetterKindCounts: TypeAlias = tuple[int, int, int]
-"""Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a protein-only letter; first record
-that is clearly DNA. Record numbers are -1 if there is no such record."""
+"""Result of `_records.count_kinds`: (number of letters that are A, C, G, T, U or N; number of the first record with a protein-only letter;
+number of the first record that is clearly DNA). A record number is -1 if there is no such record."""
 
 LETTER_KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION)
 """Arguments to `_records.count_kinds` that define what is counted."""
@@ -128,8 +131,8 @@ class LetterKinds:
     """Kinds of letters in a stream of records, accumulated part by part.
 
     common_nucleotide_count: number of letters that are A, C, G, T, U or N
-    first_protein_record: first record with a protein-only letter, or -1
-    first_dna_record: first record that is clearly DNA, or -1
+    first_protein_record: number of the first record with a protein-only letter, or -1
+    first_dna_record: number of the first record that is clearly DNA, or -1
     """
 
     common_nucleotide_count: int = 0
@@ -155,14 +158,14 @@ class LetterKinds:
 
     @property
     def likely_alphabet(self) -> Alphabet | None:
-        """Alphabet to which the letters clearly belong; None if no record decides or records contradict each other."""
+        """Alphabet to which the letters clearly belong; None if no record is decisive or if records contradict each other."""
         if (self.first_protein_record < 0) == (self.first_dna_record < 0):
             return None
         return PROTEIN if self.first_dna_record < 0 else DNA
 
 
 class AlphabetCensus:
-    """Determines the alphabet of a set of records, which are passed in parts, and names the records that decide."""
+    """Determines the alphabet of a set of records, which are passed in parts. It also gives the labels of the decisive records."""
 
     def __init__(self) -> None:
         self._common_nucleotides = self._letter_count = 0
@@ -172,11 +175,11 @@ class AlphabetCensus:
     def count_records(
         self, names: Sequence[str], records: StringColumn, make_label: Callable[[str], str], kinds: LetterKinds | None = None
     ) -> None:
-        """Count the letters of the next part of the records.
+        """Count the letters in the next part of the records.
 
-        names: names of the records, for messages
+        names: names of the records
         records: letters of the records
-        make_label: given a record's name, returns the text that messages use for the record
+        make_label: given a record's name, returns the label by which messages refer to the record
         kinds: letter kinds for all these records, if already counted
         """
         if kinds is None:

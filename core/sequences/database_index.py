@@ -45,14 +45,17 @@ _BATCH_LETTERS = 8 << 20
 
 @dataclass(frozen=True)
 class _IndexLayout:
-    """Sizes of an index, which determine where its sections are. id_bytes: total size of all ids in bytes"""
+    """Sizes of an index, which determine where its sections are.
+
+    id_bytes: total size of all ids in bytes
+    """
 
     record_count: int
     letter_count: int
     id_bytes: int
 
     def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
-        """Return the start and length in bytes and the dtype of each section, keyed by name."""
+        """Return (start in bytes, length in bytes, dtype) of each section, keyed by the section's name."""
         sections: dict[str, tuple[int, int, np.dtype[Any]]] = {}
         at = _PAGE_BYTES
         for name, count, kind in (
@@ -81,8 +84,10 @@ def _round_up_to_page(count: int) -> int:
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     """Open an index and return its sequences and alphabet. Letters stay on disk until they are used.
 
-    Everything that callers rely on is checked, regardless of which program wrote the file. Raises `InputError` if the file is damaged,
-    truncated or inconsistent, or has a different version. (For the letter counts, only the sum and the highest used code are checked.)
+    All properties of the index on which callers rely are checked, regardless of which program wrote the file. (Of the counts of each
+    letter, only the sum and the highest used code are checked.)
+
+    Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version.
     """
     with open(path, "rb") as stream:
         header = stream.read(_PAGE_BYTES)
@@ -107,7 +112,7 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
 
 
 class _DamagedIndex(Exception):
-    """Raised with a human-readable description of the fault in a damaged index."""
+    """Raised if an index is damaged. Its text is a human-readable description of the fault."""
 
 
 def _read_index_header(path: str, header: bytes) -> object:
@@ -134,7 +139,12 @@ def _read_index_header(path: str, header: bytes) -> object:
 
 
 def _parse_index_header(description: object) -> tuple[Alphabet, _IndexLayout, list[int]]:
-    """Return the alphabet, the layout and the number of occurrences of each code. The sizes are not compared with the file."""
+    """Return (alphabet, layout, number of occurrences of each code).
+
+    description: description in the header, parsed from JSON
+
+    The sizes in the layout are not compared with the file.
+    """
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
     if alphabet is None:
@@ -172,7 +182,11 @@ def _checked_file_positions(places: Integers, layout: _IndexLayout) -> Integers:
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayout) -> StringColumn:
-    """Check that no id is empty or contains white space, and return the ids. ends: end of each id in the text"""
+    """Check that no id is empty or contains white space, and return the ids.
+
+    text: all ids, concatenated
+    ends: end of each id in the text
+    """
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _DamagedIndex("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
@@ -187,7 +201,8 @@ def _chunk_ranges(layout: _IndexLayout) -> Iterator[tuple[int, int]]:
 
 
 def _checksum_chunks(file: BinaryIO, layout: _IndexLayout) -> list[tuple[int, int]]:
-    """Return the CRC-32 and the highest code (0 if there are no codes) of each 16 MiB chunk of the sections, reading the file once."""
+    """Return (CRC-32, highest code) of each 16 MiB chunk of the sections, reading the file once. The highest code is 0 if a chunk has no
+    codes."""
     first, letters, _ = layout.sections()["codes"]
     # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
     whole = np.memmap(file, dtype=np.uint8, mode="r")
@@ -201,7 +216,7 @@ def _checksum_chunks(file: BinaryIO, layout: _IndexLayout) -> list[tuple[int, in
 
 
 def _verify(path: str, layout: _IndexLayout, expected: npt.NDArray[np.uint32], highest: int) -> None:
-    """Raise `_DamagedIndex` unless the chunks have the `expected` checksums and no code is above `highest`."""
+    """Raise `_DamagedIndex` if the chunks do not have the `expected` checksums or if a code is greater than `highest`."""
     with open(path, "rb") as file:
         chunks = _checksum_chunks(file, layout)
     for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
@@ -214,11 +229,11 @@ def _verify(path: str, layout: _IndexLayout, expected: npt.NDArray[np.uint32], h
 
 @dataclass
 class IndexSummary:
-    """Describes the input of an index.
+    """Summary of the records from which an index was built.
 
     empty_ids: ids of records without letters, which are omitted
     gaps: counts of removed gaps
-    first_dna_record: first record that looks like DNA, if proteins were requested
+    first_dna_record: label of the first record that looks like DNA, if proteins were requested
     lower_case_counts: counts of masked lower-case letters; None if lower case is not masked
     """
 
@@ -233,10 +248,13 @@ class IndexSummary:
 class IndexBuilder:
     """Builds an index from a stream of records. It keeps only a few records in memory, plus about 60 bytes for each record.
 
-    scratch: creates an unnamed file in `folder`; one file stores the letters, another the ids until they are written
-    degap: remove gaps instead of rejecting them
-    mask_lower: replace lower-case letters by N or X
-    unknown: replaces and counts letters outside the alphabet; None: such letters are rejected
+    source: name of the input, for messages
+    folder: folder in which the index is made
+    scratch: creates an unnamed file in `folder`; one such file stores the letters and another the ids until the index is written
+    allow_duplicates: whether to number repeated ids instead of rejecting them
+    degap: whether to remove gaps instead of rejecting them
+    mask_lower: whether to replace lower-case letters by N or X
+    unknown: replaces and counts letters outside the alphabet; if None, such letters are rejected
 
     After `read`, `unterminated_id` is the id of the last record if the file does not end with a newline, else None.
     """
@@ -278,7 +296,8 @@ class IndexBuilder:
 
         alphabet: "dna", "protein" or "auto"
 
-        Raises `InputError` for bad input, and `RunError` if the folder is full.
+        Raises `InputError` for bad input, and `RunError` if letters or ids cannot be stored, for example because no space is left on the
+        disk.
         """
         census, number, last = AlphabetCensus(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
@@ -335,7 +354,7 @@ class IndexBuilder:
             self._counts += count_codes(codes)[: len(self._alphabet)]
 
     def _unique_ids(self) -> StringColumn:
-        """Return the ids in file order; repeated ids are numbered or rejected."""
+        """Return the ids in file order. Repeated ids are numbered if `allow_duplicates` was set; otherwise they raise `InputError`."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
         return unique_id_column(self._stored_column(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
@@ -380,7 +399,7 @@ class IndexBuilder:
 
 
 def _batches(lengths: Integers) -> Iterator[slice]:
-    """Yield ranges of consecutive records with approximately `_BATCH_LETTERS` letters, at least one record each."""
+    """Yield ranges of consecutive records that have approximately `_BATCH_LETTERS` letters. Each range has at least one record."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):

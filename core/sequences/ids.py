@@ -14,7 +14,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.string_column import StringColumn
 
 _CONTROL_CHARACTERS = "[\x00-\x1f\x7f\x85\u2028\u2029]"
-"""Tabs, all line ends, and invisible characters."""
+"""Pattern of the characters that an id must not contain: tabs, all line ends, and invisible characters."""
 
 _BLANK_OR_UNDERSCORE = re.compile(r"[\s_]")
 
@@ -22,7 +22,7 @@ _RECORD_WORDS = (
     "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
 )
 _ID_TITLE = re.compile(rf"|FILE|#?(?:{_RECORD_WORDS}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""Pattern of the titles of an id column: empty, words that end in id or name, or `FILE`, which chewBBACA writes."""
+"""Pattern of the titles of an id column: no title, words that end in id or name, or `FILE`, which chewBBACA writes."""
 
 
 def is_id_title(title: str) -> bool:
@@ -36,9 +36,9 @@ def may_be_id_title(title: str) -> bool:
 
 
 def number_repeated_ids(ids: list[str], repeated_records: list[int]) -> None:
-    """Append numbers, in place, to ids that occur in earlier records: id_2, id_3, ... Ids already in use are skipped.
+    """Append a number to each repeated id (id_2, id_3, ...), changing `ids` in place. Numbered ids that are already in use are skipped.
 
-    repeated_records: numbers of the records whose ids occur earlier
+    repeated_records: numbers of the records whose ids also occur in earlier records
     """
     taken = set(ids)
     following: dict[str, int] = {}
@@ -56,10 +56,10 @@ def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_
     """Return the ids of records from several files, with repeated ids numbered (id_2, id_3, ...).
 
     ids: ids of all records; changed in place
-    files: first record and name of each file
-    allow_duplicates: number repeated ids instead of rejecting them
+    files: number of the first record and name of each file
+    allow_duplicates: whether to number repeated ids instead of rejecting them
 
-    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates`.
+    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates` is set.
     """
     first: dict[str, int] = {}
     again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
@@ -70,7 +70,7 @@ def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_
 
 
 def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn:
-    """Raise `InputError` because a record in the file `second_file` has the same id, `name`, as a record in the file `first_file`."""
+    """Raise `InputError` because the record `name` in `second_file` has the same id as a record in `first_file`."""
     raise InputError(
         f"{second_file}: record {name!r} has the id of a record of {first_file}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
@@ -80,7 +80,8 @@ def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn
 def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
     """Match the names in a file to the ids of records, which file formats may have altered: Newick and PHYLIP write `A_b` for `A b`.
 
-    Returns a mapping from names to ids. It contains a name only if the name is not itself an id, and if name and id match only each other.
+    Returns a mapping from names to ids. It contains a name only if the name itself is not an id, and if the name and the id match only each
+    other.
     """
     known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
@@ -92,7 +93,11 @@ def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str
 
 
 def describe_changed_ids(changed: dict[str, str], source: str) -> str:
-    """Return a note on the altered ids in a file. changed: mapping returned by `match_changed_ids`"""
+    """Return a note on the altered ids in a file.
+
+    changed: mapping returned by `match_changed_ids`, which must not be empty
+    source: name of the file
+    """
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
@@ -113,23 +118,28 @@ def describe_shared_ids(ids: Iterable[str], other_ids: Iterable[str], old_file: 
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
-    """Return the name of the file that holds a record. files: first record and name of each file."""
+    """Return the name of the file that holds a record.
+
+    files: number of the first record and name of each file
+    """
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
 def refuse_control_characters(name: str, where: str) -> None:
     """Raise `InputError` if an id contains control characters, which would break lines and columns in text files.
 
-    where: where the id is, for the message
+    where: location of the id, for the message
     """
     if not name.isprintable() and (sign := re.search(_CONTROL_CHARACTERS, name)):
         raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
-    """Return the ids, with repeated ids numbered if `allow_duplicates`.
+    """Return the ids of samples, with repeated ids numbered. The list `ids` is changed in place.
 
-    Raises `InputError` for repeated ids without `allow_duplicates`, and for ids that are empty or contain control characters.
+    allow_duplicates: whether to number repeated ids instead of rejecting them
+
+    Raises `InputError` for repeated ids unless `allow_duplicates` is set, and for ids that are empty or contain control characters.
     """
     for number, name in enumerate(ids, 1):
         if not name:

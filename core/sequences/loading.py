@@ -36,7 +36,7 @@ class GapCounts:
     record_count: int = 0
 
     def remove(self, letters: StringColumn) -> StringColumn:
-        """Return the records' letters without gaps, and count the gaps."""
+        """Return the records' letters without gaps, and add the removed gaps to the counts."""
         gaps = _IS_GAP[letters.text]
         before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
         self.letter_count += int(before[-1])
@@ -59,7 +59,7 @@ class UnknownLetters:
     record_count: int = 0
 
     def replace(self, letters: StringColumn) -> StringColumn:
-        """Return the records' letters with unknown letters replaced by N or X, and count the unknown letters."""
+        """Return the records' letters with unknown letters replaced by N or X, and add the unknown letters to the counts."""
         unknown: Booleans = self._unknown_mask[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letter_count += int(before[-1])
@@ -80,7 +80,7 @@ class UnknownLetters:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read.
+    """Records as read from a file.
 
     letters: ASCII, in the file's original case, except for letters that are already encoded
     empty_ids: ids of omitted records
@@ -114,14 +114,15 @@ def clean_records(
     gaps: GapCounts | None,
     unknown: UnknownLetters | None = None,
 ) -> tuple[Records, Integers]:
-    """Return the records that have letters, and their numbers in the file, counted from 1.
+    """Return (records that have letters, the numbers of these records in the file, counted from 1).
 
     records_before: number of preceding records in the file
-    empty_ids: receives the ids of records without letters, which are omitted; None: reject records without letters
-    gaps: removes and counts gaps; None: gaps are kept
-    unknown: replaces and counts unknown letters; None: they are kept
+    source: name of the file, for messages
+    empty_ids: receives the ids of records without letters, which are omitted; if None, such records are rejected
+    gaps: removes and counts gaps; if None, gaps are kept
+    unknown: replaces and counts unknown letters; if None, they are kept
 
-    Raises `InputError` for records without an id or letters.
+    Raises `InputError` for records without an id, and for rejected records without letters.
     """
     ids, letters = records.ids, records.letters
     if gaps is not None:
@@ -148,9 +149,12 @@ def clean_records(
 
 
 def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
-    """Return the ids, with repeated ids numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
+    """Return the ids, with repeated ids numbered.
 
     numbers: the records' numbers in their file, for the message
+    allow_duplicates: whether to number repeated ids instead of rejecting them
+
+    Raises `InputError` for repeated ids unless `allow_duplicates` is set.
     """
     again = repeated(ids.text, ids.offsets)
     if not len(again):
@@ -169,9 +173,9 @@ def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_du
 def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
     """Return the records from several files that form one set, with repeated ids numbered across all files.
 
-    allow_duplicates: number repeated ids instead of rejecting them
+    allow_duplicates: whether to number repeated ids instead of rejecting them
 
-    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates`.
+    Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates` is set.
     """
     ids = join_columns(raw.ids for raw in files)
     again = repeated(ids.text, ids.offsets)
@@ -200,12 +204,12 @@ def read_raw_records(
 ) -> RawRecords:
     """Read all records in a file.
 
-    allow_duplicates: number repeated ids instead of rejecting them
-    allow_empty: omit records without letters instead of rejecting them
-    degap: remove gaps before any other processing of the letters
-    with_descriptions: keep descriptions
+    allow_duplicates: whether to number repeated ids instead of rejecting them
+    allow_empty: whether to omit records without letters instead of rejecting them
+    degap: whether to remove gaps before any other processing of the letters
+    with_descriptions: whether to keep the descriptions
     encode_eagerly: whether letters may be encoded while the file is being read, for callers that need only codes
-    unknown: replaces and counts letters outside the alphabet, including `.` and `?`; None: nothing is replaced
+    unknown: replaces and counts letters outside the alphabet, including `.` and `?`; if None, nothing is replaced
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
@@ -232,7 +236,10 @@ def read_raw_records(
 
 
 def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> AlphabetCensus:
-    """Count the letters of the records read, to determine their alphabet. name_files: whether messages also name a record's file."""
+    """Count the letters of the records read, to determine their alphabet.
+
+    name_files: whether the labels of records also name their file
+    """
     census = AlphabetCensus()
     for raw in inputs:
         assert raw.eager_encoding is None or raw.letter_kinds is not None  # codes cannot be counted as letters
@@ -256,7 +263,7 @@ class LowerCaseCounts:
     fully_masked_ids: list[str] = field(default_factory=list)
 
     def count_masked(self, ids: StringColumn, letters: StringColumn) -> None:
-        """Count the letters in records. No record may be empty."""
+        """Add the letters of some records to the counts. No record may be empty."""
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]
         masked = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
@@ -276,7 +283,7 @@ def encode(
 ) -> SequenceSet:
     """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
-    mask_lower: replace lower-case letters by N or X
+    mask_lower: whether to replace lower-case letters by N or X
     encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
 
     Raises the same errors as `encode_letters`.
@@ -291,9 +298,9 @@ def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = F
     """Encode the inputs of a run using one alphabet, and return the alphabet and the encoded sets.
 
     alphabet: "dna", "protein" or "auto" (determined from the letters of all inputs)
-    mask_lower: replace lower-case letters by N or X
+    mask_lower: whether to replace lower-case letters by N or X
 
-    The inputs' letters are lost, because the codes overwrite them.
+    The letters of the inputs are lost, because the codes overwrite them.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding) for raw in inputs]

@@ -20,10 +20,11 @@ from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIO
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
-"""Buffer size in bytes, more if a record is longer. The buffer is reused, because allocating memory takes longer than filling it."""
+"""Size of the buffer in bytes. It grows if a record is longer. The buffer is reused, because allocating memory takes longer than filling
+it."""
 _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
-"""Maximum letters per line in a list: receptor CDR3s have up to 40, and sequences are wrapped at 60 or more."""
+"""Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
 _RECORDS_PER_YIELD = 1 << 12
@@ -46,7 +47,10 @@ class EagerEncoding:
     _has_ended: bool = False
 
     def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
-        """Encode more of the letters that the scanner holds. kinds: kinds of the letters in all the scanner's records"""
+        """Encode more of the letters that the scanner holds, if they can be recovered from their codes.
+
+        kinds: kinds of the letters in all the scanner's records
+        """
         if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
             return
         self.alphabet = alphabet
@@ -56,7 +60,7 @@ class EagerEncoding:
     def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
         """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
 
-        letters: uint8[letters]: all letters, the first of which may already be codes
+        letters: all letters, uint8[letters]; the first of them may already be codes
 
         Returns the number of leading letters that are codes in `alphabet`.
         """
@@ -97,9 +101,9 @@ def read_records(
 ) -> Iterator[Records]:
     """Yield the records in a file, part by part.
 
-    min_letters: minimum number of letters per part, except the last; None: all records in one part
-    with_descriptions: read descriptions
-    encode_eagerly: whether letters may be encoded while the file is being read; only if all records are in one part
+    min_letters: minimum number of letters per part, except in the last part; if None, all records are in one part
+    with_descriptions: whether to read descriptions
+    encode_eagerly: whether letters may be encoded while the file is being read; has an effect only if all records are in one part
 
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
@@ -149,7 +153,7 @@ def read_records(
 
 
 class _LastByteStream(io.BufferedIOBase):
-    """Stream that remembers the last byte read; must be read only through `readinto`."""
+    """Stream that remembers the last byte read. Callers may read it only through `readinto`."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
@@ -171,9 +175,11 @@ class _LastByteStream(io.BufferedIOBase):
 
 
 def _parse_list(text: bytes) -> Records | None:
-    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_MAX_LIST_LINE_LETTERS`
-    capital letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters may
-    belong to words."""
+    """Return the records in a list of peptides or other short sequences, or None if the text is not such a list.
+
+    A list has two or more lines, each with at most `_MAX_LIST_LINE_LETTERS` capital letters (or *, a stop). Longer lines may belong to one
+    sequence, and lower-case letters may belong to words.
+    """
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))
@@ -251,8 +257,10 @@ def _parse_fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
 
 
 def _describe_quality_mismatch(record: bytes) -> str | None:
-    """Describe the fault in a four-line record with too few or too many qualities; None for any other fault. Biopython would count the
-    following lines as qualities."""
+    """Describe the fault in a four-line record that has too few or too many qualities; None for any other fault.
+
+    Biopython would count the lines that follow the record as qualities.
+    """
     lines = [line.strip() for line in record.split(b"\n", 4)]
     title, letters, separator, qualities, following = lines + [b""] * (5 - len(lines))
     if (

@@ -28,7 +28,7 @@ class SequenceSet:
     known_file_positions: position of each record in its file, int64[count]; None if records are in file order
     known_code_counts: number of occurrences of each code, int64[256], if known
     descriptions: text after the ids in the file; None if not read
-    source_files: first record and name of each file, if the set was read from several files; empty for one file
+    source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
     """
 
     source: str
@@ -45,7 +45,7 @@ class SequenceSet:
 
     @property
     def files(self) -> tuple[tuple[int, str], ...]:
-        """First record and name of each file."""
+        """Number of the first record and name of each file."""
         return self.source_files or ((0, self.source),)
 
     def file_of(self, record: int) -> str:
@@ -86,11 +86,11 @@ class SequenceSet:
         return np.arange(len(self), dtype=np.int64) if self.known_file_positions is None else self.known_file_positions
 
     def gather(self, records: Integers) -> StringColumn:
-        """Return the codes of the selected records, concatenated in this order."""
+        """Return the codes of the selected records, in the order of `records`."""
         return StringColumn(self.codes, self.offsets).select(records)
 
     def select(self, records: Integers) -> SequenceSet:
-        """Return a set of the selected records, in this order."""
+        """Return a set of the selected records, in the order of `records`."""
         letters = self.gather(records)
         described = self.descriptions.select(records) if self.descriptions is not None else None
         return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
@@ -132,11 +132,12 @@ def encode_letters(
 ) -> npt.NDArray[np.uint8]:
     """Return the codes for the records' letters. The codes overwrite the letters if the letters' memory is writable.
 
+    source: name of the input, for messages
     record_id: returns the id of a record, given its number
-    mask_lower: replace lower-case letters by N or X
+    mask_lower: whether to replace lower-case letters by N or X
     encoded_letters: number of leading letters that are already codes
 
-    Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
+    Raises `InputError` if a letter is not in the alphabet. The message names the record, the position and the letter.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:])

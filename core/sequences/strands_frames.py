@@ -29,7 +29,8 @@ class FrameSet:
 
     sequences: for each input record in turn, one sequence per frame
     record_lengths: lengths of the input records, int64[records]
-    frames: frames of each record: 1 to 3 and -1 to -3 for translations, otherwise 1 and -1; negative for the reverse complement
+    frames: frames in which every record is read: for translations, 1 to 3 and -1 to -3; otherwise 1 and -1. Negative numbers stand for the
+        reverse complement
     input_letters_per_letter: number of input letters represented by one letter of `sequences`
     """
 
@@ -48,11 +49,17 @@ class FrameSet:
         return self.input_letters_per_letter == CODON_LENGTH
 
     def record_numbers(self, numbers: Integers) -> Integers:
-        """Return the number of the input record that each of these sequences belongs to. numbers: numbers of the sequences"""
+        """Return the numbers of the input records to which these sequences belong.
+
+        numbers: numbers of the sequences
+        """
         return numbers // self.sequences_per_record
 
     def frames_of(self, numbers: Integers) -> Integers:
-        """Return the frame of each of these sequences. numbers: numbers of the sequences"""
+        """Return the frame of each of these sequences.
+
+        numbers: numbers of the sequences
+        """
         return np.array(self.frames, dtype=np.int64)[numbers % self.sequences_per_record]
 
     def is_reverse_complement(self, numbers: Integers) -> Booleans:
@@ -69,8 +76,10 @@ class FrameSet:
 
     @cached_property
     def evalue_lengths(self) -> Integers:
-        """Length that E-values use for each sequence as a target: int64[sequences]. As in BLAST, this is the record's length in codons for
-        every frame of a translation."""
+        """Length that E-values use for each sequence as a target: int64[sequences].
+
+        As in BLAST, the length of a translation is the length of its record in codons, whatever the frame.
+        """
         return self.lengths // self.input_letters_per_letter
 
     @property
@@ -79,9 +88,10 @@ class FrameSet:
         return int(self.record_lengths.sum()) // self.input_letters_per_letter
 
     def record_intervals(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Convert intervals in sequences to intervals in their input records, all 0-based and half-open: int64[numbers] each.
+        """Convert intervals in sequences to intervals in their input records: int64[numbers] each. All intervals are 0-based and half-open.
 
-        numbers: number of the sequence that each interval is in
+        numbers: for each interval, the number of its sequence
+        starts, ends: the intervals in the sequences
         """
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
         skip = skipped_letter_counts(lengths, frames) if self.is_translated else np.zeros(len(numbers), dtype=np.int64)
@@ -106,7 +116,7 @@ class QueryTargetFrames:
 
     @property
     def strand_count(self) -> int:
-        """Number of strands per query, as used for E-values. As in BLAST, only one frame of a translation counts."""
+        """Number of strands per query, as used for E-values. As in BLAST, all frames of a translation count as one strand."""
         return 1 if self.is_translated else self.queries.sequences_per_record
 
 
@@ -116,7 +126,10 @@ def untranslated_frames(sequences: SequenceSet) -> FrameSet:
 
 
 def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
-    """Return the strands of nucleotide sequences. strand: "plus", "minus" or "both"; only "plus" is valid for proteins."""
+    """Return the strands of nucleotide sequences.
+
+    strand: "plus", "minus" or "both"; for proteins, only "plus" is valid
+    """
     if strand == PLUS:
         return untranslated_frames(sequences)
     # Reversing the whole array reverses every record, and their order.

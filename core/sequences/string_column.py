@@ -68,7 +68,7 @@ class StringColumn(Sequence[str]):
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
     def without_margins(self) -> StringColumn:
-        """Return the column without the bytes before the first string and after the last string."""
+        """Return the column without any bytes before the first string and after the last string."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
 
@@ -79,13 +79,15 @@ class StringColumn(Sequence[str]):
 
     @cached_property
     def csv_quoted(self) -> StringColumn:
-        """The column quoted for CSV: strings with a comma or quotes are enclosed in quotes, with inner quotes doubled (RFC 4180)."""
+        """The column quoted for CSV. Strings with a comma or quotes are enclosed in quotes, and quotes within them are doubled (RFC
+        4180)."""
         if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTE_TRIGGERS).any():
             return self
         return StringColumn.from_strings([_quote(one) for one in self])
 
     def select(self, records: Integers) -> StringColumn:
-        """Return the selected strings, in this order; duplicates are allowed. Raises `IndexError` for a number out of range."""
+        """Return the selected strings, in the order of `records`, which may contain duplicates. Raises `IndexError` for a number out of
+        range."""
         return StringColumn(*gather(self.text, self.offsets, records))
 
 
@@ -94,7 +96,7 @@ def _quote(text: str) -> str:
 
 
 def join_columns(columns: Iterable[StringColumn]) -> StringColumn:
-    """Concatenate columns."""
+    """Concatenate columns into one column."""
     all_columns = list(columns)
     if len(all_columns) == 1:
         return all_columns[0]

@@ -28,11 +28,13 @@ CODON_LENGTH = 3
 FRAMES = (1, 2, 3, -1, -2, -3)
 
 _CHUNK_CODONS = 1 << 18
-"""Number of codons translated in one step; the positions take 50 bytes per codon."""
+"""Number of codons translated in one step. The positions of the codons take 50 bytes per codon."""
 
 
 def codon_table(code: int) -> npt.NDArray[np.uint8]:
     """Return the amino acid for each codon in one of NCBI's genetic codes: `PROTEIN` codes, uint8[15][15][15], indexed by `DNA` codes.
+
+    code: NCBI's number of the genetic code
 
     Raises `InputError` if no known genetic code has this number.
     """
@@ -64,7 +66,7 @@ def _format_ranges(numbers: Sequence[int]) -> str:
 def skipped_letter_counts(lengths: Integers, frames: Integers) -> Integers:
     """Return the number of letters before the first codon, for records of these lengths in these frames. The arrays are broadcast.
 
-    If a record has no codon in a frame, which happens with three or four letters, the first frame of the same strand is used instead.
+    If a record is too short to have a codon in a frame (three or four letters), the first frame of the same strand is used instead.
     """
     skip = np.abs(frames) - 1
     return np.where(lengths - skip >= CODON_LENGTH, skip, 0)
@@ -75,7 +77,7 @@ class _CodonPositions:
     """Positions of the codons of several translations in the codes of all records.
 
     firsts: position of each translation's first codon
-    steps: distance from one codon of a translation to the next
+    steps: for each translation, the distance from one codon to the next; negative for reverse complements
     offsets: offsets of the translations, int64[translations + 1]
     """
 
@@ -94,7 +96,7 @@ def _codon_positions(sequences: SequenceSet, frames: tuple[int, ...]) -> _CodonP
 
 
 def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray[np.uint8]) -> SequenceSet:
-    """Translate each record in each of these frames. A record's translations are consecutive, and have the record's id.
+    """Translate each record in each of the frames. A record's translations are consecutive, and have the record's id.
 
     sequences: nucleotide sequences of at least one codon each
     code: table from `codon_table`
