@@ -21,10 +21,11 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
 _ROUNDING_TOLERANCE = 1e-6
-"""Margin added to bounds computed from fractions: far above the rounding error for up to 10^8 letters. A bound may safely be too large."""
+"""Margin added to bounds that are computed from fractions. It is far above the rounding error for up to 10^8 letters, and a bound that is
+slightly too large is still correct."""
 
 _MAX_CONSTANT = 2**40
-"""Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
+"""Maximum constant in a bound. It is greater than the total length of any two sequences, and small enough for 64-bit sums."""
 
 _MIN_IDENTITY_FOR_GRAM_BOUND = 0.5
 """Lowest identity threshold that implies a bound on q-grams. With a lower threshold, a pair may have as many edits as the shorter sequence
@@ -37,9 +38,9 @@ class EditBound:
 
     per_letter, per_shorter, constant: coefficients of k(m, n)
     inside: maximum number of edits between the first and the last aligned pair of letters, per letter of the shorter sequence; only valid
-        if coverage is not 0
-    coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0: unknown
-    ambiguous: if a rule for ambiguity letters applies, the number of these letters in a pair up to which the bound holds; otherwise 0
+        if `coverage` is not 0
+    coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0 if unknown
+    ambiguous: if a rule for ambiguity letters applies, the maximum number of these letters in a pair for which the bound holds; otherwise 0
     """
 
     per_letter: float
@@ -50,20 +51,22 @@ class EditBound:
     ambiguous: int = 0
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
-        """Return k(m, n), the maximum number of edits, for arrays of lengths, which are broadcast: int64."""
+        """Return k(m, n), the maximum number of edits for sequences of these lengths: int64. The arrays are broadcast."""
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def max_edits_inside(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the maximum number of edits between the first and the last aligned pair of letters, for arrays of lengths, which are
-        broadcast: k' = floor(inside min(m, n)), int64."""
+        """Return the maximum number of edits between the first and the last aligned pair of letters: k' = floor(inside min(m, n)), int64.
+
+        lengths, other_lengths: lengths m and n of the two sequences; arrays that are broadcast
+        """
         edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
         return edits
 
     def max_overhang(self, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of letters that a sequence has before its first and after its last aligned pair, in total: int64.
 
-        lengths, other_lengths: lengths of that sequence and of the other one, arrays that are broadcast
+        lengths, other_lengths: lengths of this sequence and of the other one; arrays that are broadcast
 
         If the result is below 0, no pair with these lengths can pass.
         """
@@ -71,12 +74,13 @@ class EditBound:
         return letters
 
     def max_diagonals(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return one less than the number of diagonals on which an alignment within the bound can lie, for arrays of lengths, which are
-        broadcast: int64.
+        """Return the maximum number of diagonals on which an alignment within the bound can lie, minus one: int64.
+
+        lengths, other_lengths: lengths of the two sequences; arrays that are broadcast
 
         A path of k edits whose ends are d diagonals apart strays at most (k - d) / 2 diagonals beyond either end, so the result is at most
-        k. With a coverage, a path may start and end on the diagonals from -f to f', where f and f' are the overhangs of the two sequences,
-        and strays at most k' / 2 diagonals beyond either end.
+        k. If `coverage` is not 0, a path may start and end on the diagonals from -f to f', where f and f' are the overhangs of the two
+        sequences, and strays at most k' / 2 diagonals beyond either end.
         """
         if not self.coverage:
             return self.max_edits(lengths, other_lengths)
@@ -87,7 +91,8 @@ class EditBound:
     def max_different_grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0.
 
-        lengths, other_lengths: lengths m of that sequence, s, and n of the other one, t; arrays that are broadcast
+        lengths: lengths m of the sequence that has the q-grams (s)
+        other_lengths: lengths n of the other sequence (t); both arrays are broadcast
 
         An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives a second bound.
         Let s' be the part of s from the first to the last paired letter, t' the same part of t, and k' = floor(inside min(m, n)).
@@ -108,7 +113,8 @@ class EditBound:
         return np.maximum(bound, 0)
 
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return only the second bound of `max_different_grams`. If the coverage is 0, it is the sequence length, always a bound."""
+        """Return only the second bound of `max_different_grams`. If `coverage` is 0, the result is the sequence length, which is always a
+        bound."""
         return q * self.max_edits_inside(lengths, other_lengths) + self.max_overhang(lengths, other_lengths)
 
     def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:

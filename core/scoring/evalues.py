@@ -54,6 +54,7 @@ class FiniteSizeCorrection:
         """Return (mean number of letters that chance alignments leave of a sequence, probability that they leave any).
 
         scores, lengths: alignment scores and sequence lengths, arrays of the same shape
+        lambda_: Karlin-Altschul parameter
         """
         deviation = np.sqrt(np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b))
         room = lengths - (self.mean_a * scores + self.mean_b)
@@ -63,7 +64,8 @@ class FiniteSizeCorrection:
     def mean_remaining_area(self, scores: Integers, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
         """Return the mean area that chance alignments leave of the product of both lengths: float64 with the shape of `scores`.
 
-        query, target: result of `remaining_length` for the queries and for the targets
+        query, target: results of `remaining_length` for the queries and for the targets
+        lambda_: Karlin-Altschul parameter
         """
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
@@ -74,8 +76,8 @@ class EvalueParameters:
     """Statistical parameters for a scoring.
 
     lambda_, k: Karlin-Altschul parameters
-    alpha, beta: the mean length of a chance alignment of score S is alpha S + beta
-    step: scores are rounded down to a multiple of `step`
+    alpha, beta: coefficients of the mean length of a chance alignment of score S, which is alpha S + beta
+    step: number to whose multiples scores are rounded down
     source: human-readable source of the values
     finite_size: parameters of the finite-size correction, if known
     """
@@ -130,14 +132,15 @@ class SearchSpace:
     strand_count: int = 1
 
     def _effective_size(self, query_length: int) -> float:
-        """Return the effective search space of a query, after length adjustment."""
+        """Return the size of a query's effective search space, after the length adjustment."""
         length = self.parameters.length_adjustment(query_length, self.letter_count, self.record_count)
         return float(query_length - length) * (self.letter_count - self.record_count * length)
 
     def evalues(self, scores: Integers, query_lengths: Integers, target_lengths: Integers) -> Reals:
         """Return the E-values of hits: float64[hits].
 
-        scores, query_lengths, target_lengths: raw score of each hit and lengths of its query and target, int64[hits] each
+        scores: raw score of each hit, int64[hits]
+        query_lengths, target_lengths: lengths of each hit's query and target, int64[hits]
         """
         p = self.parameters
         if p.finite_size is None:
@@ -151,9 +154,10 @@ class SearchSpace:
         return self.strand_count * areas * np.exp(-p.nats(scores))
 
     def evalues_by_query_length(self, scores: Integers, target_lengths: Integers) -> Callable[[int], Reals]:
-        """Return a function that maps the length of a query to the E-values of its hits: float64[hits].
+        """Return a function that computes the E-values of a query's hits, float64[hits], from the length of the query.
 
-        scores, target_lengths: raw score of each hit and length of its target, int64[hits] each
+        scores: raw score of each hit, int64[hits]
+        target_lengths: length of each hit's target, int64[hits]
 
         This is faster than `evalues` for many queries if there are few distinct scores.
         """
@@ -177,8 +181,10 @@ _ParameterRow = tuple[float, ...]
 
 @lru_cache(maxsize=1)
 def _published_rows() -> dict[tuple[str, str, str], _ParameterRow]:
-    """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by the scoring's name, gap existence and
-    gap extension cost, as BLAST names them."""
+    """Return (lambda, K, H, alpha, beta, and variance and covariance if known) for each scoring in BLAST's table.
+
+    The key is (name of the scoring, gap existence cost, gap extension cost), as written by BLAST.
+    """
     rows = {}
     for line in _PARAMETER_TABLE_PATH.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
@@ -190,7 +196,7 @@ def _published_rows() -> dict[tuple[str, str, str], _ParameterRow]:
 def published_parameters(scoring: Scoring) -> EvalueParameters | None:
     """Return the published parameters for a scoring, or None if there are none.
 
-    What BLAST calls gap costs of 11/1 is 12/1 here, because BLAST adds the extension cost to every letter of a gap.
+    Gap costs that BLAST writes as 11/1 are 12/1 here, because BLAST adds the extension cost to every letter of a gap.
     """
     name = "5/-4" if scoring.matrix == "NUC.4.4" else scoring.matrix
     if scoring.match is not None:

@@ -25,7 +25,7 @@ _CHUNK_LETTERS = 4 << 20
 
 @dataclass(frozen=True)
 class MaskedSequences:
-    """Masked sequences.
+    """Sequences after masking.
 
     sequences: the input with masked letters replaced by X or N
     masked_letter_count: number of letters replaced
@@ -43,7 +43,7 @@ def masking_method(alphabet: Alphabet) -> str:
 
 
 def check_method(method: str, alphabet: Alphabet) -> None:
-    """Raise `InputError` if a masking method is for a different alphabet."""
+    """Raise `InputError` if the masking method is for a different alphabet."""
     fitting = masking_method(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
@@ -70,7 +70,7 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet) -> Inte
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet) -> MaskedSequences:
-    """Mask low-complexity regions using the alphabet's method. If there are none, the result holds `sequences` itself."""
+    """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself."""
     intervals = low_complexity_intervals(sequences, alphabet)
     codes = sequences.codes.copy()
     unknown = alphabet.unknown_code

@@ -21,7 +21,7 @@ from gpualign.core.sequences.alphabet import Alphabet
 _STAND_IN_LETTERS = {"U": "C", "O": "X", "J": "X"}
 
 _MAX_EXACT_INTEGER = 2**53
-"""Maximum absolute value up to which integers read from text are exact."""
+"""Maximum absolute value up to which every integer that is read from text as a float is exact."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class SubstitutionMatrix:
     values: Integers
 
     def table(self, alphabet: Alphabet) -> tuple[Integers, Booleans]:
-        """Return scores by code, int64[len(alphabet)][len(alphabet)], and a mask of the codes that the matrix covers, bool[len(alphabet)].
+        """Return (scores by code, int64[len(alphabet)][len(alphabet)]; mask of the codes that the matrix covers, bool[len(alphabet)]).
 
-        Scores for uncovered codes are 0 and must not be used.
+        Scores for codes that the matrix does not cover are 0 and must not be used.
         """
         index = np.full(len(alphabet), -1)
         for code, letter in enumerate(alphabet.letters):
@@ -75,7 +75,7 @@ def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
 def _parse_integer(text: str, location: str) -> int:
     """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError` for any other text.
 
-    location: where the text is, for the message
+    location: location of the text, for the message
     """
     try:
         value = float(text)
@@ -116,7 +116,7 @@ def read_matrix(stream: TextIO, source: str) -> SubstitutionMatrix:
 
 
 def load_matrix(name: str) -> SubstitutionMatrix:
-    """Load the matrix file `name` if it exists, else the matrix of this name from Biopython's collection.
+    """Load a substitution matrix from the file `name` if that file exists, or else the matrix of this name from Biopython's collection.
 
     Raises `InputError` if neither exists or the file is not a matrix.
     """

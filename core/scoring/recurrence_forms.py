@@ -20,9 +20,9 @@ from gpualign.core.scoring.scoring import Scoring
 
 @dataclass(frozen=True)
 class DifferenceForm:
-    """Constants of the recurrence in cpu/alignment/src/difference.hpp for one scoring; s, e, o and S as in `difference_form`.
+    """Constants of the recurrence in cpu/alignment/src/difference.hpp for one scoring. `difference_form` explains s, e, o and S.
 
-    rebased_scores: int64[letters][letters], max(s + 2e, -2o)
+    rebased_scores: max(s + 2e, -2o) for each pair of letters, int64[letters][letters]
     open_extra: o = gap_open - gap_extend
     min_value, max_value: bounds on every value in the recurrence, -3o and S + o
     width: width of an element in bits: 8, 16 or 32; elements are signed unless o is 0
@@ -36,9 +36,9 @@ class DifferenceForm:
 
 
 def element_width(min_value: int, max_value: int) -> int:
-    """Return the bit width of the narrowest element that holds min_value .. max_value. The element is unsigned if no value is negative.
+    """Return the width, in bits, of the narrowest element that can hold all values from min_value to max_value.
 
-    Raises `OverflowError` if 32 bits are not enough.
+    The element is unsigned if no value is negative. Raises `OverflowError` if 32 bits are not enough.
     """
     for width in (8, 16, 32):
         lowest, highest = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if min_value < 0 else (0, 2**width - 1)
@@ -65,18 +65,19 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
 def usable_letter_pair_mask(scoring: Scoring) -> Booleans:
     """Return a mask of the letter pairs that cost no more than two gaps of one letter: bool[letters][letters].
 
-    For every other pair, kernels use the score of two such gaps instead of its own, and paths must not contain the pair.
+    For every other pair, kernels use the score of two such gaps instead of the pair's own score, and paths must not contain the pair.
     """
     return scoring.substitution >= -2 * scoring.gap_open
 
 
 @dataclass(frozen=True)
 class UnaryForm:
-    """Match and mismatch scores as the bit-sliced kernel (cpu/alignment/src/bitsliced.hpp) counts them, one bit for each step of `factor`.
+    """Match and mismatch scores in the form of the bit-sliced kernel (cpu/alignment/src/bitsliced.hpp), which has one bit for each step of
+    `factor`.
 
-    The costs of two gaps are added to both scores, a mismatch that remains negative becomes 0, and both are divided by `factor`.
+    The cost of two gaps is added to both scores, a mismatch score that remains negative becomes 0, and both are divided by `factor`.
 
-    match_steps, mismatch_steps: the results, S and X in the kernel; 0 <= X < S
+    match_steps, mismatch_steps: the two quotients, which the kernel calls S and X; 0 <= X < S
     factor: greatest common divisor of both scores before the division
     """
 
@@ -88,7 +89,7 @@ class UnaryForm:
 def unary_form(scoring: Scoring) -> UnaryForm | None:
     """Return the scoring in unary form (see `UnaryForm`).
 
-    Returns None if gaps are affine, the table has more than two scores, or a match would have no more steps than a mismatch.
+    Returns None if gaps are affine, if the table has more than two scores, or if a match would not have more steps than a mismatch.
     """
     if not scoring.has_linear_gaps or scoring.match is None or scoring.mismatch is None:
         return None
@@ -101,12 +102,12 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
 
 
 def fits_bytes(table: npt.NDArray[np.integer], factor: int) -> bool:
-    """Return whether a table's scores, multiplied by `factor`, fit signed bytes."""
+    """Return whether a table's scores, multiplied by `factor`, fit in signed bytes."""
     return factor * int(table.min()) >= -128 and factor * int(table.max()) <= 127
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Return whether the scores of a table fit the signed bytes in which kernels with 16-bit scores store them.
+    """Return whether the scores of a table fit in the signed bytes in which kernels with 16-bit scores store them.
 
     If a score is negative, twice the scores must fit (cuda_src/alignment/score.cuh).
     """
@@ -115,12 +116,13 @@ def fits_profile(table: npt.NDArray[np.integer]) -> bool:
 
 @dataclass(frozen=True)
 class RebasedForm:
-    """Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
+    """Constants of Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
 
+    is_local: whether alignments are local
     gap_open, gap_extend, lift, level: the constants OPEN, EXTEND, LIFT and LEVEL of that file
     max_score: largest substitution score, at least 0
-    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter stands for
-        the surplus rows of a strip, the last target letter for padding after a target
+    table: rebased scores by query and target letter, int64[letters + 1][letters + 1]. The last query letter stands for the surplus rows of
+        a strip, and the last target letter for padding after a target
     """
 
     is_local: bool

@@ -24,7 +24,7 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 MAX_SCORE = 2**31 - 1
-"""Maximum score or cost of one alignment column, which must fit 32 bits."""
+"""Maximum score or cost of one alignment column, which must fit in 32 bits."""
 
 _DEFAULT_SCORES = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
@@ -35,7 +35,8 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """Scoring options given by the user. Options that are not given are None. `gap` sets both gap costs to one value (linear gaps)."""
+    """Scoring options as given by the user. An option that the user has not given is None. `gap` sets both gap costs to one value (linear
+    gaps)."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -51,12 +52,12 @@ class Scoring:
     """A scoring.
 
     name: human-readable description
-    substitution: int64[letters][letters] by code, row = query letter
+    substitution: score of each query letter with each target letter, int64[letters][letters], indexed by code
     gap_open, gap_extend: costs of the first letter and of each additional letter in a gap, at least 0
-    match, mismatch: set if the table has only these two values, for equal and for unequal letters
-    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for unequal letters, and both gap
-        costs are 1, so the distance is the negated score
-    matrix: name of the matrix, if match and mismatch are not set
+    match, mismatch: scores of equal and of unequal letters, if the table has only these two values; otherwise None
+    edit: whether results are edit distances, which are minimised. The table is then 0 for equal letters and -1 for unequal letters, and
+        both gap costs are 1, so the distance is the negated score
+    matrix: name of the matrix, if `match` and `mismatch` are not set
     """
 
     name: str
@@ -77,10 +78,10 @@ class Scoring:
         return self.gap_open + (length - 1) * self.gap_extend
 
     def score_bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
-        """Return the lowest and highest possible results for a pair (scores; distances with `edit`).
+        """Return the lowest and the highest possible result for a pair: scores, or distances if `edit` is set.
 
-        An optimal score is at most the best column score times the shorter length, and at least the score of the alignment that
-        deletes one sequence and inserts the other.
+        An optimal score is at most the best column score times the shorter length. It is at least the score of the alignment that deletes
+        one sequence and inserts the other.
         """
         if self.edit:
             return 0, max(query_length, target_length)
@@ -88,10 +89,13 @@ class Scoring:
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
     def self_alignment_is_gapless(self, codes: npt.NDArray[np.uint8]) -> bool:
-        """Return whether aligning a sequence of these codes with itself is certain to give the gapless alignment: identity 1 or distance 0.
+        """Return whether the alignment of a sequence with itself is certain to be gapless, with identity 1 or distance 0.
+
+        codes: codes that the sequence may contain
 
         This holds if each pair of letters scores at most the mean of the two letters' scores with themselves, and each letter in a gap at
-        most half the letter's score with itself: summed over both copies, no other alignment scores higher, and ties go to the diagonal.
+        most half the letter's score with itself. Summed over both copies of the sequence, no other alignment then scores higher, and ties
+        are decided in favour of the diagonal.
         """
         table = self.substitution[np.ix_(codes, codes)]
         own = np.diagonal(table)
@@ -129,21 +133,21 @@ def _check_matrix_covers(matrix: SubstitutionMatrix, covered: Booleans, alphabet
 
 
 def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
-    """Return whether a matrix is for proteins: whether it has scores for amino acids whose letters are not nucleotide letters."""
+    """Return whether a matrix is for proteins, that is, has scores for amino acids whose letters are not nucleotide letters."""
     return set("EFILPQ") <= set(matrix.letters)
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
-    """Return the scoring for the options, using the alphabet's defaults for options that are not given.
+    """Return the scoring for the options, using the alphabet's defaults for options that the user has not given.
 
     sets: sequences whose letters the matrix must contain
     local: whether to use the defaults for local alignments
 
-    The default for DNA is the matrix NUC.4.4 (EDNAFULL: 5 and -4, and other values for ambiguity letters) with gap open 10 and extend 1,
-    for local alignments 16 and 6. The default for proteins is BLOSUM62 with 11 and 1, for local alignments 12 and 1. If match or mismatch
-    is given, every pair of equal letters scores match and every pair of unequal letters mismatch.
+    The default for DNA is the matrix NUC.4.4 (EDNAFULL: 5 and -4, and other values for ambiguity letters) with gap open 10 and extend 1
+    (local alignments: 16 and 6). The default for proteins is BLOSUM62 with gap open 11 and extend 1 (local alignments: 12 and 1). If match
+    or mismatch is given, every pair of equal letters has the match score and every pair of unequal letters the mismatch score.
 
-    Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit 32 bits.
+    Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit in 32 bits.
     """
     o = options
     if o.edit:
