@@ -1,1 +1,1 @@
-"""Plans all-vs-all work: tiles, bands, costs, memory budgets, shards."""
+"""Plans all-vs-all work: tiles, bands, costs, memory budgets and shards."""

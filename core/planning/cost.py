@@ -12,23 +12,33 @@ Lengths = Integers
 
 
 class Cost(Protocol):
-    """Cost of pairs for one kind of task. ignores_lengths: whether the cost depends only on the number of records, not on their lengths."""
+    """Computes the cost of pairs for one kind of task.
+
+    ignores_lengths: whether the cost depends only on the number of records, not on their lengths
+    """
 
     ignores_lengths: bool
 
     def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
+        """Return the approximate number of cells for all queries with each target: float64[targets]. Work is split into tiles by these
+        numbers."""
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
-        """Approximate cells for each query q with all targets, or only with targets from first_targets[q] on: float64[queries]."""
+        """Return the approximate number of cells for each query: float64[queries].
+
+        first_targets: for each query, the first target to include; all later targets are included too. If None, all targets are included
+        """
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> int:
-        """Exact cells for all queries with all targets, or for each query q only with targets from first_targets[q] on. Elements of
-        `first_targets` are at most the number of targets."""
+        """Return the exact number of cells for all queries.
+
+        first_targets: for each query, the first target to include; all later targets are included too. If it is the number of targets, no
+            target is included. If None, all targets are included
+        """
 
 
 class FullMatrixCost:
-    """All cells of each pair's matrix: query length x target length."""
+    """Cost of computing each pair's full matrix: query length x target length cells."""
 
     ignores_lengths = False
 
@@ -48,7 +58,7 @@ class FullMatrixCost:
 
 
 def _length_suffix_sums(lengths: Lengths) -> Lengths:
-    """Suffix sums of the lengths, ending with 0: int64[records + 1]."""
+    """Return, for each record, the total length of this record and all later ones, followed by 0: int64[records + 1]."""
     return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
 
@@ -76,7 +86,7 @@ UNIT_PAIR_COST = UnitPairCost()
 
 
 class BothStrandsCost:
-    """Twice a given cost, for both strands of each query."""
+    """Cost of comparing both strands of each query: twice the cost of one strand."""
 
     def __init__(self, strand_cost: Cost) -> None:
         self._one = strand_cost

@@ -1,4 +1,4 @@
-"""Selects pairs by record group: pairs within a group, or pairs between groups. Pure."""
+"""Selects pairs by group, if records are divided into groups: either pairs within a group or pairs between groups. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True, eq=False)
 class GroupPairSelector:
-    """Selects record pairs by group.
+    """Selects record pairs by the groups of their records.
 
     queries, targets: group of each record, int64[records]
-    within_groups: whether to select pairs within a group; otherwise pairs between groups
+    within_groups: whether to select the pairs within a group; otherwise, the pairs between groups are selected
     """
 
     queries: Integers = field(repr=False)
@@ -23,12 +23,19 @@ class GroupPairSelector:
     within_groups: bool
 
     def selection_mask(self, queries: Integers, targets: Integers) -> Booleans:
-        """Return a mask of the selected pairs. queries, targets: record numbers, arrays that are broadcast"""
+        """Return a mask of the selected pairs.
+
+        queries, targets: record numbers, arrays that are broadcast
+        """
         mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within_groups
         return mask
 
     def weight_sums(self, weights: Integers, first_targets: Integers | None) -> Integers:
-        """Return the total weight of each query's selected targets, or only of targets from first_targets[query] on: int64[queries]."""
+        """Return the total weight of the targets that are selected for each query: int64[queries].
+
+        weights: weight of each target
+        first_targets: for each query, the first target to include; all later targets are included too. If None, all targets are included
+        """
         if first_targets is None:
             first_targets = np.zeros(len(self.queries), dtype=np.int64)
         order = np.argsort(self.targets, kind="stable")

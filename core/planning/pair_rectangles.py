@@ -1,7 +1,7 @@
 """Covers a tile's selected pairs with rectangles, for engines whose record numbers differ from those in the tile's set. Pure.
 
 Within one set, an engine compares record numbers to decide which pairs are selected (`Pairing`). This no longer works if the records are
-renumbered, so the engine must be given rectangles of selected pairs.
+renumbered, so such an engine must be given rectangles of selected pairs.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from gpualign.core.planning.cost import Cost
 from gpualign.core.planning.tile_plan import Tile
 
 _MIN_SPLIT_CELLS = 30_000_000
-"""Minimum number of cells near the diagonal that justifies a separate rectangle: one millisecond of work."""
+"""Minimum number of cells near the diagonal that justifies a separate rectangle. Computing this many cells takes one millisecond."""
 
 
 def selected_rectangles(
     tile: Tile, rows: Integers, columns: Integers, lengths: tuple[Integers, Integers], cost: Cost, lanes: int
 ) -> Iterator[tuple[int, int, Integers]]:
-    """Yield (start, stop, columns) for each rectangle: queries rows[start : stop] with the tile's targets at these columns.
+    """Yield (start, stop, columns) for each rectangle, which consists of queries rows[start : stop] and the tile's targets at these
+    columns.
 
     rows: the tile's queries, ascending
     columns: indices into the tile's targets
     lengths: (lengths of all queries, lengths of all targets)
+    cost: computes the cost of pairs
     lanes: number of targets that an engine computes simultaneously
 
-    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A rectangle on the diagonal,
-    which also contains unselected pairs, is split if it would take too long, unless it has at least `lanes` targets on the diagonal.
+    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A rectangle on the diagonal also contains
+    unselected pairs. It is split if it would take too long, unless it has at least `lanes` targets on the diagonal.
     """
 
     def cells(start: int, stop: int, some: Integers) -> int:

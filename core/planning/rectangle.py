@@ -1,4 +1,4 @@
-"""Rectangle in the pair matrix."""
+"""A rectangle in the pair matrix."""
 
 from __future__ import annotations
 

@@ -11,10 +11,12 @@ MAX_SHARDS = 100_000
 
 
 def shard_boundaries(work: Reals, shard_count: int, group_size: int = 1) -> list[int]:
-    """Return the shard boundaries: `shard_count` + 1 row numbers, ascending. If there are few rows, some shards are empty.
+    """Return the row numbers at which shards begin and end: `shard_count` + 1 numbers, ascending. If there are few rows, some shards are
+    empty.
 
     work: work per row, float64[rows], non-negative
-    group_size: size of the groups of consecutive rows, starting at row 0, that must stay in one shard; len(work) must be a multiple of it
+    group_size: size of the groups of consecutive rows, starting at row 0, that must each stay in one shard; len(work) must be a multiple of
+        it
     """
     before = np.concatenate(([0.0], np.cumsum(work.reshape(-1, group_size).sum(axis=1))))
     ideal = before[-1] * np.arange(1, shard_count) / shard_count

@@ -8,28 +8,28 @@ from gpualign.core.common.arrays import Integers
 
 
 def order_by_length(lengths: Integers) -> Integers:
-    """Record numbers in ascending order of length; records of equal length remain in ascending order."""
+    """Return the record numbers in ascending order of length. Records of equal length remain in ascending order of their numbers."""
     return np.argsort(lengths, kind="stable").astype(np.int64)
 
 
 def records_between(order: Integers, first: int, stop: int) -> Integers:
-    """Records [first, stop) in the order returned by `order_by_length`."""
+    """Return the records with numbers in [first, stop), in the order returned by `order_by_length`."""
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
 
 
 def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group_size: int) -> Integers:
-    """Targets [first, stop) of a band, ordered by length or in groups.
+    """Return the targets [first, stop) of a band, ordered by length or in groups.
 
     order: result of `order_by_length` for all targets
     diagonal_stop: first target after the band's diagonal
     group_size: number of targets in a group; 0: the order is simply that of `order_by_length`
 
-    Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. A group of adjacent targets can be
-    skipped for all later queries, whereas a group of equally long targets, from anywhere on the diagonal, is needed by nearly all queries.
-    On the diagonal, adjacent targets therefore share a group, although their lengths differ more. Groups are ordered by their longest
-    target, which is the last in each group. Targets that do not fill a group are at the end.
+    Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. An engine can skip a group of adjacent
+    targets for all later queries. By contrast, if a group consisted of equally long targets from anywhere on the diagonal, nearly all
+    queries would need it. On the diagonal, adjacent targets therefore share a group, although their lengths differ more. Groups are ordered
+    by their longest target, which is the last in each group. Targets that do not fill a group are at the end.
     """
     targets = records_between(order, first, stop)
     if group_size == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group_size * group_size) <= 0:

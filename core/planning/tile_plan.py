@@ -26,14 +26,16 @@ MAX_BAND_ROWS = 256
 """Maximum number of queries in a band, unless an engine asks for more. Results are written one band at a time."""
 
 MIN_BAND_ROWS = 32
-"""Minimum number of queries in a band: packing the band's targets costs approximately as much as aligning one query with them."""
+"""Minimum number of queries in a band. Packing the band's targets costs approximately as much as aligning one query with them, so smaller
+bands would spend too much time on packing."""
 
 MIN_DIAGONAL_BANDS = 16
-"""Minimum number of bands for one set. A band computes the whole square on its diagonal but uses only half of it, so a band with 1/16 of
-the queries wastes 1/16. Engines with a low cost per band ask for more bands."""
+"""Minimum number of bands for one set. A band computes the whole square on its diagonal but uses only half of it, so a plan of 16 bands
+computes 1/16 more than necessary. Engines that spend little time on each band ask for more bands."""
 
 BANDS_IN_FLIGHT = 3
-"""Number of bands whose results are in memory together: one being written, one being filled, one already started by faster workers."""
+"""Number of bands whose results are in memory together: one is being written, one is being filled, and faster workers have already started
+one."""
 
 
 MAX_TILES_PER_WORKER = 4
@@ -43,13 +45,14 @@ _MAX_TILE_SHRINKAGE = 16
 """Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on smaller tiles."""
 
 MIN_BAND_TARGETS = 16
-"""Minimum number of targets in a band; fewer would be too slow."""
+"""Minimum number of targets in a band. Bands with fewer targets would be too slow."""
 
 
 class Pairing(Enum):
-    """Selects pairs of query i and target j: all pairs, those with j > i, or those with j >= i.
+    """Which pairs of query i and target j are selected: all pairs, those with j > i, or those with j >= i.
 
-    All pairings except ALL require that the queries are the first targets: a set with itself, or with itself and additional records.
+    All pairings except ALL require that the queries are the first targets. This is so for a set with itself, and for a set with itself and
+    additional records.
     """
 
     ALL = "all"
@@ -57,15 +60,15 @@ class Pairing(Enum):
     ABOVE_OR_EQUAL = "above-or-equal"
 
     def first_target(self, query: int) -> int:
-        """First target selected for a query; all later targets are selected too."""
+        """Return the first target selected for a query. All later targets are selected too."""
         return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
 
     def first_targets(self, queries: Integers) -> Integers:
-        """First target selected for each query: int64[queries]."""
+        """Return the first target selected for each query: int64[queries]."""
         return np.zeros_like(queries) if self is Pairing.ALL else queries + self.first_target(0)
 
     def pair_count(self, query_count: int, target_count: int) -> int:
-        """Number of pairs selected among `query_count` queries and `target_count` targets."""
+        """Return the number of pairs selected among `query_count` queries and `target_count` targets."""
         if self is Pairing.ALL:
             return query_count * target_count
         left_out = query_count * (query_count + 1) // 2
@@ -74,7 +77,7 @@ class Pairing(Enum):
 
 @dataclass(frozen=True)
 class TileLimits:
-    """How a task should be split into tiles for an engine and a budget.
+    """Limits by which a task is split into tiles for an engine and a budget.
 
     result_bytes: memory for the results of bands, in bytes
     scratch_bytes: memory for the engine itself, in bytes
@@ -85,12 +88,14 @@ class TileLimits:
     bytes_per_letter: additional bytes of a pair's result for each letter of its two records
     query_bytes: additional bytes of results for each query
     worker_count: number of workers that share the tiles; if there are several, tiles shrink towards the end, so that no worker waits long
-    first_band_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many queries as the
-        previous band, up to `band_rows` (0: all bands have equal size)
+    first_band_rows: number of queries in the first band, which is small so that the first rows are ready soon; each later band has twice as
+        many queries as the previous band, up to `band_rows`. 0: all bands have the same size
     min_diagonal_bands: minimum number of bands for one set
-    diagonal_group_size: number of targets in a group. The engine skips a group for a query if it selects none of the targets, so adjacent
-        targets should share a group unless all queries select them (0: the engine skips no groups)
-    query_lane_count: number of queries that the engine may compute together; tiles with more queries should have a multiple of this number
+    diagonal_group_size: number of targets that the engine can skip together, for queries whose pairs with all these targets are unselected
+        because they lie below the diagonal of one set. The plan therefore orders targets near the diagonal in groups of this size (see
+        `ordered_targets`). 0: the engine skips no targets
+    query_lane_count: number of queries that the engine may compute together; the number of queries in a larger tile should be a multiple of
+        it
     """
 
     result_bytes: int
@@ -108,8 +113,10 @@ class TileLimits:
     query_lane_count: int = 1
 
     def next_tile_cells(self, remaining_cells: int) -> int:
-        """Cost of the next tile when `remaining_cells` cells remain, low enough that no worker takes more than its share of them in
-        advance."""
+        """Return the cost of the next tile, low enough that no worker takes more than its share of the remaining cells in advance.
+
+        remaining_cells: number of cells that remain to be computed
+        """
         if self.worker_count == 1:
             return self.tile_cells
         return max(
@@ -119,11 +126,11 @@ class TileLimits:
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """Rectangle of the plan that is computed in tiles.
+    """A band of the plan, which is computed in tiles.
 
     index: index among the plan's bands
     tile_count: number of tiles
-    group_size: the `group_size` with which `ordered_targets` ordered the targets; None: the targets have a different order
+    group_size: group size with which `ordered_targets` ordered the targets; None if the targets have a different order
     """
 
     index: int
@@ -133,13 +140,13 @@ class Band(Rect):
 
 @dataclass(frozen=True)
 class Tile:
-    """Queries [query_start, query_stop) against some targets. Engines may skip pairs that `pairing` does not select.
+    """A rectangle of queries [query_start, query_stop) and some targets. Engines may skip pairs that `pairing` does not select.
 
     number: index among the plan's tiles; the same in every process that builds the same plan
     target_count: number of targets
     make_targets: returns the record numbers of the targets
     cells: cost of the selected pairs, in DP cells for most tasks
-    remaining_cells: cost of this tile and all later tiles if several workers share the plan, else 0
+    remaining_cells: cost of this tile and all later tiles if several workers share the plan, otherwise 0
     """
 
     number: int
@@ -156,7 +163,10 @@ class Tile:
     def from_targets(
         cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, remaining_cells: int = 0
     ) -> Tile:
-        """Create a tile from the record numbers of its targets. Other parameters: see `Tile`. queries: (query_start, query_stop)"""
+        """Create a tile from the record numbers of its targets. `Tile` explains the other parameters.
+
+        queries: (query_start, query_stop)
+        """
         return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, remaining_cells)
 
     @cached_property
@@ -171,12 +181,13 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plan:
-    """Division of all selected pairs into tiles, each pair in exactly one; `tiles()` yields the tiles one by one.
+    """Division of all selected pairs into tiles. Each pair is in exactly one tile, and `tiles()` yields the tiles in order.
 
-    band_rows: queries per band, except in the first bands (see `TileLimits.first_band_rows`)
+    band_rows: number of queries per band, except in the first bands (see `TileLimits.first_band_rows`)
     targets_per_band: maximum number of targets per band; less than the number of all targets only if each band has a single query
     cost: computes the cost of pairs
-    start, stop: if the plan covers only part of a job, the range [start, stop) of its queries. If stop is None, the range ends with the job
+    start, stop: if the plan covers only part of a job, the range [start, stop) of its queries. If `stop` is None, the range ends with the
+        last query
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -190,7 +201,7 @@ class Plan:
     stop: int | None = None
 
     def for_queries(self, start: int, stop: int) -> Plan:
-        """Return the part of the plan with only the queries [start, stop)."""
+        """Return the part of this plan for the queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 
     @property
@@ -200,7 +211,7 @@ class Plan:
 
     @property
     def query_stop(self) -> int:
-        """Index after that of the last query whose pairs are computed."""
+        """Number of the last query whose pairs are computed, plus one."""
         return self.query_count if self.stop is None else self.stop
 
     @property
@@ -225,7 +236,7 @@ class Plan:
         return self.cost.cells_by_query(self.query_lengths, self.target_lengths, self._first_targets(0, self.query_count))
 
     def _first_targets(self, start: int, stop: int) -> Lengths | None:
-        """First selected target for each of these queries, or None if all targets are selected."""
+        """Return the first selected target for each of the queries [start, stop), or None if all targets are selected."""
         return None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(start, stop, dtype=np.int64))
 
     @property
@@ -239,7 +250,7 @@ class Plan:
         return sum(1 for _ in self._band_rectangles())
 
     def _band_rectangles(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles (query start, query stop, first target, target stop) in row order."""
+        """Yield (query start, query stop, first target, target stop) for each band, in row order."""
         start, rows = self.start, min(self.limits.first_band_rows or self.band_rows, self.band_rows)
         while start < self.query_stop:
             stop = min(self.query_stop, start + rows)
@@ -248,9 +259,11 @@ class Plan:
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles of queries [start, stop) and some targets, each about as large as a tile should be.
+        """Yield rectangles of queries [start, stop) and some targets. The cost of each rectangle is approximately that of a tile.
 
-        Yields (query start, query stop, start in `targets`, stop in `targets`). remaining_cells: cells that remain to be computed
+        remaining_cells: number of cells that remain to be computed
+
+        Each rectangle is yielded as (query start, query stop, start in `targets`, stop in `targets`).
         """
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
@@ -270,18 +283,20 @@ class Plan:
             at = to
 
     def _lengths_of(self, targets: Integers) -> Lengths:
-        """Lengths of some targets. If the cost ignores lengths, the lengths are arbitrary, because looking them up takes time."""
+        """Return the lengths of some targets. If the cost ignores lengths, return arbitrary lengths, because looking them up would take
+        time."""
         return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
 
     def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
-        """Cumulative cost of queries [start, stop), float64[targets + 1]. Element k is their cost with the first k of the targets."""
+        """Return the cumulative cost of queries [start, stop): float64[targets + 1]. Element k is the cost of these queries with the first
+        k targets."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.cells_by_target(queries, self.target_lengths[targets]))))
 
     def selected_cost(self, query_start: int, query_stop: int, targets: Integers) -> int:
-        """Cost of the selected pairs of queries [query_start, query_stop) with some targets."""
+        """Return the cost of the selected pairs of queries [query_start, query_stop) with some targets."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._first_targets(query_start, query_stop)
         if firsts is None:
             return self.cost.cells(queries, self._lengths_of(targets))
@@ -292,7 +307,10 @@ class Plan:
         return cells + self.cost.cells(queries, self._lengths_of(targets[is_after]))
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
-        """Cost of the selected pairs of queries [query_start, query_stop) and targets [first, stop). Only for costs that ignore lengths."""
+        """Return the cost of the selected pairs of queries [query_start, query_stop) and targets [first, stop).
+
+        Only for costs that ignore lengths.
+        """
         firsts = self._first_targets(query_start, query_stop)
         places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
         return self.cost.cells(self.query_lengths[query_start:query_stop], self.target_lengths[first:stop], places)
@@ -321,7 +339,7 @@ class Plan:
 
 
 def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, target_count: int) -> int:
-    """Upper bound, in bytes, on the size of the results of one query with `target_count` targets."""
+    """Return an upper bound, in bytes, on the size of the results of one query with `target_count` targets."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = target_count * longest
     if target_count == len(target_lengths):
@@ -339,7 +357,8 @@ def make_plan(
 ) -> Plan:
     """Plan all selected pairs within `limits`. Every length must be at least 1.
 
-    group_size: number of consecutive queries, from query 0 on, that form a group and must stay in one band
+    cost: computes the cost of pairs
+    group_size: size of the groups of consecutive queries, starting at query 0, that must each stay in one band
 
     Raises `TooLittleMemory` if not even the results of a few pairs fit into `limits.result_bytes`, and `ValueError` if the pairing does not
     match the sets.
