@@ -12,9 +12,9 @@ class PairAlignments:
     """Results for listed pairs.
 
     scores: int32 or int64[pairs]
-    statistics: `STATISTICS`[pairs] if the task's detail includes statistics, else None
-    runs: paths, shape [pairs], if the task's detail includes paths, else None
-    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[pairs]; else None
+    statistics: `STATISTICS`[pairs] if the task's detail includes statistics, otherwise None
+    runs: paths, shape [pairs], if the task's detail includes paths, otherwise None
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[pairs]; otherwise None
     """
 
     scores: Scores

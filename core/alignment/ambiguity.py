@@ -33,7 +33,7 @@ class AmbiguityRule(Enum):
 
     @property
     def option(self) -> str:
-        """Option or parameter that selects the rule, for use in messages."""
+        """The option or parameter that selects the rule, for use in messages."""
         return parameter("ambiguous", self.value)
 
 
@@ -44,13 +44,13 @@ _POSSIBLE_LETTERS = {
     },
     "protein": {"B": "ND", "Z": "QE", "J": "IL", "X": "ARNDCQEGHILKMFPSTWYVUO"},
 }
-"""IUPAC ambiguity codes and the letters they may stand for."""
+"""IUPAC ambiguity codes and the letters that each of them may stand for, keyed by alphabet."""
 
 _CHUNK_LETTERS = 16 << 20
-"""Number of letters searched per step."""
+"""Number of letters that are searched for ambiguity letters in one step."""
 
 _COLUMN_DEFINITIONS = (1, 2, 4)
-"""Identity definitions that divide by the number of columns. Columns can be skipped only under these definitions."""
+"""Identity definitions that divide by a number of columns. Columns can be left out of the count only under these definitions."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class AmbiguityCounts:
     max_letters: int
 
     def column_kinds(self, alphabet: Alphabet) -> ColumnKinds:
-        """Return a table of what each pair of letters counts as (`recount.MATCH` etc.): uint8[32][32], indexed by code."""
+        """Return a table of what each pair of letters counts as (such as `recount.MATCH`): uint8[32][32], indexed by code."""
         table = identical_letter_kinds(alphabet)
         stand_for = _possibility_masks(alphabet)
         size = len(alphabet)
@@ -83,7 +83,7 @@ class AmbiguityCounts:
         return AmbiguityCounts(self.rule, np.repeat(self.query_counts, 2), self.target_counts, self.max_letters)
 
     def select(self, queries: Integers, targets: Integers) -> AmbiguityCounts:
-        """Return the same rule, with counts for only these records. queries, targets: record numbers"""
+        """Return the same rule, with counts for only the records with these numbers."""
         return AmbiguityCounts(self.rule, self.query_counts[queries], self.target_counts[targets], self.max_letters)
 
     @property
@@ -100,7 +100,8 @@ def default_rule(alphabet: Alphabet) -> AmbiguityRule:
 def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
     """Raise `InputError` if the rule is incompatible with the identity definition.
 
-    definition: identity definition number, see core/alignment/identity.py
+    rule: rule chosen by the user; None if the user has chosen none
+    definition: number of the identity definition, see core/alignment/identity.py
     """
     if rule is AmbiguityRule.SKIP and definition not in _COLUMN_DEFINITIONS:
         raise InputError(
@@ -110,7 +111,7 @@ def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
 
 
 def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> AmbiguityCounts | None:
-    """Count the ambiguity letters in the records. Return None if there are none, or if engines already count according to the rule."""
+    """Count the ambiguity letters in the records. Returns None if there are none, or if engines already count according to the rule."""
     if rule is AmbiguityRule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_ambiguity_mask(alphabet))
@@ -122,7 +123,7 @@ def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSe
 
 
 def _ambiguity_letter_counts(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
-    """Count the ambiguity letters in each record: int64[records]."""
+    """Return the number of ambiguity letters in each record: int64[records]."""
     unclear = np.zeros(256, dtype=np.bool_)
     unclear[: len(alphabet)] = _ambiguity_mask(alphabet)
     counts = np.zeros(len(sequences), dtype=np.int64)
@@ -133,7 +134,7 @@ def _ambiguity_letter_counts(sequences: SequenceSet, alphabet: Alphabet) -> Inte
 
 
 def _possibility_masks(alphabet: Alphabet) -> Integers:
-    """Return a bit mask for each letter, with a bit set for each letter it may stand for: int64[letters]."""
+    """Return a bit mask for each letter, in which the bits of all letters that it may stand for are set: int64[letters]."""
     stand_for = _POSSIBLE_LETTERS[alphabet.name]
     return np.array([sum(1 << alphabet.letters.index(one) for one in stand_for.get(letter, letter)) for letter in alphabet.letters])
 

@@ -1,4 +1,4 @@
-"""Results for a band: a range of queries against all their targets."""
+"""Results for a band, that is, for a range of queries with all their targets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpualign.core.planning.tile_plan import Band
 class BandResults:
     """All results for a band. Each array has the shape [band queries][targets from band.first_target on], in record order.
 
-    scores: int32 or int64; edit distances for unit costs
+    scores: int32 or int64; edit distances if the scoring is edit distance
     statistics: `STATISTICS`; None if the task's detail does not include statistics
     runs: paths; None if the task's detail does not include paths
-    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; else None
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; otherwise None
     """
 
     band: Band
@@ -27,7 +27,10 @@ class BandResults:
     is_reverse_complement: Booleans | None = None
 
     def select(self, rows: slice, columns: slice) -> BandResults:
-        """Return the results for some queries and targets, as a smaller band. rows, columns: positions within this band."""
+        """Return the results for some queries and targets, as a smaller band.
+
+        rows, columns: positions of these queries and targets within this band
+        """
         band, index = self.band, (rows, columns)
         band = replace(
             band,

@@ -10,11 +10,10 @@ from gpualign.core.common.arrays import Integers, Scores
 def order_hits(records: Integers, scores: Integers, file_positions: Integers, tie_breaks: Integers) -> Integers:
     """Return the indices that sort hits by record, and the hits of each record from best to worst: int64[hits].
 
-    All parameters have the shape [hits].
-
-    records: record that each hit belongs to
-    file_positions: position of the target in its file
-    tie_breaks: numbers that decide between hits that are otherwise equal, in ascending order
+    records: record to which each hit belongs, int64[hits]
+    scores: score of each hit, int64[hits]
+    file_positions: position of each hit's target in its file, int64[hits]
+    tie_breaks: numbers, int64[hits], by whose ascending order hits are sorted if they are otherwise equal
     """
     return np.lexsort((tie_breaks, file_positions, -scores, records))
 
@@ -22,7 +21,8 @@ def order_hits(records: Integers, scores: Integers, file_positions: Integers, ti
 class BestTargetCollector:
     """Collects the best targets for some queries from parts of the database, which may arrive in any order.
 
-    scores, targets: scores and record numbers of the best targets, [queries][top] each, best first; unused entries have a score of 0
+    scores, targets: scores and record numbers of the best targets for each query, best first, [queries][top]; unused entries have a score
+        of 0
     file_positions: position of each target in its file, which breaks ties
     """
 
@@ -32,10 +32,10 @@ class BestTargetCollector:
         self._ranks = file_positions
 
     def add(self, rows: slice | Integers, scores: Scores, targets: Integers) -> None:
-        """Add targets for some queries.
+        """Add some targets for some queries.
 
-        rows: rows of these queries in `scores` and `targets` of the collector
-        scores, targets: [rows][targets]; targets are record numbers
+        rows: rows of these queries in the collector's arrays
+        scores, targets: scores and record numbers of the targets, [rows][targets]
         """
         all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))
         top = self.scores.shape[1]
@@ -45,7 +45,8 @@ class BestTargetCollector:
 def best_column_indices(scores: Scores, file_positions: Integers, top: int) -> Integers:
     """Return the column indices of the `top` best entries in each row, best first: int64[rows][min(top, columns)].
 
-    scores, file_positions: [rows][columns]; file_positions are positions in the file, below 2**31
+    scores: [rows][columns]
+    file_positions: position of each entry's target in its file, [rows][columns], below 2**31
     """
     columns = scores.shape[1]
     if scores.dtype == np.int64 and scores.size and int(scores.max()) >= 2**31:
@@ -59,7 +60,7 @@ def best_column_indices(scores: Scores, file_positions: Integers, top: int) -> I
 
 
 def best_targets(scores: Scores, targets: Integers, file_positions: Integers, top: int) -> tuple[Scores, Integers]:
-    """Return the scores and record numbers of the `top` best targets for each query, best first: arrays [queries][min(top, targets)].
+    """Return (scores, record numbers) of the `top` best targets for each query, best first: arrays [queries][min(top, targets)].
 
     scores: [queries][targets]
     targets: record numbers, [targets] or [queries][targets]

@@ -13,7 +13,11 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Hits:
-    """Query and target (record numbers) and score of each hit; one int64[hits] array each. A query's hits are consecutive, best first."""
+    """List of hits. The hits of a query are consecutive, best first.
+
+    queries, targets: record numbers, int64[hits]
+    scores: int64[hits]
+    """
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
@@ -29,10 +33,10 @@ class Hits:
 
 @dataclass(frozen=True)
 class HitBatch:
-    """Hits for the next query records.
+    """All hits for the next query records of a search.
 
     hits: hits for all strands of these records
-    record_stop: all hits for the records before this number are in this batch or in earlier batches
+    record_stop: number of the first query record whose hits are neither in this batch nor in earlier ones
     """
 
     hits: Hits
@@ -43,7 +47,10 @@ NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def join_hits(lists: Sequence[Hits]) -> Hits:
-    """Concatenate hits. lists: at least one list."""
+    """Concatenate lists of hits.
+
+    lists: at least one list
+    """
     if len(lists) == 1:
         return lists[0]
     columns = ([p.queries for p in lists], [p.targets for p in lists], [p.scores for p in lists])

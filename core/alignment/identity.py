@@ -32,6 +32,7 @@ def identity_ratio(statistics: Statistics, query_lengths: Integers, target_lengt
     """Return the numerators and denominators of identities: int64 with the shape of `statistics`.
 
     query_lengths, target_lengths: int64 with shapes that broadcast to the shape of `statistics`
+    definition: number of the identity definition, as in the module docstring
 
     A denominator of 0 means that there is nothing to compare, and the identity is 0.
     """
@@ -49,11 +50,14 @@ def identity_ratio(statistics: Statistics, query_lengths: Integers, target_lengt
 
 
 def identity_distance(num: Integers, den: Integers) -> Reals:
-    """Return 1 - num / den as float64, 1 where den is 0. Rounds only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97."""
+    """Return 1 - num / den as float64, or 1 where `den` is 0.
+
+    The result is rounded only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97.
+    """
     out: Reals = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
     return out
 
 
 def fraction(num: Integers, den: Integers) -> Reals:
-    """Return num / den as float64, 0 where den is 0."""
+    """Return num / den as float64, or 0 where `den` is 0."""
     return np.divide(num, den, out=np.zeros(num.shape), where=den > 0)

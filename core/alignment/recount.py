@@ -13,17 +13,17 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _TABLE_SIZE = 32
-"""Number of codes in the tables of the compiled module."""
+"""Number of rows and columns of the tables that the compiled module uses, which are indexed by code."""
 
 MATCH, MISMATCH, NOT_COUNTED = 0, 1, 2
-"""What a pair of letters can count as. A letter whose pair with itself is `NOT_COUNTED` is not counted in gaps either."""
+"""What a pair of letters can count as. If a letter's pair with itself is `NOT_COUNTED`, the letter is not counted in gaps either."""
 
 ColumnKinds = npt.NDArray[np.uint8]
 """Table of what each pair of letters counts as: uint8[32][32], indexed by code."""
 
 
 def identical_letter_kinds(alphabet: Alphabet) -> ColumnKinds:
-    """Return the table that counts only pairs of identical letters as matches."""
+    """Return the table under which only pairs of identical letters are matches."""
     table = np.full((_TABLE_SIZE, _TABLE_SIZE), MISMATCH, dtype=np.uint8)
     np.fill_diagonal(table[: len(alphabet), : len(alphabet)], MATCH)
     return table
@@ -37,7 +37,7 @@ def recount_statistics(
     runs: Runs,
     column_kinds: ColumnKinds,
 ) -> Statistics:
-    """Recount the statistics of listed pairs, `STATISTICS`[pairs], according to `column_kinds`.
+    """Return the statistics of listed pairs, `STATISTICS`[pairs], recounted according to `column_kinds`.
 
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: statistics and paths of the alignments, shape [pairs]
@@ -53,7 +53,8 @@ def recount_original_letters(
     runs: Runs,
     alphabet: Alphabet,
 ) -> tuple[Statistics, Runs]:
-    """Recount statistics and paths using the letters of these sequences, if others (such as masked ones) were aligned in their place.
+    """Return statistics and paths recounted with the letters of these sequences, if other letters (such as masked ones) were aligned in
+    their place.
 
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: statistics and paths of the alignments, shape [pairs]

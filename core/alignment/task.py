@@ -37,7 +37,7 @@ class Detail(Enum):
 
 
 class EndGaps(Enum):
-    """Selects the free end gaps of a global alignment. Free gaps are not part of the alignment.
+    """Which end gaps of a global alignment are free. Free gaps are not part of the alignment.
 
     PENALISED: no end gaps are free
     FREE: end gaps in both sequences are free, so that the sequences may overlap
@@ -61,13 +61,13 @@ class EndGaps(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """Everything about a run that an engine needs, except the tiles. If a set is compared with itself, `targets is queries`.
+    """Everything that an engine needs to know about a run, except the tiles. If a set is compared with itself, `targets is queries`.
 
     detail: how much of each alignment is computed
     top_count: only in a search: number of best targets to keep for each query in a tile
-    edit_bound: if set, only pairs with an edit distance within this bound are computed, with their distances (`TilePairs`). If the bound
-        has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring must be edit distance, without
-        free end gaps
+    edit_bound: if set, only pairs whose edit distance is within this bound are computed, with their distances (`TilePairs`). If
+        `EditBound.coverage` is not 0, pairs that differ in more q-grams than the bound allows may be missing. The scoring must be edit
+        distance, without free end gaps
     both_strands: whether to report the better strand of each query for each pair (core/execution/both_strands.py); only for DNA
     ambiguity: rule for counting ambiguity letters in statistics, if it differs from that of the engines. Writers then recount the
         statistics from the paths, so `detail` must include paths, and `edit_bound` allows for `ambiguity.max_letters` letters
@@ -101,12 +101,12 @@ class Task:
 
     @property
     def edit_bound_varies(self) -> bool:
-        """True if `edit_bound` depends on how many ambiguity letters a pair has, and these letters have been counted."""
+        """True if `edit_bound` depends on the number of ambiguity letters in a pair, and these letters have been counted."""
         return self.ambiguity is not None and self.edit_bound is not None and self.edit_bound.ambiguous > 0
 
     @property
     def mean_edit_bound(self) -> EditBound:
-        """`edit_bound` for pairs with the average number of ambiguity letters."""
+        """The bound `edit_bound` for pairs with the average number of ambiguity letters."""
         return self.edit_bound_for(0 if self.ambiguity is None else self.ambiguity.mean_letters)
 
     @cached_property
@@ -121,8 +121,11 @@ class Task:
 
     @property
     def pair_bytes(self) -> int:
-        """Memory, in bytes, for the result of one pair without its path. 0 in a search, which stores nothing for each pair, and with
-        `edit_bound`, because so few pairs are expected that no memory is planned for them."""
+        """Memory, in bytes, for the result of one pair without its path.
+
+        The number is 0 in a search, which stores nothing for each pair. It is also 0 if `edit_bound` is set, because so few pairs are
+        expected that no memory is planned for them.
+        """
         if self.top_count is not None or self.edit_bound is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
@@ -130,7 +133,7 @@ class Task:
 
     @property
     def query_bytes(self) -> int:
-        """Memory, in bytes, for the results of one query, excluding what `pair_bytes` counts."""
+        """Memory, in bytes, for the results of one query, in addition to `pair_bytes` for each of its pairs."""
         return 0 if self.top_count is None else self.top_count * (self.score_dtype.itemsize + 8)
 
     @property
@@ -141,7 +144,7 @@ class Task:
 
     @property
     def path_bytes_per_letter(self) -> int:
-        """Upper bound on the bytes of a path for each letter of its pair; 0 if no paths are computed."""
+        """Upper bound on the number of bytes of a path for each letter of its pair; 0 if no paths are computed."""
         return 1 if self.detail is Detail.PATH else 0
 
     @property
@@ -151,10 +154,11 @@ class Task:
 
     @property
     def approximate_cell_count(self) -> float:
-        """Approximate number of DP cells in the full matrices of these pairs."""
+        """Approximate number of DP cells in the full matrices of all pairs. If a set is compared with itself, two records count as one
+        pair."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property
     def score_dtype(self) -> np.dtype[np.signedinteger]:
-        """Score dtype: int32, or int64 if scores of the longest records might not fit int32."""
+        """dtype of scores: int32, or int64 if scores of the longest records might not fit in int32."""
         return self.scoring.dtype(self.queries.max_length, self.targets.max_length)

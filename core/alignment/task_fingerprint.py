@@ -1,4 +1,5 @@
-"""Fingerprint of a task, and version of its plan, by which a coordinator and its workers verify that they compute the same task. Pure."""
+"""Fingerprint of a task, and version of the rules for its plan. A coordinator and its workers compare both to verify that they compute the
+same task. Pure."""
 
 from __future__ import annotations
 

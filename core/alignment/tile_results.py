@@ -50,11 +50,11 @@ Statistics: TypeAlias = npt.NDArray[np.void]
 class Runs:
     """Paths of an array of pairs. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
 
-    pieces: uint8 arrays that form the data when concatenated; no path spans two pieces. Parts of a large result stay in separate pieces,
+    pieces: uint8 arrays that form `data` when concatenated; no path spans two pieces. Parts of a large result stay in separate pieces,
         because joining the parts would take as long as formatting them as text
 
-    Each byte encodes a run of columns as (length - 1) << 2 | operation. Operations: 0 match, 1 mismatch, 2 query letter against a gap,
-    3 target letter against a gap. A run of more than 64 columns takes several bytes.
+    Each byte encodes a run of columns as (length - 1) << 2 | operation. Operations: 0 match, 1 mismatch, 2 query letter against a gap, 3
+    target letter against a gap. A run of more than 64 columns takes several bytes.
     """
 
     pieces: Sequence[npt.NDArray[np.uint8]] = field(repr=False)
@@ -63,7 +63,7 @@ class Runs:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """All pieces as one array: uint8[bytes]. They are copied if there is more than one piece."""
+        """All pieces as one array: uint8[bytes]. If there is more than one piece, the pieces are copied."""
         return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
 
     def select(self, indices: Any) -> Runs:  # any index of an array
@@ -75,8 +75,9 @@ class Runs:
 class TileScores:
     """Scores for a tile. Values for pairs that the tile's pairing does not select are arbitrary.
 
-    scores: int32 or int64[tile queries][tile targets]; edit distances for unit costs
-    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[tile queries][tile targets]
+    scores: int32 or int64[tile queries][tile targets]; edit distances if the scoring is edit distance
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[tile queries][tile targets];
+        otherwise None
     """
 
     tile: Tile
@@ -86,12 +87,12 @@ class TileScores:
 
 @dataclass(frozen=True)
 class TileAlignments:
-    """Scores and alignments for a tile: arrays are [tile queries][tile targets]. Values for unselected pairs are arbitrary.
+    """Scores and alignments for a tile. Arrays have the shape [tile queries][tile targets]. Values for unselected pairs are arbitrary.
 
-    scores: int32 or int64; edit distances for unit costs
+    scores: int32 or int64; edit distances if the scoring is edit distance
     statistics: `STATISTICS`
-    runs: paths, with `Detail.PATH`; else None
-    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; else None
+    runs: paths if the task's detail is `Detail.PATH`, otherwise None
+    is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; otherwise None
     """
 
     tile: Tile
@@ -103,7 +104,7 @@ class TileAlignments:
 
 @dataclass(frozen=True)
 class TileHits:
-    """Results of a search (`Task.top_count`) for a tile: the best targets for each query, best first; ties in file order.
+    """Results of a search (`Task.top_count`) for a tile: the best targets for each query, best first. Ties are in file order.
 
     scores: [tile queries][at most `top_count`]
     targets: record numbers, int64[tile queries][at most `top_count`]
@@ -116,7 +117,7 @@ class TileHits:
 
 @dataclass(frozen=True)
 class TilePairs:
-    """Pairs in a tile that are within the bound `Task.edit_bound`, in any order.
+    """The pairs in a tile that are within the bound `Task.edit_bound`, in any order.
 
     survivor_counts: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps
         are listed in execution order and are the same in every tile
