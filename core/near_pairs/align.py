@@ -1,4 +1,4 @@
-"""Aligns the pairs that remain after an edit distance threshold. The pairs are listed, and an engine computes them as tiles."""
+"""Aligns the pairs that remain after an edit distance threshold. An engine computes the listed pairs as tiles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
-    """Align the listed pairs, which must be sorted by query. The record numbers are those of the prepared task."""
+    """Align the listed pairs, which must be sorted by query. Their record numbers are those of the prepared task."""
     gather = ResultGather(prepared.task, (1, len(pairs)))
     indices_by_tile: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_query_tiles(prepared, pairs, indices_by_tile)))):
@@ -32,7 +32,7 @@ def align_pairs(prepared: PreparedTask, pairs: NearPairs) -> PairAlignments:
 
 
 def _query_tiles(prepared: PreparedTask, pairs: NearPairs, indices_by_tile: dict[int, Integers]) -> Iterator[Tile]:
-    """Yield tiles that cover the pairs, each of a single query with some of its targets, sorted by length.
+    """Yield tiles that cover the pairs. Each tile has a single query and some of its targets, sorted by length.
 
     indices_by_tile: receives each tile's indices into `pairs`, keyed by tile number
     """

@@ -1,4 +1,4 @@
-"""Deduplication: computes groups of equal records instead of records, and expands pairs of groups into pairs of records. Pure."""
+"""Deduplication: compares groups of equal records instead of records, and expands pairs of groups into pairs of records. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 class DuplicateGroups:
     """Groups of equal records, numbered in the order of their first records.
 
-    group_of: group number of each record, int64[records]
+    group_of: number of the group of each record, int64[records]
     first_records: first record of each group, int64[groups]
     """
 
@@ -39,12 +39,15 @@ class DuplicateGroups:
         return self.record_count - len(self)
 
     def select_first(self, record_count: int) -> DuplicateGroups:
-        """Return the groups for only the first `record_count` records."""
+        """Return the groups of only the first `record_count` records."""
         return DuplicateGroups(self.group_of[:record_count], self.first_records[self.first_records < record_count])
 
     @cached_property
     def members(self) -> tuple[Integers, Integers]:
-        """(members, starts), such that members[starts[g] : starts[g + 1]] are the records of group g, ascending."""
+        """(records of all groups, start of each group in them), named members and starts.
+
+        The records of group g are members[starts[g] : starts[g + 1]], ascending.
+        """
         starts = np.concatenate(([0], np.cumsum(np.bincount(self.group_of, minlength=len(self))))).astype(np.int64)
         return np.argsort(self.group_of, kind="stable").astype(np.int64), starts
 
@@ -56,7 +59,7 @@ class DuplicateGroups:
 
 
 def group_equal(sequences: SequenceSet) -> DuplicateGroups:
-    """Return the groups of records with the same codes."""
+    """Return the groups of records whose sequences are equal."""
     again = repeated(sequences.codes, sequences.offsets)
     first = np.ones(len(sequences), dtype=np.bool_)
     first[again[:, 0]] = False
@@ -66,24 +69,24 @@ def group_equal(sequences: SequenceSet) -> DuplicateGroups:
 
 
 def singleton_groups(records: Sized) -> DuplicateGroups:
-    """Return one group per record, even if some records are equal."""
+    """Return groups of one record each, even if some records are equal."""
     numbers = np.arange(len(records), dtype=np.int64)
     return DuplicateGroups(numbers, numbers)
 
 
 class DuplicateExpansion:
-    """Expands near pairs of groups into near pairs of records, band by band.
+    """Expands near pairs of groups of equal records into near pairs of records, band by band.
 
     queries, targets: groups of the queries and of the targets
     queries_are_targets: whether the queries are the first records of the targets, so that their groups are the first target groups. Each
         query is then paired only with later records. Otherwise, each query is paired with all targets
-    with_self: whether, with `queries_are_targets`, each query is also paired with itself
-    max_pairs: maximum number of record pairs per list (or the pairs of one query, whichever is larger). The number is limited because
-        copies of a single record can form more pairs than fit in memory
+    with_self: whether each query is also paired with itself, if `queries_are_targets` is set
+    max_pairs: maximum number of record pairs per list. A list is longer only if a single query has more pairs. The number is limited
+        because copies of a single record can form more pairs than fit in memory
 
-    Each pair of groups is passed to `expand_band` once, with the band of its first query. If a later record belongs to either group, the
-    pair is stored until the last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records;
-    near pairs of unique records are not stored.
+    Each pair of groups is passed to `expand_band` once, with the band that contains the first record of its query group. If a later record
+    belongs to either group, the pair is stored until the last such record has been processed as a query. Memory therefore grows with the
+    near pairs of repeated records; near pairs of unique records are not stored.
     """
 
     def __init__(
@@ -107,10 +110,10 @@ class DuplicateExpansion:
         return self._retained.nbytes
 
     def expand_band(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
-        """Yield the record pairs for queries start .. stop-1, in order, in lists of limited size. All pairs of a query are in one list.
+        """Yield the record pairs for queries [start, stop), in order, in lists of limited size. All pairs of a query are in one list.
 
-        group_pairs: near pairs of groups in which the first record of the query's group is in this range; with `queries_are_targets`, only
-            pairs in which the target's group is later than the query's
+        group_pairs: near pairs of groups in which the first record of the query's group is in this range. If `queries_are_targets` is set,
+            these are only the pairs in which the target's group is later than the query's group
 
         Bands must be passed in record order, without gaps, and each iterator must be exhausted.
         """
@@ -132,7 +135,10 @@ class DuplicateExpansion:
         self._retain_for_records_from(stop, known)
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
-        """Yield the record pairs in a band if every group is a single record. Parameters as for `expand_band`."""
+        """Yield the record pairs for queries [start, stop), in order, if every group is a single record.
+
+        group_pairs: the same as in `expand_band`
+        """
         if self._queries_are_targets and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             group_pairs = join_pairs([group_pairs, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
@@ -147,7 +153,8 @@ class DuplicateExpansion:
     def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
         """Return the record pairs for consecutive queries from record `start` on, in order.
 
-        pair_starts, pair_stops: group_pairs[pair_starts[i] : pair_stops[i]] are the pairs of groups for record start + i
+        pair_starts, pair_stops: for each of these queries, the range of indices of its group's pairs in `group_pairs`
+        group_pairs: near pairs of groups, sorted by query group
         """
         rows, at = _concatenate_ranges(pair_starts, pair_stops)
         members, starts = self._targets.members
@@ -159,9 +166,10 @@ class DuplicateExpansion:
         return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
 
     def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> NearPairs:
-        """Return the pairs of groups from which the record pairs of queries [start, stop) are expanded. The query's group comes first.
+        """Return the pairs of groups of equal records that expand to the record pairs of queries [start, stop), with the query's group
+        first.
 
-        group_pairs: near pairs of groups to add to those retained from earlier bands
+        group_pairs: near pairs of groups that are new in this band, in addition to those retained from earlier bands
         """
         lists = [self._retained, group_pairs]
         if self._queries_are_targets:
@@ -176,7 +184,10 @@ class DuplicateExpansion:
         return join_pairs(lists)
 
     def _retain_for_records_from(self, first_record: int, group_pairs: NearPairs) -> None:
-        """Retain the pairs of groups from which record pairs of queries from `first_record` on may have to be expanded."""
+        """Retain the pairs of groups that may still be needed for queries from `first_record` on.
+
+        group_pairs: all pairs of groups that are known so far
+        """
         if not self._queries_are_targets:
             self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= first_record)
             return
@@ -188,7 +199,7 @@ class DuplicateExpansion:
 
 
 def _concatenate_ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
-    """Concatenate the ranges starts[i] .. stops[i]-1. Returns two arrays: for each number, the index i of its range, and the number."""
+    """Concatenate the ranges [starts[i], stops[i]). Returns (index i of each number's range, the numbers)."""
     counts = stops - starts
     rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
     before = np.cumsum(counts) - counts

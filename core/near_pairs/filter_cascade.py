@@ -10,7 +10,7 @@ Each step of a `FilterCascade` discards pairs, but never a pair within the bound
   (`EditBound.max_different_grams`). If two q-grams have the same hash, the sets only become more similar, so no pair is lost.
   |A(s) without A(t)| = |A(s)| - |A(s) and A(t)| is an AND and a popcount.
 - neighbours: ed(s, t) <= k implies that s and t become equal after deleting at most k letters from each (one from each for a
-  substitution, one from either for an indel), so joining on the strings left after deletions finds all pairs.
+  substitution, one from either for an indel). So all pairs are found among the records that have a common string after deletions.
 - distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003). If there is a threshold on coverage,
   only edits between the first and the last pair of letters count: as many letters before and after as the coverage permits are free.
 """
@@ -29,16 +29,17 @@ from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
 _MAX_NEIGHBOUR_LETTERS = 4096
-"""Maximum length of records, in letters, for which the strings left after deletions are listed."""
+"""Maximum length of records, in letters, up to which the strings that remain after deletions are listed."""
 
 
 @dataclass(frozen=True)
 class FilterCascade:
-    """Filter steps and their parameters.
+    """The filter steps of a cascade and their parameters.
 
     compare_counts: whether to compare letter counts
-    q, sketch_bits: length of the q-grams and size of the sketches; 0 for no sketches
-    max_deletions: if not 0, pairs are found by joining on the strings left after deleting at most this many letters; 0: examine all pairs
+    q, sketch_bits: length of the q-grams and size of the sketches; 0 if no sketches are compared
+    max_deletions: if not 0, pairs are found among the records that have a common string after deleting at most this many letters from each;
+        if 0, all pairs are examined
     full_matrix: whether to compute each pair's whole matrix, with the kernels for tasks without a threshold, instead of only the diagonals
         within the bound
     """
@@ -63,10 +64,10 @@ class FilterCascade:
 
 @dataclass(frozen=True)
 class SurvivorCounts:
-    """Number of sample pairs that survive each filter.
+    """Numbers of sample pairs that survive the filters.
 
     examined: number of pairs examined
-    after_lengths, after_letter_counts, after_sketches: pairs that remain after the length, letter-count and sketch filters
+    after_lengths, after_letter_counts, after_sketches: numbers of pairs that remain after the length, letter-count and sketch filters
     """
 
     examined: int
@@ -75,7 +76,7 @@ class SurvivorCounts:
     after_sketches: int
 
     def describe(self, steps: FilterCascade) -> str:
-        """Return a human-readable description of the fraction of pairs that remains after each step of a cascade."""
+        """Return a human-readable description of the fractions of pairs that remain after the steps of a cascade."""
         fractions = [("lengths leave", self.after_lengths)]
         if steps.compare_counts:
             fractions.append(("letter counts", self.after_letter_counts))
@@ -90,12 +91,12 @@ def _percent(fraction: float) -> str:
 
 @dataclass(frozen=True)
 class StepCosts:
-    """Costs of an engine's steps, in nanoseconds on one worker.
+    """Times that an engine's steps take, in nanoseconds on one worker.
 
     pair: time to compare the lengths of a pair
     letter_counts: time to compare the letter counts of two records
     word: time to compare 64 bits of the sketches of two records
-    column: time to compute one column of a word of 64 diagonals
+    column: time to compute one column of 64 diagonals of a matrix
     cell: time to compute one cell of a whole matrix
     """
 
@@ -107,27 +108,28 @@ class StepCosts:
 
 
 def diagonal_word_count(max_diagonals: int) -> int:
-    """Return the number of words, of 64 diagonals each, needed for the diagonals within a bound.
+    """Return the number of 64-bit words needed for the diagonals within a bound, at one bit per diagonal.
 
-    max_diagonals: result of `EditBound.max_diagonals`, one less than the number of diagonals
+    max_diagonals: result of `EditBound.max_diagonals`, which is the number of diagonals minus one
     """
     return max_diagonals // 64 + 1
 
 
 def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
-    """Return the effective alphabet size: 2 to the power of the letters' entropy in bits. A few ambiguous letters barely change it."""
+    """Return the effective alphabet size: 2 to the power of the letters' entropy in bits. A few ambiguity letters barely change it."""
     counts = np.bincount(codes)
     frequencies = counts[counts > 0] / max(len(codes), 1)
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
 def sketch_candidates(mean_length: float, alphabet_size: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield (q, bits per sketch) worth trying: q-grams rare enough to distinguish records, and enough bits for the q-grams of a record.
+    """Yield pairs (q, number of bits per sketch) that are worth trying. The q-grams are long enough to distinguish records, and there are
+    enough bits for the q-grams of a record.
 
     mean_length: mean record length
     alphabet_size: effective alphabet size
-    max_different_grams: returns, for a q, how many q-grams of a record another record may lack. A q is skipped if another record may lack
-        all q-grams
+    max_different_grams: given q, returns how many q-grams of a record another record may lack. If another record may lack all q-grams, this
+        q is skipped
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
@@ -141,11 +143,12 @@ def sketch_candidates(mean_length: float, alphabet_size: float, max_different_gr
 def nanoseconds_per_pair(
     steps: FilterCascade, survivors: SurvivorCounts, lengths: tuple[float, float], max_diagonals: int, costs: StepCosts
 ) -> float:
-    """Return the mean time per pair, in nanoseconds, estimated from a sample.
+    """Return the mean time that a cascade takes per pair, in nanoseconds, estimated from a sample.
 
-    survivors: sample pairs that remain after each step
+    survivors: numbers of sample pairs that remain after each step
     lengths: typical query length and target length
     max_diagonals: result of `EditBound.max_diagonals` for these lengths
+    costs: costs of the engine's steps
     """
     if steps.full_matrix:
         return costs.pair + costs.cell * lengths[0] * lengths[1]
@@ -165,7 +168,7 @@ def cheapest_cascade(
     max_diagonals: int,
     costs: StepCosts,
 ) -> tuple[FilterCascade, float, SurvivorCounts]:
-    """Return (cheapest cascade, its mean time per pair in nanoseconds, sample pairs that survive its steps).
+    """Return (cheapest cascade, its mean time per pair in nanoseconds, numbers of sample pairs that survive its steps).
 
     measure: applies a cascade to the sample
     lengths: typical query length and target length
@@ -179,9 +182,11 @@ def cheapest_cascade(
 
 
 def max_joined_deletions(lengths: Integers, bound: EditBound) -> int:
-    """Return the number of letters to delete (`FilterCascade.max_deletions`), or 0 if joining on deletions is unsuitable.
+    """Return how many letters may be deleted from each record so that near pairs have a common remaining string
+    (`FilterCascade.max_deletions`).
 
-    It is unsuitable if records are too long, if no edits or too many are allowed, or if the bound depends on the lengths.
+    Returns 0 if this method of finding near pairs is unsuitable: if records are too long, if the bound allows no edits or too many, or if
+    it depends on the lengths.
     """
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.max_edits(longest, longest)[0])

@@ -1,4 +1,4 @@
-"""Draws a sample of a task's records, from which its filter steps are chosen."""
+"""Draws a sample of a task's records, which is used to choose the filter steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _MAX_SAMPLE_RECORDS, _MAX_SAMPLE_LETTERS = 160, 400_000
 
 
 def sample_records(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
-    """Draw random records from both sets. The draw is the same every time, so that runs are reproducible.
+    """Draw random records from both sets. The same records are drawn every time, so that runs are reproducible.
 
-    If queries and targets are the same set, so are their samples.
+    If queries and targets are the same set, their samples are the same set too.
     """
     random = Random(0)
     drawn = _draw_records(queries, random)

@@ -1,4 +1,4 @@
-"""Derives the edit distance bound from the user's thresholds. Pure; proofs in core/scoring/edit_bounds.py."""
+"""Derives the edit distance bound from the user's thresholds. Pure. The proofs are in core/scoring/edit_bounds.py."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
     """Return the edit distance bound for pairs that pass the filter, or None if the thresholds imply no bound.
 
-    definition: identity definition number, see core/alignment/identity.py
+    definition: number of the identity definition, see core/alignment/identity.py
 
-    If several thresholds imply bounds, the bound that is lowest for sequences of mean length is used.
+    If several thresholds imply bounds, the result is the bound that is lowest for sequences of mean length.
     """
     free_ends = task.end_gaps is not EndGaps.PENALISED
     bounds: list[EditBound | None] = []
@@ -35,7 +35,12 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
 
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
-    """Return the edit distance bounds that an identity threshold implies. coverage: coverage threshold, if any"""
+    """Return the edit distance bounds that an identity threshold implies.
+
+    coverage: coverage threshold, None if there is none
+    definition: number of the identity definition, see core/alignment/identity.py
+    free_ends: whether end gaps cost nothing
+    """
     kinds = identity_bounds(definition, free_ends, bool(coverage))
     bounds = []
     if MATCHES_BOUND in kinds:
@@ -52,6 +57,8 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
 
 def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str | None:
     """Return a human-readable reason why an identity threshold does not bound the edit distance, and what the user can add.
+
+    definition: number of the identity definition, see core/alignment/identity.py
 
     Returns None if there is no identity threshold, or if the thresholds do bound the distance.
     """
