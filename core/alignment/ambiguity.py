@@ -57,7 +57,7 @@ _COLUMN_DEFINITIONS = (1, 2, 4)
 class AmbiguityCounts:
     """A rule for ambiguity letters, and the numbers of these letters in a task's records.
 
-    query_counts, target_counts: number of ambiguity letters in each record, int64[records]
+    query_counts, target_counts: number of ambiguity letters in each query and in each target, int64[records]
     max_letters: maximum number of ambiguity letters in any pair
     """
 

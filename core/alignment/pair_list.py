@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class NearPairs:
-    """Pairs within a threshold.
+    """List of pairs within a threshold.
 
     queries, targets: record numbers, int64[pairs]
     distances: edit distances, int64[pairs]
@@ -56,7 +56,7 @@ class NearPairs:
 
 
 def join_pairs(lists: Sequence[NearPairs]) -> NearPairs:
-    """Concatenate lists of pairs."""
+    """Concatenate lists of pairs into one list."""
     none = np.zeros(0, dtype=np.int64)
     columns = ((one.queries, one.targets, one.distances) for one in (NearPairs(none, none, none), *lists))
     return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

@@ -138,7 +138,7 @@ class Task:
 
     @property
     def cost(self) -> Cost:
-        """Cost of computing pairs."""
+        """Computes the cost of the task's pairs."""
         one: Cost = FULL_MATRIX_COST if self.edit_bound is None else UNIT_PAIR_COST
         return BothStrandsCost(one) if self.both_strands else one
 

@@ -20,17 +20,17 @@ TextReader = Callable[[str], str | None]
 """Returns the content of the file at a path, or None if it cannot be read."""
 
 _UNIFIED_HIERARCHY = ""
-"""Key for the hierarchy of cgroup v2 in mappings whose other keys are the controllers of v1."""
+"""Key that stands for the hierarchy of cgroup v2 in mappings whose other keys are the controllers of v1."""
 
 
 @dataclass(frozen=True)
 class GroupLimits:
-    """Limits from this process's control groups. None: no limit.
+    """Limits that control groups impose on this process. A limit is None if there is no such limit.
 
     cpu_count: number of CPUs that the process may use, which need not be an integer
     memory_bytes: memory limit in bytes
-    free_bytes: number of bytes that could still be allocated within the limit when the limits were read. The kernel's file cache counts
-        as free.
+    free_bytes: number of bytes that could still be allocated within the limit when the limits were read. The kernel's file cache counts as
+        free
     """
 
     cpu_count: float | None = None

@@ -51,7 +51,8 @@ class GpualignError(Exception):
 
     @property
     def message(self) -> str:
-        """Text of the error with references to parameters (see `parameter`), which the interface that reports the error spells out."""
+        """Text of the error, in which parameters are written as references (see `parameter`). The interface that reports the error spells
+        them out."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class InputError(GpualignError, ValueError):
 
 
 class RunError(GpualignError, RuntimeError):
-    """Failure during a run, for example because a device fails, or because memory or disk space is exhausted."""
+    """Error that ends a run, for example because a device fails, or because memory or disk space is exhausted."""
 
     exit_code = 1
 

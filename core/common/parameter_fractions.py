@@ -60,7 +60,7 @@ def site_count_or_fraction(name: str, value: str | float) -> int | Fraction:
 
 
 def percentage_warning(name: str, value: float) -> str:
-    """Return a warning that a threshold above 1 (`value`, of the parameter `name`) keeps nearly every pair.
+    """Return a warning that the threshold `name` keeps nearly every pair because its value is greater than 1.
 
     The warning also shows the value as a fraction, in case the user meant a percentage.
     """

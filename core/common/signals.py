@@ -58,9 +58,10 @@ def install_handlers() -> None:
 
 
 def set_progress_hook(hook: Callable[[], None] | None) -> None:
-    """Set the function that SIGUSR1 calls in the main thread, whatever that thread is doing; None removes the function.
+    """Set the function that reports the progress of the run when SIGUSR1 arrives; None removes the function.
 
-    Has no effect before `install_handlers`, or if the process was started to ignore the signal.
+    It is called in the main thread, whatever that thread is doing. Has no effect before `install_handlers`, or if the process was started
+    to ignore the signal.
     """
     _State.progress_hook = hook
     if (
@@ -132,7 +133,7 @@ def cleanup_on_signal(cleaner: Callable[[], object]) -> Iterator[None]:
 
 
 def run_cleanups() -> None:
-    """Run the remaining cleanups after a signal has ended the run. A signal that arrives meanwhile ends the process immediately.
+    """Run the remaining cleanups after a signal has ended the run. A signal that arrives while they run ends the process immediately.
 
     The cleanups are skipped if a second signal has arrived, because the user does not want to wait.
     """
@@ -189,7 +190,7 @@ def set_exit_message_hook(hook: Callable[[str], None]) -> None:
 
 
 def set_resume_hint(text: str) -> None:
-    """Set the resume hint: the part of the exit message that tells how to resume from the files that this run leaves."""
+    """Set the resume hint: the part of the exit message that tells how to resume the run from the files that it leaves."""
     _State.resume_hint = text
 
 

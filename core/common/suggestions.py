@@ -15,7 +15,7 @@ def nearest_name(word: str, names: Iterable[str]) -> str | None:
 
 
 def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
-    """Return up to `max_count` names that are close to `word`, closest first; ties remain in the order of `names`.
+    """Return up to `max_count` names that are close to `word`, closest first. Equally close names remain in the order of `names`.
 
     Case and leading dashes are ignored.
     """

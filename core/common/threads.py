@@ -108,7 +108,8 @@ class ThreadPool:
             raise
 
     def repeat(self, step: Callable[[int], bool]) -> None:
-        """In each thread, call `step(thread number)` until it returns False. After an error or interrupt, no thread starts another step."""
+        """Have each thread call `step(thread number)` until it returns False. After an error or interrupt, no thread starts another
+        step."""
         running = True
 
         def work(number: int) -> None:

@@ -17,7 +17,8 @@ from gpualign.core.files.paths import open_file
 
 _PEEK_BYTES = 4096
 _CHUNK_BYTES = 1 << 13
-"""Number of compressed bytes passed to a decompressor in one step. With 64 kB, each step's output would need new pages from the system."""
+"""Number of compressed bytes passed to a decompressor in one step. With 64 kB, the system would have to provide new memory for each step's
+output."""
 _MIN_PREFETCH_BYTES = 8 << 20
 """Minimum compressed size, in bytes, of files that are decompressed in a separate thread. Such a file takes at least 25 ms to decompress,
 and `concurrent.futures` takes 5 ms to load."""
@@ -122,8 +123,8 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOB
     b"\xfd7zXZ": ("xz", _open_xz),
     b"\x28\xb5\x2f\xfd": ("zstd", _open_zstd),
 }
-"""(format name, function that opens a decompressed stream), keyed by a file's first bytes. Libraries are imported on use, because each
-takes time to load."""
+"""(name of the compression format, function that opens a decompressed stream), keyed by a file's first bytes. Libraries are imported when
+they are used, because each takes time to load."""
 _MAX_MAGIC_BYTES = 6
 """Number of bytes needed to identify a compression format."""
 
@@ -206,7 +207,7 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
 
 @dataclass(frozen=True)
 class PlainText:
-    """Text of an uncompressed regular file, without a UTF-8 byte order mark.
+    """Location of the text of an uncompressed regular file, without a UTF-8 byte order mark.
 
     descriptor: descriptor of the open file
     start, stop: the text is bytes [start, stop) of the file

@@ -18,10 +18,10 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
     header: the first line
     row: the line after the header
 
-    Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a semicolon
-    if all commas are decimal commas, or if only semicolons split both lines into matching numbers of cells with no quotes inside.
-    Otherwise it is a comma, because ids may end in `;size=3;`. Blanks delimit only if the header contains no other delimiter, and the row
-    either contains no other delimiter, or contains no tab and as many words as the header or one more.
+    Delimiters inside quotes do not count, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a
+    semicolon if all commas are decimal commas, or if semicolons, but not commas, split both lines into matching numbers of cells with no
+    quotes inside. Otherwise it is a comma, because ids may end in `;size=3;`. Blanks are the delimiter only if the header contains no other
+    delimiter, and the row either contains no other delimiter, or contains no tab and as many words as the header or one more.
     """
     if b"\t" in header:
         return "\t"

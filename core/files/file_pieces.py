@@ -37,12 +37,12 @@ class StridedRange:
 
     @property
     def stop(self) -> int:
-        """Position in the file after the last byte; 0 if there are no stretches."""
+        """Position in the file after the last byte of the last stretch; 0 if there are no stretches."""
         return self.start + (self.count - 1) * self.step + self.last_stretch_length if self.count else 0
 
     @property
     def size(self) -> int:
-        """Total number of bytes."""
+        """Total number of bytes in all stretches."""
         return self.count * (self.length + self.last_stretch_length) // 2
 
     def scaled_to_bytes(self, value_bytes: int, offset: int) -> StridedRange:

@@ -38,12 +38,12 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import StridedRange
 
 LAYOUT_VERSION = 3
-"""Layout version of journals and their accompanying files."""
+"""Version of the layout of journals and the files that accompany them."""
 
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """Identity of a run: runs with equal identities write the same bytes.
+    """Identity of a run. Runs with equal identities write the same bytes.
 
     version: version of gpualign
     command: name of the command, such as nw

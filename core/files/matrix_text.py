@@ -56,9 +56,9 @@ class TextMatrix:
 
 
 def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:
-    """Read a matrix with ids in the header and first column, without keeping its text in memory.
+    """Read a matrix with ids in the header and in the first column, without keeping its text in memory.
 
-    Returns None for any other layout, and if the row ids are numbers that could be values.
+    Returns None if the rows have a different layout, or if the row ids are numbers that could be values.
     """
     header = next(rows, None)
     if header is None or not _may_be_id(header[1][0]) or (header[1][0] and all(map(_is_number, header[1][1:]))):
@@ -87,12 +87,13 @@ def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:
 
 
 def read_matrix_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None = None) -> TextMatrix:
-    """Interpret the rows of a text as a matrix.
+    """Interpret the rows of a text file as a matrix.
 
+    source: name of the file, for messages
     record_count: number of records, if known from a separate id file
 
-    Raises `InputError` if the rows are not a matrix or can be interpreted as two different matrices. The message names the line or both
-    interpretations.
+    Raises `InputError` if the rows are not a matrix, or if they can be interpreted as two different matrices. The message names the line or
+    both interpretations.
     """
     rows = _trim_empty_cells(rows)
     if not rows:

@@ -16,7 +16,7 @@ _MAX_SYMLINKS = 40
 """Maximum length of a chain of symbolic links. The operating system has the same limit."""
 
 STDIO = "-"
-"""Name with which users specify standard input or standard output."""
+"""Name by which users specify standard input or standard output."""
 
 STDIN_NAME = "standard input"
 """Name of standard input in messages."""
@@ -26,7 +26,7 @@ INDEX_MAGIC = b"gpualign"
 
 
 def open_file(path: str | PathLike[str]) -> BinaryIO:
-    """Open a file as a binary stream. Raises `InputError` with the reason if it cannot be opened."""
+    """Open a file as a binary stream. If it cannot be opened, raise `InputError` with the reason."""
     try:
         return open(path, "rb")
     except FileNotFoundError:

@@ -58,5 +58,5 @@ class PrefetchingReader(io.RawIOBase):
 
 
 def _fill_block(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
-    """Fill a block with the next bytes of a stream. Returns (block, number of bytes); 0 bytes at the end of the stream."""
+    """Fill a block with the next bytes of a stream, and return (block, number of bytes). The number is 0 at the end of the stream."""
     return block, stream.readinto(block) or 0

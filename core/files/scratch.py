@@ -14,7 +14,7 @@ MakeScratch = Callable[[], BinaryIO]
 
 
 class ScratchFiles:
-    """Context manager of scratch files, which exist until the context is exited."""
+    """Context manager that creates scratch files, and deletes them when the context is exited."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()

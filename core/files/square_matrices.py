@@ -39,7 +39,7 @@ def parse_numbers(cells: Cells) -> Reals | None:
 
 @dataclass(frozen=True)
 class SquareMatrix:
-    """Values for all pairs of one set.
+    """Values for all pairs of records of one set.
 
     values: float64[records][records], nan where missing
     layout: shape of the values in the file: "square", "lower triangle" or "upper triangle"

@@ -66,7 +66,7 @@ FULL_MATRIX_COST = FullMatrixCost()
 
 
 class UnitPairCost:
-    """Cost of one cell per pair, for work that examines pairs and rejects most of them immediately."""
+    """Cost of work that examines pairs and rejects most of them immediately: one cell per pair."""
 
     ignores_lengths = True
 

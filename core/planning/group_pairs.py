@@ -52,7 +52,7 @@ class GroupPairSelector:
 
     @property
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of the groups and `within_groups`."""
+        """SHA-256, in hexadecimal, of the groups and `within_groups`."""
         import hashlib
 
         digest = hashlib.sha256(b"within" if self.within_groups else b"between")

@@ -39,10 +39,10 @@ one."""
 
 
 MAX_TILES_PER_WORKER = 4
-"""Maximum number of tiles held by a worker: tiles in flight and tiles prepared to follow them."""
+"""Maximum number of tiles that a worker holds: tiles in flight and tiles prepared to follow them."""
 
 _MAX_TILE_SHRINKAGE = 16
-"""Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on smaller tiles."""
+"""Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on even smaller tiles."""
 
 MIN_BAND_TARGETS = 16
 """Minimum number of targets in a band. Bands with fewer targets would be too slow."""
@@ -241,7 +241,7 @@ class Plan:
 
     @property
     def result_bytes(self) -> int:
-        """Upper bound, in bytes, on the memory for the results of bands in flight."""
+        """Upper bound, in bytes, on the memory for the results of the bands that are in flight together."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.query_count, 1))
         return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.targets_per_band, self.target_count))
 

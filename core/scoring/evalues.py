@@ -37,10 +37,10 @@ _PARAMETER_TABLE_PATH = Path(__file__).with_name("karlin_altschul.tsv")
 
 @dataclass(frozen=True)
 class FiniteSizeCorrection:
-    """Finite-size parameters (Park et al. 2012, equations 18 to 24).
+    """Parameters of the finite-size correction (Park et al. 2012, equations 18 to 24).
 
-    In each sequence, the length of a chance alignment of score S has the mean mean_a S + mean_b and the variance
-    variance_a S + variance_b. The covariance between the two lengths is covariance_a S + covariance_b.
+    In each sequence, the length of a chance alignment of score S has the mean mean_a S + mean_b and the variance variance_a S + variance_b.
+    The covariance between the two lengths is covariance_a S + covariance_b.
     """
 
     mean_a: float

@@ -29,7 +29,7 @@ class SubstitutionMatrix:
     """A substitution matrix.
 
     letters: letters of the rows and columns
-    values: scores, int64[letters][letters]; row = query letter
+    values: scores, int64[letters][letters]; rows are query letters
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Forms of the recurrences that kernels compute, with proofs that all values fit their types.
+"""Forms of the recurrences that kernels compute, with proofs that all values fit in their types.
 
 Let H(i,j) be the best score of an alignment of the first i letters of the query with the first j letters of the target, s the score of a
 pair of letters, e the cost of extending a gap by a letter, and o the additional cost of opening one. Rebasing H'(i,j) = H(i,j) + e (i+j)
@@ -142,18 +142,19 @@ class RebasedForm:
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
-    """Return the constants of the rebased recurrence (H, H', lift and level are those of cuda_src/alignment/recurrence.cuh).
+    """Return the constants of the rebased recurrence. Its terms H, H', lift and level are those of cuda_src/alignment/recurrence.cuh.
 
+    local: whether alignments are local
     free_query: whether gaps in the query before its first letter are free
 
     A substitution that costs more than two one-letter gaps is never used, so scores below -2 open are raised to -2 open. Global level: H'
     is never more than two openings (of open - extend each) below the level, and values computed from H' are lower by at most one more
     opening, or by the worst substitution.
 
-    Local lift: usually the cost of an opening, so that a gap starts equal to H. If s + open does not fit bytes, but the scores raised until
-    the lowest is 0 do, the lift is the amount by which the scores are raised. Local level: H is never below the level, and a gap is below
-    the level by at most the cost of an opening minus the lift. Values computed from a gap are lower by an extension, and values computed
-    from H and a substitution are lower by the substitution.
+    Local lift: usually the cost of an opening, so that a gap starts equal to H. If s + open does not fit in bytes, but the scores raised
+    until the lowest is 0 do, the lift is the amount by which the scores are raised. Local level: H is never below the level, and a gap is
+    below the level by at most the cost of an opening minus the lift. Values computed from a gap are lower by an extension, and values
+    computed from H and a substitution are lower by the substitution.
     """
     table = scoring.substitution
     letters = len(table)

@@ -92,7 +92,7 @@ class Alphabet:
 
 
 DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", 4, aliases=(("U", "T"),))
-"""IUPAC nucleotide letters; U is read as T."""
+"""The IUPAC nucleotide letters. U is read as T."""
 
 PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 """The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
@@ -123,7 +123,7 @@ LetterKindCounts: TypeAlias = tuple[int, int, int]
 number of the first record that is clearly DNA). A record number is -1 if there is no such record."""
 
 LETTER_KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION)
-"""Arguments to `_records.count_kinds` that define what is counted."""
+"""Arguments of `_records.count_kinds` that define which letters and records it counts."""
 
 
 @dataclass
@@ -147,7 +147,8 @@ class LetterKinds:
         self.first_dna_record = dna if self.first_dna_record < 0 else self.first_dna_record
 
     def select(self, records: Integers) -> LetterKinds:
-        """Return the same kinds, with record numbers that refer to a subset of the records. All other records must be empty.
+        """Return the same kinds for a subset of the records, with record numbers that count within the subset. All other records must be
+        empty.
 
         records: numbers of the records in the subset, ascending
         """

@@ -162,7 +162,7 @@ def _parse_index_header(description: object) -> tuple[Alphabet, _IndexLayout, li
 
 
 def _checked_offsets(lengths: Integers, layout: _IndexLayout) -> Integers:
-    """Check the record lengths and return the offsets of the records in the letters: int64[records + 1]."""
+    """Check the record lengths, and return where each record starts and ends in the letters: int64[records + 1]."""
     offsets = np.zeros(layout.record_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.

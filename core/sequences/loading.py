@@ -255,7 +255,7 @@ class LowerCaseCounts:
 
     masked_letter_count: number of masked letters
     total_letter_count: total number of letters
-    fully_masked_ids: ids of records with only masked letters
+    fully_masked_ids: ids of records whose letters are all masked
     """
 
     masked_letter_count: int = 0

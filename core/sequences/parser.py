@@ -75,13 +75,13 @@ class EagerEncoding:
 class Records:
     """Records as read, in file order.
 
-    ids: first words of the titles; empty if a title has no words
+    ids: first word of each title; empty if a title has no words
     letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
     is_plain_list: whether the file is a list with one sequence per line, in which each sequence is its own id
     letter_kinds: kinds of letters, if counted
     eager_encoding: tells which letters are already codes, if encoding was requested
-    is_unterminated: whether these are the last records (possibly none) and the file does not end with a newline
+    is_unterminated: whether these are the last records (possibly none) of a file that does not end with a newline
     """
 
     ids: StringColumn
@@ -203,7 +203,7 @@ def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions:
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
-    """Pass a whole stream to a scanner, and pass text that the scanner does not accept to Biopython.
+    """Pass a whole stream to a scanner. Text that the scanner does not accept is passed to Biopython instead.
 
     Yields from time to time, so that the caller can process the records scanned so far.
     """

@@ -102,7 +102,7 @@ class SequenceSet:
         return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
 
     def first_record_with(self, code: int) -> int:
-        """Return the number of the first record that contains this code."""
+        """Return the number of the first record that contains a code. At least one record must contain it."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
 

@@ -19,9 +19,11 @@ _QUOTE_TRIGGERS = np.frombuffer(b',"', dtype=np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class StringColumn(Sequence[str]):
-    """Concatenated strings: string i is text[offsets[i]:offsets[i+1]] (uint8[bytes], int64[count + 1]), in UTF-8.
+    """Strings stored as one array of bytes in UTF-8, uint8[bytes]. String i is text[offsets[i]:offsets[i+1]].
 
-    Strings are decoded on access; bytes that are not UTF-8 become surrogates, as in Python's file names.
+    offsets: int64[count + 1]
+
+    Strings are decoded on access. Bytes that are not UTF-8 become surrogates, as in Python's file names.
     """
 
     text: npt.NDArray[np.uint8]

@@ -57,7 +57,7 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
 
 
 def _format_ranges(numbers: Sequence[int]) -> str:
-    """Format ascending numbers as human-readable ranges."""
+    """Format ascending numbers as human-readable ranges, such as 1-6, 9."""
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
