@@ -1,4 +1,5 @@
-"""Assembles the results of tiles, which arrive in any order, into bands in plan order; also into larger tiles and lists of pairs."""
+"""Assembles the results of tiles, which arrive in any order, into bands in plan order. Also gathers them into larger tiles and into lists
+of pairs."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def bands_in_order(
 
 
 class ResultGather:
-    """Gathers scores and, if the task asks for them, alignments. Pairs for which no result is added have zeros.
+    """Gathers scores and, if the task asks for them, alignments. The values of a pair are 0 until its result is added.
 
     shape: (number of rows, number of columns)
     threads: number of threads that copy results

@@ -72,7 +72,7 @@ class BothStrandsPreparedTask:
     """Prepared task that aligns both strands of each query and keeps the better result of each pair. Implements
     `gpualign.core.execution.engine.PreparedTask`.
 
-    inner: the inner engine's task, whose queries are both strands of each query, one after the other
+    inner: the inner task, prepared by the inner engine; in place of each query, it has the query's two strands
     """
 
     task: Task
@@ -162,9 +162,9 @@ def is_minus_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus
 def _select_better_strands(task: Task, tile: Tile, result: TileResult) -> TileResult:
     """Return the result for the better strand of each pair in a tile.
 
-    tile: the tile
-    result: result of the inner engine, whose rows alternate between the plus and the minus strand of each query; near pairs instead name
-        the strands by number
+    tile: a tile of the task
+    result: result of the inner engine, whose rows alternate between the plus and the minus strand of each query; near pairs contain the
+        numbers of strands instead
     """
     if isinstance(result, TilePairs):
         return _select_better_pairs(tile, result)

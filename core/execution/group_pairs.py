@@ -38,7 +38,7 @@ class GroupedPreparedTask:
 
     inner: the inner task, prepared by an engine
     groups: selects the pairs
-    query_indices: index that each query of the task has in the inner task
+    query_indices: for each query of the task, its index in the inner task
 
     Tiles in the results of `run` count only the DP cells of selected pairs.
     """
@@ -50,8 +50,8 @@ class GroupedPreparedTask:
 
     @property
     def limits(self) -> TileLimits:
-        """Limits of the inner task, except that plans need not skip groups of targets (`diagonal_group_size`), because the inner engine
-        gets only rectangles of selected pairs."""
+        """Limits of the inner task, but with a `diagonal_group_size` of 0: the plan need not consider which targets the inner engine can
+        skip, because that engine gets only rectangles of selected pairs."""
         return replace(self.inner.limits, diagonal_group_size=0)
 
     @property

@@ -23,7 +23,7 @@ _CHUNK_HITS = 1 << 17
 class BestHitCollector:
     """Gathers the best `task.top_count` targets for each query in a band, and returns the targets that score at least `min_score`.
 
-    per_record: number of queries (strands or frames) per input record; all of them are in the same band
+    queries_per_record: number of queries (strands or frames) per input record; all queries of a record are in the same band
     """
 
     def __init__(self, task: Task, min_score: int, queries_per_record: int, band: Band) -> None:
@@ -66,7 +66,7 @@ class QueryHits:
 
     hits: the hits of all queries that are not truncated
     queries: query numbers, int64[queries]
-    is_truncated: whether a query has, or may have, more hits than can be held; its hits are then left out, bool[queries]
+    is_truncated: whether each query has, or may have, more hits than fit in memory, bool[queries]; the hits of such queries are left out
     """
 
     hits: Hits
@@ -113,7 +113,7 @@ class CutoffHitCollector:
             self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
     def finish(self) -> Iterator[QueryHits]:
-        """Yield the hits of the band's queries, each time for a few consecutive queries."""
+        """Yield the hits of the band's queries. Each item holds the hits of a few consecutive queries."""
         before = np.concatenate(([0], np.cumsum(np.where(self._is_truncated, 0, self._counts))))
         start = 0
         while start < len(self._queries):

@@ -16,7 +16,7 @@ with other work."""
 
 
 class _Worker:
-    """Load and measured speed of a worker. held_cells: number of cells that the worker has taken but not yet delivered"""
+    """Load of a worker, and its measured speed. held_cells: number of cells that the worker has taken but not yet delivered"""
 
     def __init__(self, estimate: float) -> None:
         self._estimate = estimate

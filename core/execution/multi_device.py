@@ -23,8 +23,8 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLAN_MEMORY_DIVISOR = 4
-"""The memory for results is divided by this number. One such part limits the bands of the plan, which keeps them small. A second part is
-for assembling tiles. The remainder is for bands that wait for a slower engine."""
+"""The memory for results is divided by this number. One such part limits the size of the plan's bands. A second part is for
+assembling tiles. The remainder is for bands that wait for a slower engine."""
 
 _PLANNER_SCRATCH_DIVISOR = 4
 """The engines' scratch memory is divided by this number, and one such part goes to the engine that plans. That engine is a GPU, which needs
@@ -78,7 +78,7 @@ class MultiDevicePreparedTask:
 
     def _max_open_bands(self, tile: Tile) -> int:
         """Return how many bands of the size of this tile's band may be in progress. This is at least the number of tiles that all workers
-        may hold."""
+        together may hold."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
         return max(MAX_TILES_PER_WORKER * self.limits.worker_count, self.max_waiting_bytes // max(1, rows * bytes_per_row))
@@ -97,9 +97,9 @@ class MultiDeviceEngine:
     """Engine that consists of several engines, which pull tiles from one plan, each at its own speed (core/execution/load_balancing.py).
     Implements `gpualign.core.execution.engine.Engine`.
 
-    engines: the first of these engines that can perform a task plans it; the others split the planned tiles to their own size
+    engines: the first of these that can perform a task plans it; the others split the planned tiles to sizes that suit them
     on_note: receives notes for the user on engines that fail or have too little memory
-    on_detail: receives notes on engines that are not worth using
+    on_detail: receives notes on engines that are too slow to help
 
     As long as other engines remain, an engine is left out if it has too little memory, if it fails, or if it would take longer for one tile
     than the first engine for the whole task. Near pairs (`Task.edit_bound`) are found by a single engine, because finding them needs whole
@@ -122,9 +122,9 @@ class MultiDeviceEngine:
         )
 
     def prepare(self, task: Task, budget: Budget) -> TimedPreparedTask:
-        """Prepare a task for all engines that are worth using.
+        """Prepare a task for all engines that help to finish it sooner.
 
-        Raises `RunError` if no engine can perform the task, or if none has enough memory even as the only engine.
+        Raises `RunError` if no engine can perform the task, or if no engine has enough memory even when it works alone.
         """
         able = [engine for engine in self._engines if not engine.capabilities.unsupported_reason(task)]
         if not able:

@@ -37,7 +37,7 @@ class CheckpointListener(Protocol):
         """Called when everything before the first band has been written."""
 
     def rows_written(self, rows: int) -> None:
-        """Called when all pairs of the queries before query number `rows` have been written, and no pairs of later queries.
+        """Called when all pairs of the queries before query number `rows` have been written, and no other pairs.
 
         If the last pair written is not the last pair of its query, `rows` is 0. The same number may be passed repeatedly.
         """
@@ -77,12 +77,12 @@ class Totals:
 
     @property
     def rate(self) -> float:
-        """Work per second."""
+        """Work done per second."""
         return self.work / max(self.seconds, 1e-9)
 
     @property
     def notes(self) -> list[str]:
-        """Human-readable texts about the steps of the run."""
+        """Human-readable notes on the steps of the run."""
         return []
 
     @property
@@ -123,8 +123,8 @@ def run_pipeline(
 ) -> None:
     """Write every band to the sink.
 
-    get_completed_query_count: for a band that has just been written, returns a query number; all pairs of earlier queries, and no pairs of
-        later queries, have then been written. Returns 0 if the last pair written is not the last pair of its query
+    get_completed_query_count: called after each band has been written. Returns a query number: all pairs of the queries before it have been written,
+        and no other pairs. Returns 0 if the last pair written is not the last pair of its query
     checkpoints: is notified of the numbers that `get_completed_query_count` returns
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.

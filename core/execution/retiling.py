@@ -24,7 +24,7 @@ from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 @dataclass(frozen=True)
 class TilePiece:
-    """Some pairs of a tile, as a tile of the inner engine.
+    """Some pairs of a tile, which the inner engine computes as a tile of its own.
 
     tile: the inner engine's tile
     rows, columns: the queries and targets that this piece covers, as indices in the tile that was split
@@ -39,8 +39,8 @@ class TilePiece:
 class SplitTile:
     """A tile that was split into pieces.
 
-    tile: the tile that was split, which the result will refer to
-    pieces: pieces that together cover all selected pairs; none if no pair is selected
+    tile: the tile that was split; the result refers to it
+    pieces: pieces that together cover all selected pairs; empty if no pair is selected
     convert: converts a result of the inner engine to a result of the task; None: no conversion is needed
     """
 
@@ -53,10 +53,10 @@ class _TileGather(Protocol):
     """Gathers the results for one tile from those of its pieces."""
 
     def put(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
-        """Put in the result for these rows and columns of the tile."""
+        """Add the result for these rows and columns of the tile."""
 
     def tile_result(self, tile: Tile) -> TileResult:
-        """Return the result for the whole tile. Called once, after all pieces have been put in."""
+        """Return the result for the whole tile. Called once, after the results of all pieces have been added."""
 
 
 class _HitGather:
@@ -88,7 +88,7 @@ class _NearPairGather(NearPairCollector):
 
 
 class _OpenTile:
-    """A split tile and its results so far. missing: number of pieces that have no result yet"""
+    """A split tile, and the results of its pieces so far. missing: number of pieces that have no result yet"""
 
     def __init__(self, task: Task, split: SplitTile) -> None:
         self._split = split
@@ -150,8 +150,8 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first_number: in
     first_number: number of the first piece's tile
     band_index: index of the band that the pieces form
 
-    If several workers share the pieces, pieces are smaller near the end of the work: the tile or, if more tiles follow it, all that remains
-    (`Tile.remaining_cells`).
+    If several workers share the pieces, the last pieces are smaller: those at the end of the tile or, if more tiles follow it, those at the
+    end of the whole work (`Tile.remaining_cells`).
     """
     queries, targets = task.queries.lengths, task.targets.lengths
     plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
@@ -174,7 +174,7 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first_number: in
 
 
 def run_retiled(prepared: PreparedTask, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-    """Compute tiles of any plan, each with at least one selected pair, with an engine that needs tiles of a different size.
+    """Compute the tiles of any plan with an engine that needs tiles of a different size. Each tile must have at least one selected pair.
 
     Yields their results in any order. Closing the iterator stops all work.
     """

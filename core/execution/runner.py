@@ -77,7 +77,7 @@ def measure_cell_rate(
 ) -> float:
     """Measure the engine's speed, in DP cells per second, on a sample of the task: its first records, truncated to `max_length` letters.
 
-    letters: approximate number of letters of the sample's queries and of its targets
+    letters: approximate total number of letters in the sample's queries, and in its targets
     """
 
     def sample(sequences: SequenceSet, total: int) -> SequenceSet:

@@ -95,8 +95,8 @@ class TileQueue:
         return self._workers_left > 0
 
     def has_more(self, worker: int, now: float) -> bool | None:
-        """Return whether there are more tiles for a worker for which `take` returned None; None if that depends on tiles that are not
-        finished."""
+        """Return whether a worker for which `take` returned None may still get tiles later. Returns None if that depends on unfinished
+        tiles."""
         if self._assigner is not None and self._may_take(self._assigner, worker, now):
             return True
         if self._assigner is None and self._returned:
@@ -108,7 +108,7 @@ class TileQueue:
         return next(self._tiles, None) if tile is None else tile
 
     def _may_take(self, assigner: _TileAssigner, worker: int, now: float) -> bool:
-        """Return whether this worker may take the next tile, as `assigner` decides."""
+        """Return whether `assigner` lets a worker take the next tile."""
         following = self._next = self._pull_tile()
         tile = self._returned[0] if self._returned else following
         left = sum(tile.cells for tile in self._returned) + (following.remaining_cells if following is not None else 0)

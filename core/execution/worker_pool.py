@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.05  # how often a waiting worker checks whether it has to stop
 
 
 class HasTile(Protocol):
-    """Result that tells which tile it belongs to."""
+    """Result that refers to its tile."""
 
     @property
     def tile(self) -> Tile: ...
@@ -171,7 +171,7 @@ _THREAD_STATE = _ThreadState()
 
 
 def describe_failed_device(device: str, error: RunError) -> str:
-    """Return the message about a device that failed while others remain, which take over its work. device: human-readable name"""
+    """Return the message that a device has failed, and that the remaining devices take over its work. device: human-readable name"""
     return f"{device} is left out, the others do its work: {error.message}"
 
 
@@ -190,7 +190,7 @@ def run_workers(
     max_waiting_results: maximum number of results that wait for the consumer; more if their tiles are smaller than the largest one
     stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined
     on_worker_failure: called with the number and the error of a worker whose hardware fails while other workers remain. These take over its
-        tiles, and their functions may be called again for that
+        tiles; for that, their functions may be called again
     load_balancing: how workers of unequal speed share tiles; a worker that would keep the others waiting gets no more tiles
         (core/execution/load_balancing.py), but its function may be called again later. None: every worker that asks gets a tile
 

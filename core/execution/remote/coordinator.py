@@ -108,7 +108,7 @@ class WorkerPoolClient:
     on_note: Callable[[str], None] = lambda text: None
 
     def worker_count(self) -> int:
-        """Return the number of workers, at least 1; an assumed number if it is unknown."""
+        """Return the number of workers, at least 1. If the number is unknown, return an assumed one."""
         workers = self.count_workers()
         return _ASSUMED_WORKER_COUNT if workers is None else max(1, workers)
 
@@ -132,12 +132,12 @@ class WorkerPoolClient:
 
         shared: shared arguments of the calls
         make_request: returns the request for an item
-        send_arguments_first: send the shared arguments with every call, instead of only when a worker lacks them
+        send_arguments_first: whether to send the shared arguments with every call, instead of only when a worker lacks them
 
         Items are consumed as workers become free, and never far ahead of unanswered items. When the iterator is closed, finishes or fails,
         calls not yet started by a worker are cancelled; calls already started are not waited for.
 
-        Raises `RunError` if a call fails twice on a worker, a worker has different software, or the executor fails.
+        Raises `RunError` if a call fails twice on a worker, if a worker has a different version of the software, or if the executor fails.
         """
         source, following = iter(items), 0
         waiting: dict[Future[Answer], _SentCall[Item]] = {}
@@ -221,7 +221,7 @@ _call_numbers = count()
 
 
 def _describe_error(error: BaseException) -> str:
-    """Human-readable description of an error raised by third-party code."""
+    """Return a human-readable description of an error raised by third-party code."""
     text = str(error).strip()
     if isinstance(error, (ImportError, AttributeError)):
         text += "; workers need the same version of gpualign as this machine"

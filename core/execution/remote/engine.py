@@ -32,7 +32,7 @@ _FIELDS_NOT_SENT = ("ambiguity",)
 class TaskSpec:
     """Description of a task, sent to workers as the first shared argument. The remaining shared arguments are the task's sequence sets.
 
-    settings: settings from which a worker picks its engine
+    settings: settings by which a worker picks its engine
     other_fields: the task's fields, except its sequence sets, by name
     digest: digest of the whole task
     """
@@ -72,7 +72,7 @@ class RemotePreparedTask:
 
 
 class RemoteEngine:
-    """Engine that has remote workers compute the tiles, each with an engine that it picks itself. Implements
+    """Engine whose tiles are computed by remote workers. Each worker picks its own engine for a task. Implements
     `gpualign.core.execution.engine.Engine`.
 
     pool: client of the workers

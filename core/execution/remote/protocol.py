@@ -1,8 +1,8 @@
 """Messages between the coordinator and the workers, sent through any executor that pickles calls and answers.
 
 A remote call contains a request, such as a tile to compute. All calls of a run also have a few large arguments in common, the shared
-arguments: each is pickled once, calls name them, and workers cache them. A worker that lacks some of them answers `MissingArguments`, and
-the call is sent again together with the missing arguments.
+arguments: each of them is pickled once, calls contain only their names, and workers cache them. A worker that lacks some of them answers
+`MissingArguments`, and the coordinator sends the call again, together with the missing arguments.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class TileUnpacker:
         self._targets_by_length = order_by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
-        """Return the tile, with number 0 and as the only tile of a band."""
+        """Return the tile. It has the number 0, and is the only tile of its band."""
         pairing = Pairing(packed.pairing)
         if isinstance(packed.targets, tuple):
             first, stop, *_ = packed.targets

@@ -25,7 +25,7 @@ class WorkerCapabilities:
 
     limits: limits for splitting the task into tiles
     kernel, hardware: human-readable names
-    rate: approximate cells per second (pairs per second if the cost counts pairs)
+    rate: approximate cells per second (pairs per second if the task's cost is counted in pairs)
     """
 
     limits: TileLimits
@@ -40,7 +40,7 @@ def remote_tile_limits(
     """Return limits for splitting a task into tiles for `worker_count` workers.
 
     capabilities: what one of the workers reported
-    max_held_results: maximum number of tile results held by the coordinator; these get a third of the budget's memory for results
+    max_held_results: maximum number of tile results held by the coordinator; these may use a third of the budget's memory for results
     """
     tile_bytes = max(1, min(_MAX_TILE_RESULT_BYTES, budget.result_bytes // (3 * max_held_results)))
     cells_per_tile = max(1, int(TILE_SECONDS * capabilities.rate))

@@ -27,7 +27,8 @@ class _CachedHandler:
 class WorkerNode:
     """Answers remote calls. `answer` may be called from any thread.
 
-    make_handler: makes, from the shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
+    make_handler: makes a request handler, which may be called from any thread, from the shared arguments; both functions may raise
+        `GpualignError`
     """
 
     def __init__(self, make_handler: Callable[[list[Any]], RequestHandler]) -> None:
@@ -58,8 +59,8 @@ class WorkerNode:
             return Failure(worker_name(), "out of memory", retryable=True)
 
     def _store_arguments(self, call: RemoteCall, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Evict the shared arguments of older runs, and store those sent with a call. Returns the names of arguments that the call needs
-        and that are still missing."""
+        """Evict the shared arguments of older runs, and store those sent with a call. Returns the names of those arguments that the call
+        needs and that are still missing."""
         for name in list(self._cached)[: 1 - _MAX_CACHED_ARGUMENT_SETS]:
             del self._cached[name]
         used = {*call.argument_names, *(name for cached in self._cached.values() for name in cached.argument_names)}
