@@ -23,8 +23,8 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLAN_MEMORY_DIVISOR = 4
-"""The memory for results is divided by this number. One such part limits the size of the plan's bands. A second part is for
-assembling tiles. The remainder is for bands that wait for a slower engine."""
+"""The memory for results is divided by this number. One such part limits the size of the plan's bands. A second part is for assembling
+tiles. The remainder is for bands that wait for a slower engine."""
 
 _PLANNER_SCRATCH_DIVISOR = 4
 """The engines' scratch memory is divided by this number, and one such part goes to the engine that plans. That engine is a GPU, which needs

@@ -42,7 +42,7 @@ ColumnValues: TypeAlias = "npt.NDArray[Any] | StringColumn"
 
 
 def check_pyarrow(format: str) -> None:
-    """Raise `InputError` if pyarrow is not installed."""
+    """Raise `InputError` if pyarrow is not installed. format: the output format that needs it, for the message"""
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
@@ -97,8 +97,8 @@ class _Buffer:
 class TableWriter:
     """Writes a table to a binary stream that need not be seekable. Raises `InputError` for ids that are not UTF-8.
 
-    Missing numbers are written as null. Ids are plain text in Parquet, which encodes repeated texts itself, and dictionary-encoded in
-    Arrow, which does not.
+    Missing numbers are written as null. Ids are written as plain text in Parquet, which encodes repeated strings itself, and
+    dictionary-encoded in Arrow, which does not.
     """
 
     def __init__(self, stream: ByteWriter, container: str, columns: Sequence[TypedColumn]) -> None:
@@ -122,7 +122,7 @@ class TableWriter:
         self._held.move_to(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
-        """Add rows. values: for each column, its numbers (NaN: missing), the indices of the records whose ids it shows, or its texts."""
+        """Add rows. values: for each column, its numbers (NaN: missing), the indices of the records whose ids it shows, or its strings."""
         import pyarrow as pa
 
         arrays, text = [], np.zeros((), dtype=np.int64)
@@ -186,7 +186,7 @@ class TableWriter:
 
 
 def _open_writer(buffer: _Buffer, container: str, schema: Any) -> Any:
-    """Open pyarrow's writer. Every option that affects the bytes is set here, so that the bytes do not depend on the defaults of a
+    """Open pyarrow's writer. Every option that affects the bytes is set here, so that the bytes do not depend on the defaults of a pyarrow
     release."""
     import pyarrow as pa
 

@@ -21,7 +21,7 @@ class MatrixContents(Protocol[PlanT, BandT]):
 
     @property
     def dtypes(self) -> Sequence[NumberType]:
-        """Type of each matrix."""
+        """Type of the values in each matrix."""
 
     def shape(self, plan: PlanT, /) -> tuple[int, int, Pairing]:
         """Return (number of queries, number of targets, which pairs the bands contain)."""

@@ -33,8 +33,8 @@ _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 PieceLocator = Callable[[int, int], StridedRange]
-"""Maps queries [start, stop) to the position of their values in an array, in units of values. The position leaves out values that change
-after they have been written."""
+"""Function that maps queries [start, stop) to the position of their values in an array, in units of values. The position leaves out values
+that change after they have been written."""
 
 
 class IdentifiedRecords(Protocol):
@@ -92,7 +92,7 @@ class NpyArray:
             self._file.flush()
 
     def locate_bytes(self, queries: tuple[int, int] | None) -> StridedRange:
-        """Return where the values of queries [start, stop) are in the file, in bytes; for None, where the header is."""
+        """Return where the values of queries [start, stop) are in the file, in bytes. If `queries` is None, return where the header is."""
         if queries is None or self.locator is None:
             return StridedRange(0, self._offset if queries is None else 0)
         return self.locator(*queries).scaled_to_bytes(self.values.itemsize, self._offset)
@@ -138,8 +138,8 @@ def condensed_locator(start: int, count: int) -> PieceLocator:
 
 
 def matrix_locator(start: int, columns: int, mirrored: bool) -> PieceLocator:
-    """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: whether the matrix has all rows and its
-    lower triangle is written later"""
+    """Return the `PieceLocator` for a matrix of whole rows that begins with row `start`. mirrored: whether the matrix has all of its rows,
+    and its lower triangle is written later"""
 
     def places(first: int, stop: int) -> StridedRange:
         if mirrored:

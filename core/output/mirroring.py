@@ -15,8 +15,8 @@ _MIRROR_ROWS = 4096
 are on disk."""
 
 _FINAL_MIRROR_STEPS = 8
-"""Divisor of the number of remaining rows. If fewer than `_FINAL_MIRROR_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of
-the quotient."""
+"""Divisor for the last steps, which become smaller: once the number of rows that are yet to come, divided by this number, is less than
+`_MIRROR_ROWS`, only that many rows are mirrored together (but at least `_ROWS_PER_CALL`)."""
 
 _ROWS_PER_CALL = 256
 """Number of rows that the compiled function copies before it returns: small, so that interrupts are handled quickly."""
@@ -59,7 +59,7 @@ class MatrixFiller:
             self._mirror_all()
 
     def finish(self) -> None:
-        """Mirror the remaining rows. Call once all bands have been placed; on resuming, there may be none left to place."""
+        """Mirror the remaining rows. Call once all bands have been copied; a resumed run may have no bands to copy."""
         self._filled = len(self._out)
         self._array.reserve(self._filled)
         self._mirror_all()

@@ -30,13 +30,13 @@ _BLOCK_RUN_BYTES = 1 << 19
 four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
 CIGAR_BLOCK_RUN_BYTES = 1 << 20
-"""Same as `_BLOCK_RUN_BYTES`, for rows without letters. CIGARs take twice as many bytes of text as runs, and smaller blocks would be
+"""Like `_BLOCK_RUN_BYTES`, but for rows without letters. CIGARs take twice as many bytes of text as runs, and smaller blocks would be
 formatted faster than Python can pass them to the threads."""
 
 
 @dataclass(frozen=True)
 class _BlockLimits:
-    """Approximate block size limits.
+    """Approximate limits on the size of a block.
 
     max_pairs: maximum number of pairs in a block
     max_cigar_bytes: maximum number of bytes of CIGAR runs and titles in a block
@@ -103,7 +103,7 @@ def split_into_blocks(
 
     threads: number of threads that format a block together
     run_bytes: bytes of CIGAR runs per thread
-    whole_rows: keep all of a query's pairs in the band in one block
+    whole_rows: whether to keep all of a query's pairs in the band in one block
     """
     limits = _BlockLimits(threads * _BLOCK_PAIRS, threads * run_bytes, title_byte_counts(task), whole_rows)
     if task.both_strands:

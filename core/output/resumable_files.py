@@ -22,7 +22,8 @@ _MAX_WAITING_BYTES = 64 << 20
 one GPU band at a time."""
 
 ResumePosition = tuple[int, int, int]
-"""Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
+"""Position at which a run resumes a file: (bytes of the file that are kept, bytes of text that they represent, bytes of this text that the
+run writes again)."""
 
 
 class ResumableOutput(Protocol):
@@ -150,7 +151,7 @@ class BackgroundFile:
 
 
 class TextFile(ResumableText):
-    """Plain text. resume_position: where this run resumes the file; None for a new file"""
+    """Plain text file. resume_position: where this run resumes the file; None for a new file"""
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
         self._background = BackgroundFile(file)

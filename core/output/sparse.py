@@ -24,7 +24,8 @@ _MAX_INT32 = np.iinfo(np.int32).max
 
 
 SPOOL_NAMES = ("counts", "indices", "data")
-"""Files of a growing sparse matrix: (query, number of its targets that follow) as int64, indices of targets as int32, and values + 1."""
+"""Names of the files of a growing sparse matrix. `counts` holds, as int64, the number of a query and how many of its targets follow;
+`indices` holds the indices of targets, as int32; `data` holds the values + 1."""
 
 SpoolFiles = tuple[BinaryIO, BinaryIO, BinaryIO]
 
@@ -33,11 +34,11 @@ class CsrSpoolWriter:
     """Writes rows of a sparse matrix to the files ("w+b") listed in `SPOOL_NAMES`. Pairs are added in input order; the files grow until all
     pairs are known.
 
-    The stored number is a pair's value + 1, so that the 0 for two equal sequences differs from the 0 for an absent pair.
+    The stored number is a pair's value + 1, so that a value of 0 (two equal sequences) differs from an absent pair.
     """
 
     def __init__(self, spools: SpoolFiles, dtype: NumberType) -> None:
-        """dtype: type of the stored numbers, value + 1."""
+        """dtype: type of the stored numbers, which are values + 1."""
         self._counts, self._indices, self._data = spools
         self.dtype = dtype
 
@@ -90,8 +91,8 @@ def _copy_vector(archive: Any, name: str, spool: BinaryIO, stored_dtype: np.dtyp
 
 
 class CsrSink(PairsSink):
-    """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. dtype: type of the stored
-    numbers, value + 1."""
+    """Writes a value for each pair to the temporary files `spools`, which `write_csr` packs into one file. The attribute `dtype` is the
+    type of the stored numbers, which are values + 1."""
 
     def __init__(self, spools: SpoolFiles, task: Task, value: MatrixValueKind, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)

@@ -34,8 +34,8 @@ class TableSink(PairsSink):
 
     threads: threads that format a band's blocks. Two of them are Python threads, which also build columns; the others only format text,
         because more Python threads would wait for each other. The caller's thread applies the filter. If the format remembers earlier
-        blocks, the caller's thread also builds all columns, in order; otherwise, only the columns of the first block, with everything that
-        blocks share.
+        blocks, the caller's thread also builds all columns, in order; otherwise, it builds only the columns of the first block, and with
+        them everything that blocks share.
     """
 
     def __init__(

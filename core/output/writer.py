@@ -15,8 +15,8 @@ _MAX_BLOCK_GROWTH = 4
 """Maximum factor by which blocks exceed the smallest size; the largest blocks take tens of MB of text."""
 
 _FREED_BYTES = (32 << 20) - (1 << 16)
-"""Number of bytes just below the size from which glibc's malloc always requests a block from the system, and returns it as soon as it is
-freed."""
+"""Number of bytes just below a fixed limit of glibc's malloc, which always requests larger blocks from the system, and returns them as soon
+as they are freed."""
 
 
 class ByteWriter(Protocol):

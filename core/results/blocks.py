@@ -78,12 +78,13 @@ class Block(ABC):
 
     @property
     def input_lengths(self) -> tuple[Integers, Integers]:
-        """Lengths of the input records, with the same shapes as `lengths`; in nucleotides if translations were aligned."""
+        """Lengths of the input records, with the same shapes as `lengths`. If translations were aligned, these lengths are in
+        nucleotides."""
         return self.lengths
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
-        """Length of the input record for each record in `task.queries` and in `task.targets`: int64[records] each."""
+        """For each record in `task.queries` and in `task.targets`, the length of its input record: int64[records] each."""
         return self.task.queries.lengths, self.task.targets.lengths
 
     @property
@@ -117,7 +118,7 @@ class Block(ABC):
         """Return the indices of a pair's records in `task.queries` and `task.targets`."""
 
     def significance(self, pair: PairIndex) -> tuple[float, float] | None:
-        """Return the bit score and E-value of a pair, or None if unknown."""
+        """Return the bit score and E-value of a pair, or None if they are unknown."""
         return None
 
     @abstractmethod
@@ -134,11 +135,11 @@ class Block(ABC):
 
     @abstractmethod
     def query_text_column(self, texts: StringColumn) -> Column:
-        """Return a column that shows a text for each query. texts: one text per record in `task.queries`."""
+        """Return a column that shows a string for each query. texts: one string per record in `task.queries`."""
 
     @abstractmethod
     def target_text_column(self, texts: StringColumn) -> Column:
-        """Return a column that shows a text for each target. texts: one text per record in `task.targets`."""
+        """Return a column that shows a string for each target. texts: one string per record in `task.targets`."""
 
     @abstractmethod
     def query_integer_column(self, values: Integers) -> Column:
@@ -199,7 +200,8 @@ class Block(ABC):
         return identity_distance(*self.identity_ratios)
 
     def coverage_counts(self, side: str) -> tuple[Integers, Integers]:
-        """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""
+        """Return, for one sequence of each pair, the number of aligned letters and the total number of letters in the input. side: which
+        sequence, "query" or "target"."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.input_lengths[0 if side == "query" else 1], spans.shape)
 
@@ -219,7 +221,8 @@ class Block(ABC):
         return Column.pair_fixed(self._contiguous_grid(values), decimals)
 
     def ratio_column(self, terms: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
-        """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0."""
+        """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0.
+        terms: (numerators, denominators)."""
         num, den = map(self._contiguous_grid, terms)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
@@ -456,8 +459,8 @@ def _recount_listed_pairs(
 
 
 def text_column(texts: StringColumn) -> Column:
-    """Return a column that shows a text for each listed pair. The compiled column treats the pairs as a single row, like the targets of one
-    query. texts: one text per listed pair."""
+    """Return a column that shows a string for each listed pair. The compiled column treats the pairs as a single row, like the targets of
+    one query. texts: one string per listed pair."""
     return Column.target_text(texts.text, texts.offsets)
 
 
@@ -467,7 +470,7 @@ def _make_alignments(
     """Return the paths of the pairs in a block, in the form from which text columns are made.
 
     first_records: indices of the query and target of the first pair, if rows and targets are consecutive records
-    runs, statistics: paths and statistics of the pairs, [rows][targets]
+    runs, statistics: paths and statistics of the pairs, with shape [rows][targets]
     records: indices of the query and target of each pair in a single row; empty if `first_records` applies
     """
     queries, targets = task.queries, task.targets

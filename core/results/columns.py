@@ -42,17 +42,17 @@ def descriptions_of(sequences: SequenceSet) -> StringColumn:
 
 
 def query_length_column(block: Block) -> Column:
-    """Return the column of input query lengths."""
+    """Return the column with the length of each query's input record."""
     return block.query_integer_column(block.record_lengths[0])
 
 
 def target_length_column(block: Block) -> Column:
-    """Return the column of input target lengths."""
+    """Return the column with the length of each target's input record."""
     return block.target_integer_column(block.record_lengths[1])
 
 
 PairValueGetter = Callable[[Block], npt.NDArray[Any]]
-"""Returns a number for each pair: an array that broadcasts to the shape of `block.scores`."""
+"""Function that returns a number for each pair, as an array that broadcasts to the shape of `block.scores`."""
 
 
 def integer_column_maker(get_values: PairValueGetter) -> Callable[[Block], Column]:
@@ -76,12 +76,13 @@ def alignment_length_column(block: Block) -> Column:
 
 
 def identity_column_maker(factor: int, decimals: int) -> Callable[[Block], Column]:
-    """Return a function that builds the column of identities times `factor`, rounded to `decimals` decimals."""
+    """Return a function that builds the column of identities, multiplied by `factor` and rounded to `decimals` decimals."""
     return lambda block: block.ratio_column(block.identity_ratios, factor, decimals)
 
 
 def coverage_column_maker(side: str) -> Callable[[Block], Column]:
-    """Return a function that builds the column of the fraction of a sequence's letters that are aligned. side: "query" or "target"."""
+    """Return a function that builds the coverage column: for each pair, the fraction of one sequence's letters that are aligned. side:
+    which sequence, "query" or "target"."""
     return lambda block: block.ratio_column(block.coverage_counts(side), 1, DECIMALS)
 
 
@@ -102,7 +103,7 @@ class Field:
     get_values: returns the column's numbers, NaN if missing; None for text
     dtype_for_task: returns the dtype of the numbers; None for text
     side: "query" or "target" if the text is the id of that record; else None
-    make_quoted_column: builds the column for CSV; None if it is the same as in other tables
+    make_quoted_column: builds the column for CSV; None if the column is the same as in other tables
     has_letters: whether the text consists of sequence letters
     """
 
@@ -118,7 +119,7 @@ class Field:
     has_letters: bool = False
 
     def values_to_write(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
-        """Return the values for the pairs to write, in order: an array of numbers, or texts.
+        """Return the values for the pairs to write, in order: an array of numbers, or a list of strings.
 
         mask: pairs that pass a filter (None: all)
         """
@@ -127,7 +128,7 @@ class Field:
         return b"".join(block.format_rows([self.make_column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def texts_to_write(self, block: Block, mask: Booleans | None) -> StringColumn:
-        """Return the texts for the pairs to write, in order, as encoded text. mask: pairs that pass a filter (None: all)."""
+        """Return the column's text for each pair to write, in order, as encoded strings. mask: pairs that pass a filter (None: all)."""
         rows = b"".join(block.format_rows([self.make_column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # no text contains line ends
@@ -165,10 +166,10 @@ def _text_field(
     text_column_maker: Callable[[Block], Callable[[StringColumn], Column]],
     get_texts: Callable[[Block], StringColumn],
 ) -> Field:
-    """Return a field for texts that belong to records, such as descriptions.
+    """Return a field for text that belongs to a record, such as its description.
 
-    text_column_maker: maps a block to the function that builds a column from texts
-    get_texts: returns the texts, one per record
+    text_column_maker: maps a block to the function that builds a column from the strings
+    get_texts: returns the strings, one per record
     """
     return Field(
         name,
@@ -306,8 +307,8 @@ def default_fields(
     has_strands: bool = False,
     has_min_coverage: bool = False,
 ) -> str:
-    """Return the default columns of a pair table, as a comma-separated list: score or distance, strand if both are aligned, and the values
-    to which thresholds apply."""
+    """Return the default columns of a pair table, as a comma-separated list: score or distance, the strand if both strands are aligned, and
+    the values to which thresholds apply."""
     shown = ["query", "target", "distance" if edit_distance else "score"]
     if has_max_distance and not edit_distance:
         shown.append("distance")
@@ -317,7 +318,7 @@ def default_fields(
 
 
 def description_fields(text: str | None) -> set[str]:
-    """Return the names in `text`, a comma-separated list of fields, whose columns need record descriptions."""
+    """Return those fields in `text`, a comma-separated list, whose columns need record descriptions."""
     return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 
 
@@ -329,8 +330,8 @@ def detail_of(fields: Sequence[Field]) -> Detail:
 def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool = False) -> list[Field]:
     """Parse a comma-separated list of fields.
 
-    allow_hits_only: allow fields that exist only in searches
-    edit_distance: scores are edit distances
+    allow_hits_only: whether fields that exist only in searches are allowed
+    edit_distance: whether scores are edit distances
 
     Raises `InputError` for unknown or repeated names, or if there are no names.
     """

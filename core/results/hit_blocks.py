@@ -76,7 +76,7 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
-        """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if not translated."""
+        """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if the records are not translated."""
         of_queries, of_targets = self.frame_sets.queries, self.frame_sets.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
         queries, targets = self.pair_record_indices
@@ -182,7 +182,7 @@ class HitBlock(FrameBlock):
 
     @cached_property
     def _significance(self) -> tuple[Reals, Reals] | None:
-        """Bit scores and E-values of the hits, or None without a search space."""
+        """Bit scores and E-values of the hits; None if there is no search space."""
         if self.search_space is None:
             return None
         return self.search_space.parameters.bit_scores(self.hits.scores), hit_evalues(self.search_space, self.frame_sets, self.hits)
@@ -196,8 +196,7 @@ def hit_evalues(search_space: SearchSpace, frame_sets: QueryTargetFrames, hits: 
 
 
 def as_hit_block(block: Block) -> HitBlock:
-    """Return the block as a `HitBlock`, for columns that exist only for hits. Raises `TypeError` for any other block, which callers must
-    not pass."""
+    """Return the block as a `HitBlock`, for columns that exist only for hits. Raises `TypeError` if it is another kind of block."""
     if not isinstance(block, HitBlock):
         raise TypeError("only hits of a search have this column")
     return block

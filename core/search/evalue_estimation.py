@@ -44,7 +44,7 @@ class LocalAligner(Protocol):
         """Return the score of every pair: int64[queries][targets]."""
 
     def statistics(self, queries: SequenceSet, targets: SequenceSet, pairs: Integers, scores: Integers) -> Statistics:
-        """Return the alignment statistics of given pairs, STATISTICS[pairs].
+        """Return the alignment statistics of the given pairs: `STATISTICS`[pairs].
 
         pairs: (query, target) of each pair, int64[pairs][2]
         scores: score of each pair, above 0, int64[pairs]
@@ -89,7 +89,7 @@ def simulate_parameters(scoring: Scoring, frequencies: Reals, aligner: LocalAlig
 
 
 def _score_step(scoring: Scoring) -> int:
-    """Return the step of a scoring: a number that divides every score."""
+    """Return the step of a scoring: the greatest common divisor of its weights, which divides every score."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 
 

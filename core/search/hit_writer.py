@@ -33,9 +33,9 @@ TraceFunction = Callable[[Hits], tuple[Statistics, Runs]]
 class HitFilter:
     """Selects the hits to write.
 
-    max_hits: number of best hits per query; None for all
+    max_hits: number of best hits per query; None: all hits
     min_score: minimum score
-    max_evalue: maximum E-value; None for any
+    max_evalue: maximum E-value; None: no maximum
     excludes_self: whether to leave out a query's hit to itself
     pair_filter: further thresholds, such as on identity, which may need a hit's path
     """
@@ -74,9 +74,9 @@ class HitsWriter:
     """Writes the hits of a search to a sink of blocks.
 
     task: the task of the search
-    sides: strands or frames of the search's queries and targets
+    frame_sets: strands or frames of the search's queries and targets
     filter: selects the hits to write
-    space: search space, from which E-values follow; None if E-values are neither written nor filtered
+    space: search space, from which E-values follow; None if E-values are neither written nor used as a filter
     trace: returns statistics and paths of hits; None if neither is needed
     """
 
@@ -105,7 +105,7 @@ class HitsWriter:
         self._sink.write_header()
 
     def write(self, batch: HitBatch) -> None:
-        """Write hits. batch: all hits that may pass the filter for the next records, of all their strands or frames, in query order"""
+        """Write hits. batch: every hit that may pass the filter, for the next records with all their strands or frames, in query order"""
         hits = self._best_frame_hits(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := title_byte_counts(self._task)) is not None:

@@ -47,7 +47,7 @@ start."""
 
 
 class ExtendableProgress(Progress, Protocol):
-    """Progress that is also notified, through `expect`, of work that is added to the plan's."""
+    """Progress listener that is also notified, through `expect`, of work beyond that of the plan."""
 
     def expect(self, work: int, /) -> None: ...
 
@@ -56,12 +56,12 @@ class ExtendableProgress(Progress, Protocol):
 class SearchPlan:
     """Plan of a search.
 
-    prepared: the search, as prepared by an engine, with the number of targets to keep for each query at first
+    prepared: the search as prepared by an engine; its task says how many targets are kept for each query at first
     filter: selects the hits to write
     frame_sets: strands or frames of queries and targets
     plan: plan for searching all queries at once
     budget: memory for the engine
-    group_size: number of queries searched before any is searched again
+    group_size: number of queries that are searched before any of them is searched again
     """
 
     prepared: PreparedTask
@@ -139,7 +139,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
 
 
 class _CountingProgress:
-    """Progress that counts the work and passes each notification on to another progress."""
+    """Progress listener that counts the work, and passes each notification on to another listener."""
 
     def __init__(self, progress: ExtendableProgress) -> None:
         self._progress = progress

@@ -1,4 +1,4 @@
-"""PAF, minimap2's pairwise mapping format (https://github.com/lh3/miniasm/blob/master/PAF.md), with NM, AS and cg."""
+"""PAF, minimap2's pairwise mapping format (https://github.com/lh3/miniasm/blob/master/PAF.md), with the tags NM, AS and cg."""
 
 from __future__ import annotations
 

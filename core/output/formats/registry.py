@@ -164,7 +164,7 @@ class Format:
 
     @property
     def supports_any_pairs(self) -> bool:
-        """True if the format can hold distances for any selection of pairs, even pairs selected while distances are computed."""
+        """True if the format can hold distances for any selection of pairs, even if the pairs are selected while distances are computed."""
         return self.pair_list_separator is not None or self.layouts.get(ResultKind.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 

@@ -1,4 +1,4 @@
-"""SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
+"""SAM 1.6: targets are the references, and queries are the reads. Rows have the tags NM, AS and MD.
 
 SAM has no gaps in the query at the ends of an alignment: POS is the first target letter aligned with a query letter, or a letter inserted
 before it. Query letters beyond the alignment are soft-clipped. Alignments without query letters are unmapped reads, placed at the target's

@@ -33,7 +33,7 @@ class Tsv:
 
 
 class Csv(Tsv):
-    """Comma-separated table; texts with commas or quotes are quoted."""
+    """Comma-separated table; text that contains commas or quotes is quoted."""
 
     def header(self, task: Task) -> bytes:
         return super().header(task).replace(b"\t", b",")
