@@ -35,16 +35,17 @@ class Clustering:
 
     @property
     def summary(self) -> dict[str, object]:
-        """Numbers for the summary: clusters, singletons, and records in the largest cluster."""
+        """Numbers for the summary: how many clusters, singletons, and records in the largest cluster there are."""
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
     def expand_copies(self, record_of_copy: Integers, representative_copies: Integers) -> Clustering:
-        """Return the clustering of the copies of these records.
+        """Return the clustering of all copies of these records, given the clustering of the records.
 
         record_of_copy: int64[copies], for each copy, the record of this clustering that it duplicates; these records are numbered in order
             of their first copies
-        representative_copies: int64[count], for each record of this clustering, the copy that represents the cluster if the record does
+        representative_copies: int64[records], for each record of this clustering, the copy that represents a cluster if the record
+            represents it
         """
         return Clustering(self.labels[record_of_copy], representative_copies[self.representatives], self.distances[record_of_copy])
 
@@ -64,7 +65,8 @@ def clustering_from_labels(labels: Integers, edges: Edges, copy_counts: Integers
 
     labels: cluster of each record
     edges: pairs of near records
-    copy_counts: int64[count], number of copies of each record; None if every record occurs once. Copies are near each other, at distance 0
+    copy_counts: number of copies of each record, int64[records]; None if every record occurs once. The copies of a record are near each
+        other, at distance 0
     """
     labels = renumber_labels(labels)
     copy_counts = np.ones(edges.record_count, dtype=np.int64) if copy_counts is None else copy_counts

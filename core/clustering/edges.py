@@ -51,15 +51,15 @@ class Edges:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
     def chunks(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Yield (i, j, distance) of consecutive pairs, in the order of the list. Each chunk has so few pairs that temporary arrays for it
+        """Yield (i, j, distance) of consecutive pairs, in the order of the list. A chunk has so few pairs that temporary arrays of its size
         take little memory."""
         for start in range(0, len(self), _CHUNK_PAIRS):
             chunk = slice(start, start + _CHUNK_PAIRS)
             yield self.i[chunk], self.j[chunk], self.distance[chunk]
 
     def near_pair_count(self, copy_counts: Integers) -> int:
-        """Return the number of near pairs among the copies of all records. copy_counts: number of copies of each record, which are near
-        each other, int64[records]."""
+        """Return the number of near pairs among the copies of all records. The copies of a record are near each other. copy_counts: number
+        of copies of each record, int64[records]."""
         within = int((copy_counts * (copy_counts - 1) // 2).sum())
         return within + sum(int((copy_counts[i] * copy_counts[j]).sum()) for i, j, _ in self.chunks())
 

@@ -1,7 +1,7 @@
 """Greedy centroid clustering as in vsearch and related tools, but without a filter: every centroid within the threshold is considered.
 
-The orders match vsearch 2 (manual, "Clustering options": --cluster_fast sorts by decreasing length, --cluster_size by decreasing abundance;
-ties are broken by abundance where abundance is not the key, then by label, then by input order).
+The clustering orders are those of vsearch 2 (manual, "Clustering options": --cluster_fast sorts by decreasing length, --cluster_size by
+decreasing abundance; ties are broken by abundance where abundance is not the key, then by label, then by input order).
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ def greedy_centroids(edges: Edges, order: Integers) -> Integers:
 
 
 def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield near pairs as (ranks of records, ascending; for each, the rank of an earlier record near it, nearest first). The pairs are
-    yielded for a few records at a time, so that they need little memory beyond `edges` itself.
+    """Yield near pairs as two arrays: the ranks of records, in ascending order, and the rank of an earlier record near each. The earlier
+    records near one record come nearest first. Each item holds the pairs of a few records, so that little memory is needed beyond `edges`
+    itself.
 
     rank: position of each record in clustering order
     """

@@ -17,7 +17,7 @@ from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Booleans, Integers, Reals
 
 SubsetDistances = Callable[[Integers], Reals]
-"""Returns all distances among given records (ascending int64[members]) in scipy's condensed form: float64[members * (members - 1) / 2]."""
+"""Function that returns all distances among the given records (int64[members], ascending) in scipy's condensed form: float64[pairs]."""
 
 _FAR_DISTANCE = float(np.finfo(np.float64).max)
 _PASS_COUNT = 16
@@ -30,7 +30,7 @@ _ROUNDING_TOLERANCE = 1e-12
 
 
 def single_linkage(edges: Edges) -> Integers:
-    """Return the connected components: a label for each record, int64[count]."""
+    """Return the connected components: a label for each record, int64[records]."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -46,7 +46,7 @@ def single_linkage(edges: Edges) -> Integers:
 
 
 def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> Integers:
-    """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[count].
+    """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[records].
 
     edges: all near pairs
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
@@ -67,11 +67,11 @@ def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> In
 def average_linkage(
     edges: Edges, max_distance: float, subset_distances: SubsetDistances, record_of_copy: Integers | None = None
 ) -> Integers:
-    """Return UPGMA clusters, cut at the distance `max_distance`: a label for each record, int64[count].
+    """Return UPGMA clusters, cut at the distance `max_distance`: a label for each record, int64[records].
 
     edges: all pairs with a distance of at most `max_distance`
-    subset_distances: returns all distances among given records; called for each component that also contains pairs not in `edges`
-    record_of_copy: int64[copies], if records have several copies: the record that each copy duplicates. Copies are linked as separate
+    subset_distances: returns all distances among given records; called for each component in which some pairs are not in `edges`
+    record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies. Copies are linked as separate
         records, at distance 0. Records must be numbered in the order of their first copies; each record gets the cluster of its first copy
 
     Propagates errors from `subset_distances`.
@@ -111,8 +111,8 @@ def _condensed_indices(edges: Edges) -> Integers:
 
 
 def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
-    """Return a mask of the components that have pairs that are not near: bool[components]. Without such pairs, all distances in a component
-    are within the cut, so complete and average linkage make it one cluster."""
+    """Return a mask of the components in which not all pairs are near: bool[components]. If all pairs are near, all distances are within
+    the cut, so complete and average linkage make the component one cluster."""
     number = int(components.max(initial=-1)) + 1
     pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.chunks()), np.zeros(number, dtype=np.int64))
     sizes = np.bincount(components)
@@ -122,10 +122,11 @@ def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
 def _cluster_components(
     edges: Edges, record_of_copy: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]
 ) -> Integers:
-    """Return a label for each record, after cutting each component that has pairs that are not near.
+    """Return the cluster label of each record. Components in which not all pairs are near are clustered, and cut into one or more clusters.
 
+    record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
     method: scipy's name of the linkage
-    distances: maps the records of a component, and its near pairs, to (its condensed distances, the distance at which to cut)
+    distances: given the records and the near pairs of a component, returns (its condensed distances, the distance at which to cut)
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -147,7 +148,7 @@ def _cluster_components(
 
 def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers) -> Reals:
     """Return the condensed distances between the copies of `record_count` records, given those between the records. record_of_copy: the
-    record of each copy."""
+    record that each copy duplicates."""
     if len(record_of_copy) == record_count:
         return condensed
     rows = []

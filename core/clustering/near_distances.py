@@ -16,7 +16,7 @@ class ClusteringSink:
     """Passes near pairs of one set on to a second sink while clustering the records by single linkage.
 
     sink: the second sink, which receives the pairs
-    are_counts: whether distances are counts; otherwise they are rounded to the decimals that pair lists show
+    are_counts: whether distances are counts; if not, they are rounded to as many decimals as pair lists show
     scratch: opens the scratch file for clustering
     """
 

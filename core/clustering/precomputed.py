@@ -39,7 +39,7 @@ class Threshold:
     values_are_identities: bool
 
     def near_mask(self, values: npt.NDArray[Any]) -> Booleans:
-        """Return a mask of the near values, which may have any numeric type; nan (no value) is not near.
+        """Return a mask of the values that are near. The values may have any numeric type; nan (no value) is not near.
 
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """

@@ -13,7 +13,7 @@ from gpualign.core.clustering.linkage import single_linkage
 from gpualign.core.common.arrays import Integers, Reals
 
 _PAIRS_PER_BLOCK = 1 << 20
-"""Number of pairs that are joined, written or read together."""
+"""Number of pairs that are added to the clusters, written or read together."""
 
 _PAIR_DTYPE = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
 
@@ -32,7 +32,7 @@ class StreamedClusters:
         self.pairs = 0
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Add near pairs, each pair once and i < j: int64[pairs], int64[pairs], float64[pairs]."""
+        """Add near pairs. Each pair must be added only once, with i < j. i, j: int64[pairs]; distance: float64[pairs]."""
         pairs = np.empty(len(i), dtype=_PAIR_DTYPE)
         pairs["i"], pairs["j"], pairs["distance"] = i, j, distance
         self._pending.append(pairs)

@@ -19,7 +19,7 @@ _LINES_PER_WRITE = 10_000
 
 
 def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, are_counts: bool, separator: str = "\t") -> None:
-    """Write one row per record, in input order: id, cluster (from 1), cluster size, representative, distance to the representative (nan:
+    """Write one row per record, in input order: id, cluster (from 1), cluster size, representative, distance to the representative (nan if
     unknown).
 
     are_counts: whether distances are counts; otherwise they have six decimals
@@ -75,7 +75,7 @@ def write_uc(
     lengths: lengths of the records
     identities: identities to the representatives, from 0 to 1; nan if unknown
     cigars: CIGARs in the form that .uc files use
-    is_reverse_complement: whether each record is aligned as its reverse complement; None if none is
+    is_reverse_complement: whether each record is aligned as its reverse complement; None: no record is
 
     Unknown values (None) are written as *.
     """

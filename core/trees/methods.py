@@ -11,7 +11,7 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING_TOLERANCE = 1e-12
-"""Fraction of the height of the tree. A shorter branch is the rounding difference between two means that are equal, and gets length 0."""
+"""Fraction of the height of the tree. A shorter branch is only the rounding difference between two equal means, and gets length 0."""
 _JOINS_PER_CALL = 20
 """Number of joins that the compiled function does before it returns: small, so that interrupts are handled quickly."""
 

@@ -26,7 +26,7 @@ _LABEL = re.compile(
     r"|(?P<bare>[^()\[\],:;]+)"
 )
 _SINGLE_LEAF_TREE = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
-"""A tree with one record, as written by `format_newick`."""
+"""Matches a tree with one record, as written by `format_newick`."""
 
 _MISSING_LENGTHS = frozenset(("nan", "-nan", "na"))
 
@@ -87,9 +87,9 @@ def parse_newick(text: str, source: str) -> Tree:
     """Parse text with one tree. The leaves are the records, in text order; inner node names are dropped. If no branch has a length, all
     branches get length 1; otherwise branches without a length get 0.
 
-    Names may be in single or double quotes, comments in brackets; an unquoted name may contain blanks, and quotes after the first letter.
-    Raises `InputError` if the text is not a tree (with the position), if there are several trees, or if a leaf is unnamed or has the same
-    name as a different leaf.
+    Names may be in single or double quotes; comments are in brackets. An unquoted name may contain blanks, and may contain quotes after its
+    first letter. Raises `InputError` if the text is not a tree (with the position), if there are several trees, or if a leaf is unnamed or
+    has the same name as a different leaf.
     """
     at = _skip_comments(text, 0)
     if not text.startswith("(", at) and not _SINGLE_LEAF_TREE.fullmatch(text, at):
@@ -141,7 +141,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
 
 
 def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
-    """Read the optional name and length of a node at position `at`, and return the position after them."""
+    """Read a node's optional name and length, which start at position `at`, and return the position after them."""
     if (label := _LABEL.match(text, at)) is not None:
         if node.name:
             raise _newick_error(text, at, source)

@@ -1,4 +1,4 @@
-"""A spanning tree as an edge table."""
+"""Formats a spanning tree as a table of its edges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gpualign.core.trees.tree import Tree
 
 
 def edge_rows(tree: Tree) -> Iterator[str]:
-    """Return table lines: query, target, distance. The query of an edge is the earlier record; rows are in record order."""
+    """Yield the lines of the table, after a header: query, target, distance. The query of an edge is the earlier record; rows are in record
+    order."""
     nodes = np.flatnonzero(tree.parents >= 0)
     parents = tree.parents[nodes]
     low, high = np.minimum(nodes, parents), np.maximum(nodes, parents)

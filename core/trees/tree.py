@@ -19,8 +19,8 @@ class Tree:
     """One or more trees.
 
     ids: ids of the first nodes, which are the records; the remaining nodes are unnamed
-    parents: int64[nodes], -1 for roots
-    lengths: float64[nodes], length of the branch to the parent; 0 for roots
+    parents: parent of each node, int64[nodes]; -1 for roots
+    lengths: length of the branch from each node to its parent, float64[nodes]; 0 for roots
     """
 
     ids: Sequence[str] = field(repr=False)
