@@ -28,7 +28,8 @@ def pick_instruction_set(supported: Sequence[str], requested: str | None) -> str
     """Return the instruction set to use.
 
     supported: instruction sets supported on this machine, fastest first
-    requested: the instruction set to use; None for GPUALIGN_INSTRUCTION_SET if set, otherwise the first
+    requested: the instruction set to use; None: the value of the environment variable GPUALIGN_INSTRUCTION_SET if it is set, otherwise the
+        fastest
 
     Raises `InputError` if the requested instruction set is not supported on this machine.
     """

@@ -40,8 +40,8 @@ _NEAR_PAIR_WORK_PER_SECOND = 5.5e8
 are times for a thread that has a core to itself."""
 
 _JOIN_WORK_PER_SECOND = 2.5e8
-"""Work that a thread does per second in a join, whatever the size of vectors. Work is measured in nanoseconds, by the join's own
-estimate."""
+"""Work that a thread does per second when records are joined (`JoinPairFinder`), with vectors of any size. Work is measured in nanoseconds,
+as estimated for the join."""
 
 _BAND_SECONDS = 10
 """Approximate time per band, in seconds. An interrupted run loses at most about this time, and results are written at this interval."""
@@ -80,7 +80,7 @@ class InstructionSet:
 
 
 def instruction_sets() -> list[InstructionSet]:
-    """Return all variants in this build, fastest first."""
+    """Return all kernel variants in this build, fastest first."""
     return [InstructionSet(*entry) for entry in _kernels.instruction_sets()]
 
 

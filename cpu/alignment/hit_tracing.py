@@ -110,8 +110,8 @@ class HitTracer:
         return statistics, runs.build()
 
     def _trace_batches(self, batches: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Trace the hits of each kernel batch. Little work is done without threads, because loading the thread library alone takes several
-        ms."""
+        """Trace the hits of each kernel batch. If there is little work, no threads are used, because loading the thread library alone takes
+        several milliseconds."""
         if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 

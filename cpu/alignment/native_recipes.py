@@ -35,14 +35,12 @@ def _native_recipe(recipe: Recipe) -> _kernels.Recipe:
 
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
-    """Convert the recipe to the extension's type."""
-    return _kernels.Recipes(
-        _native_recipe(recipe), _native_recipe(recipe.remainder_recipe or recipe), recipe.remainder_threshold(vector_bytes)
-    )
+    """Convert the recipe to the type of the compiled extension."""
+    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder_recipe or recipe), recipe.remainder_threshold(vector_bytes))
 
 
 def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
-    """Convert the path recipe to the extension's type, with `worker_bytes` of scratch memory per worker."""
+    """Convert the path recipe to the type of the compiled extension, with `worker_bytes` of scratch memory per worker."""
     out = _kernels.PathRecipe()
     out.differences = _native_recipe(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):
@@ -53,7 +51,7 @@ def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRe
 
 
 def native_local_recipe(recipe: LocalRecipe) -> _kernels.LocalRecipe:
-    """Convert the local-score recipe to the extension's type."""
+    """Convert the local-score recipe to the type of the compiled extension."""
     out = _kernels.LocalRecipe()
     for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):
         setattr(out, name, getattr(recipe, name))

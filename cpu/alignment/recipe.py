@@ -59,8 +59,7 @@ class Recipe:
     open_extra: cost of opening a gap minus cost of extending it
     match_steps, mismatch_steps: scores of a match and of a mismatch as the bit-sliced kernel counts them
     pairs: kernel for single pairs: "myers", "wavefront", or "" if there is none
-    slice_columns: maximum length of targets that are bit-sliced, for which memory suffices; longer ones are left to the kernel for single
-        pairs
+    slice_columns: maximum length of bit-sliced targets, so that memory suffices; longer targets are left to the kernel for single pairs
     sum_factor, per_letter, constant: for sequences of m and n letters, the score is sum_factor * (the kernel's sum) + per_letter * (m + n)
         + constant
     """
@@ -79,8 +78,8 @@ class Recipe:
     per_letter: int = 0
     constant: int = 0
     remainder_recipe: Recipe | None = None
-    """Recipe for the last targets in a tile. It is used if fewer than `remainder_threshold` targets are left, and if queries that share
-    vectors would take longer."""
+    """Recipe for the last targets in a tile. It is used if fewer than `remainder_threshold` targets are left, and if it takes less time
+    than queries that share vectors."""
 
     def remainder_threshold(self, vector_bytes: int) -> int:
         """Return the number of targets below which the `remainder` recipe is used; 0 if there is none."""
@@ -111,9 +110,9 @@ def _pair_bytes(max_target_length: int) -> int:
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Return the memory, in bytes, that a bit-sliced kernel needs per column. Always: one mask per letter, one empty mask, the mask of
-    lanes in use, and the boundary planes. If several queries share a vector: also two lookup tables, the targets in use, and the letters of
-    two rows."""
+    """Return the memory, in bytes, that a bit-sliced kernel needs per column. A kernel always needs one mask per letter, one empty mask,
+    the mask of lanes in use, and the boundary planes. If several queries share a vector, it also needs two lookup tables, the targets in
+    use, and the letters of two rows."""
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
 

@@ -1,4 +1,4 @@
-"""Searches with random sequences on the CPU, from which E-value parameters are estimated."""
+"""Aligns random sequences on the CPU; E-value parameters are estimated from the results."""
 
 from __future__ import annotations
 

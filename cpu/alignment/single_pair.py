@@ -24,7 +24,7 @@ _ZERO_INDEX = np.zeros(1, dtype=np.int64)
 _STATISTIC_COUNT = STATISTICS.itemsize // 4
 _PAIR_BAND = Band(0, 1, 0, 1, 0, 1)
 _MAX_RECIPE_LENGTH = 1 << 40
-"""Sequence length for which local-score recipes are made, so that their scores are wide enough for any pair."""
+"""Sequence length for which local-score recipes are made, so that their score types are wide enough for any pair."""
 
 EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 

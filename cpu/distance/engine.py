@@ -50,11 +50,11 @@ use this table."""
 _MAX_COUNT = (1 << 31) - 1
 
 _CountLimits = list[tuple[CountMatrix, int]]
-"""(counts, limit) for some of the counts. Pairs whose counts exceed all these limits may be skipped."""
+"""(count matrix, limit) for some of the counts. A pair may be skipped if its counts exceed all these limits."""
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
-    """Return (name, whether supported on this machine) for all variants in this build, fastest first."""
+    """Return (name, whether this machine supports it) for all kernel variants in this build, fastest first."""
     return [(name, supported) for name, _, _, supported in _distance.instruction_sets()]
 
 
@@ -167,8 +167,8 @@ def _add_term_counts(
 
 @dataclass(frozen=True)
 class _TilePairSelector:
-    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Once a count of a pair exceeds the rule's cap, the pair
-    is skipped, unless its number of compared sites is still needed."""
+    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Once the count that the rule limits exceeds the limit
+    (`PairSelectionRule.cap`), the pair is skipped, unless its number of compared sites is still needed."""
 
     instruction_set: str
     panels: Sequence[Panel]
@@ -177,7 +177,7 @@ class _TilePairSelector:
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
-        """All (panel, term), in panel order. Within a panel, the terms of the count that the selection rule limits
+        """Every (panel, term), in panel order. Within a panel, the terms of the count that the selection rule limits
         (`PairSelectionRule.cap`) come first: once a pair exceeds this limit, its remaining terms can be skipped."""
         return [
             (panel, term)
@@ -199,7 +199,7 @@ class _TilePairSelector:
         return self.count_names.index(name), min(cap, _MAX_COUNT)
 
     def _count_limits(self, term: Term, counts: CountMatrix) -> _CountLimits:
-        """Return the limits above which pairs can be skipped while a term is counted. A pair that exceeds the rule's cap is not selected,
+        """Return the limits above which pairs can be skipped while a term is counted. A pair that exceeds the rule's limit is not selected,
         but the rule must still know whether the pair has enough compared sites."""
         if self._count_cap is None:
             return []
@@ -253,7 +253,7 @@ class _Progress:
             self._reported = self._done
 
     def subtract_repeated(self, work: int) -> None:
-        """Subtract work that will be repeated from the finished work."""
+        """Remove from the finished work the part that will be repeated."""
         self._done -= work
 
 
