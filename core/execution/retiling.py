@@ -112,8 +112,8 @@ def retile(task: Task, inner: PreparedTask, tiles: Iterator[Tile], split: Callab
     """Compute the tiles of a task with an inner engine. Yields their results in any order; closing the iterator stops all work.
 
     inner: the task as prepared by the inner engine
-    split: splits a tile, given (the tile, number of the first piece, index of the band that the pieces form); the pieces' tiles must have
-        consecutive numbers
+    split: splits a tile, given (the tile, the number for the first piece's tile, the index of the band that the pieces form); the numbers
+        of the pieces' tiles must be consecutive
 
     The next tile is pulled after all pieces of the previous tile have been taken.
     """

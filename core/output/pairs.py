@@ -26,8 +26,8 @@ _BLOCK_PAIRS = 1 << 15
 band has several such blocks, so that its threads finish at the same time."""
 
 _BLOCK_RUN_BYTES = 1 << 19
-"""Bytes of CIGAR runs that a thread formats together; aligned letters take ten times as many bytes of text. With 5,000 genes, a row has
-four times as many bytes of runs, and a band has fewer rows than a server has threads."""
+"""Bytes of CIGAR runs that a thread formats together; aligned letters take ten times as many bytes of text. In a comparison of 5,000 genes,
+a row has four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
 CIGAR_BLOCK_RUN_BYTES = 1 << 20
 """Like `_BLOCK_RUN_BYTES`, but for rows without letters. CIGARs take twice as many bytes of text as runs, and smaller blocks would be

@@ -36,8 +36,8 @@ _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDI
 _CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
 _NEAR_PAIR_WORK_PER_SECOND = 5.5e8
-"""Work that a thread with AVX2 does per second in a search for near pairs. Work is measured in nanoseconds, as the sum of step costs, which
-are times for a thread that has a core to itself."""
+"""Work that a thread with AVX2 does per second in a search for near pairs. Work is the sum of the costs of the filter steps, in nanoseconds
+of a thread that has a core to itself."""
 
 _JOIN_WORK_PER_SECOND = 2.5e8
 """Work that a thread does per second when records are joined (`JoinPairFinder`), with vectors of any size. Work is measured in nanoseconds,

@@ -29,7 +29,7 @@ class LocalRecipe:
 
     table: score of each pair of letters, negative for padding, int32[32][32]
     letters: number of codes in use, including the padding code
-    padding: code that fills up sequences
+    padding: code with which sequences are padded
     open, extend: cost of the first and of each further letter of a gap
     byte_scores: whether the score of every pair of letters fits in a signed byte
     narrowest: smallest width, in bytes, that holds every score of two letters and every gap cost

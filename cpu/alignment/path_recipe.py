@@ -28,7 +28,7 @@ class PathRecipe:
     free_query: whether gaps in the query before its first and after its last letter cost nothing
     free_target: whether gaps in the target before its first and after its last letter cost nothing
     negate: whether scores are negated, because they are edit distances
-    sliced: whether blocks have one bit per target, for edit distances
+    sliced: whether vectors hold one bit per target, as for edit distances
     banded: whether a band of diagonals, with a proof that it contains the path, is tried first
     usable: mask of the letter pairs that a path may contain, bool[letters][letters]
     """

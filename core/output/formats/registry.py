@@ -133,7 +133,7 @@ class Format:
     suffixes: file suffixes that select the format
     make_row_format: builds the row format, with the given columns if columns can be chosen; None if the format has no rows
     write_matrix: writes a finished matrix; the last argument is the number of formatting threads
-    square_only_name: name for messages, if the format holds only matrices of one set; else None
+    square_only_name: if the format holds only matrices of one set, its name in messages; else None
     pair_list_separator: column separator in near-pair lists; None if the format holds no such lists
     has_fields: whether columns can be chosen
     """
