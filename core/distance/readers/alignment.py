@@ -46,8 +46,8 @@ class AlignmentSource:
     calls cannot differ or be missing at any other site, so only these sites are examined.
 
     source: name for messages
-    site_mask: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
-    record_mask: mask of the records that are samples of the source, bool[records]; None: all
+    site_mask: 1 for columns that belong to the source, 0 for the rest, uint8[columns]; None: all columns
+    record_mask: mask of the records that are samples of the source, bool[records]; None: all records
     """
 
     def __init__(
@@ -120,13 +120,13 @@ class AlignmentSource:
         return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
 
     def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
-        """Return the indices of some of the source's sites, ascending. A site is returned if it is included in both respects: by
-        whether its calls differ, and by whether calls are missing.
+        """Return the indices of some of the source's sites, ascending. A site is returned if it is included by one of `varying` and
+        `constant`, and also by one of `missing` and `complete`.
 
-        varying: include sites at which calls differ
-        constant: include sites at which all calls are equal
-        missing: include sites with missing calls
-        complete: include sites without missing calls
+        varying: whether to include sites at which calls differ
+        constant: whether to include sites at which all calls are equal
+        missing: whether to include sites with missing calls
+        complete: whether to include sites without missing calls
         """
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
@@ -205,7 +205,7 @@ def read_alignments(
 
     Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
-    all_letters: all letters are calls, including gaps; otherwise only A, C, G, T (U) are
+    all_letters: whether all letters, including gaps, are calls; otherwise only A, C, G, T (U) are
     memory: maximum memory for the scanner, in bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """

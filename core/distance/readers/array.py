@@ -117,8 +117,8 @@ def _sample_ids(array: CallArray) -> list[str]:
 
 
 def _check_titles(array: CallArray, first: CallArray) -> None:
-    """Raise `InputError` if titles are not those of sites, if they differ from those of the first array, or if the array is a distance
-    matrix."""
+    """Raise `InputError` if the titles of an array do not belong to sites, if they differ from the titles of the first array, or if the
+    array is a distance matrix."""
     titles = array.titles
     if titles is None:
         return
@@ -170,7 +170,7 @@ class _NumberCoding:
 
 
 def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> _NumberCoding:
-    """Decide what numbers mean in all of the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
+    """Decide what the numbers in the arrays mean. Raises `InputError` if -1 could be either a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER_PATTERN.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), CallKind.GENOTYPE)
@@ -187,7 +187,7 @@ def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> 
 
 
 def _choose_decoder(array: CallArray, options: CallOptions, numbers: _NumberCoding, warn: WarnFunction) -> _ArrayDecoder:
-    """Decide how to read an array. Raises `InputError` for types and letters that are not calls, and for ambiguous letters."""
+    """Decide how to read an array. Raises `InputError` if its type cannot hold calls, or if its letters are not calls or are ambiguous."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
     letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _CALL_LETTERS and int(calls[0, 0]) not in numbers.missing

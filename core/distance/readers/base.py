@@ -91,13 +91,13 @@ class Source(Protocol):
         """Return the same source with only the sites that `mask`, bool[sites], selects."""
 
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> Source:
-        """Return the same source with only the samples that `mask`, bool[samples], selects, as if it had no others."""
+        """Return the same source with only the samples that `mask`, bool[samples], selects, as if the input had no other samples."""
 
 
 def combined_mask(previous_mask: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return a mask of all rows, bool[rows], for two selections made one after the other.
 
-    previous_mask: rows that the first selection keeps, bool[rows]; None: all
+    previous_mask: rows that the first selection keeps, bool[rows]; None: all rows
     mask: which of these rows the second selection keeps, with one element per row kept
     """
     kept: npt.NDArray[np.bool_] = mask.copy() if previous_mask is None else previous_mask.copy()
@@ -139,7 +139,7 @@ class RowStore:
         return row
 
     def _flush(self) -> None:
-        """Write the rows in memory to the file, and keep the last buffer for further rows."""
+        """Write the rows in memory to the file, and keep one of their buffers to be filled with further rows."""
         assert self._file is not None
         for number, chunk in enumerate(self._chunks):
             self._file.write(chunk[: self._filled_rows if number == len(self._chunks) - 1 else len(chunk)].tobytes())
@@ -189,8 +189,9 @@ class RandomAccessSource:
     nbytes: memory held, in bytes
     call_bytes: memory per call in a panel, in bytes
     make_positions: returns the positions of all sites; None: the sites have none
-    site_indices: indices of those sites of the call readers that belong to the source, ascending, int64[sites]; None: all
-    row_mask: mask of those rows of all call readers that are samples of the source, bool[rows]; None: all
+    site_indices: indices of the sites that belong to the source, among the sites of the call readers, ascending, int64[sites]; None: all
+        sites
+    row_mask: mask of the rows, numbered over all call readers, that are samples of the source, bool[rows]; None: all rows
     """
 
     samples: Samples
@@ -261,7 +262,7 @@ class RandomAccessSource:
                 parts, held = [], 0
 
     def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
-        """Return the samples' calls at sites [start, stop). These are indices among the sites of the call readers."""
+        """Return the samples' calls at sites [start, stop), which are indices among the sites of the call readers."""
         parts = [block(start, stop, workers) for block in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

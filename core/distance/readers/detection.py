@@ -138,7 +138,7 @@ def fileset_files(path: str) -> list[str]:
 
 
 def _detect_format(file: CallFile) -> _DetectedInput:
-    """Return the input with its kind. Raises `InputError` if it holds no calls, or if it is a PLINK fileset that is
+    """Return the input together with its detected format. Raises `InputError` if it holds no calls, or if it is a PLINK fileset that is
     compressed or comes from a stream."""
     plain = plain_text(file.stream)
     first, unpacked = open_decompressed(file.stream, file.source)

@@ -62,7 +62,7 @@ def _read_columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Return whether a line is plausible in a .fam whose number of phenotype columns is unusual: no parents are named, and the sex is
+    """Return whether a line could belong to a .fam file with an unusual number of phenotype columns: it names no parents, and its sex is
     valid."""
     return len(cells) >= _BIM_FAM_COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 

@@ -1,4 +1,5 @@
-"""Functions shared by the readers for both PLINK fileset versions: table lines, sample names, and alleles in reverse order."""
+"""Functions shared by the readers for both versions of PLINK filesets. They handle table lines, sample names, and alleles in reverse
+order."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class Fileset(Protocol):
 
 
 def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
-    """Split a line at blanks, at most `max_splits` times (-1: no limit). The rest of the line is the last cell."""
+    """Split a line at blanks, at most `max_splits` times (-1: no limit). The last cell is the rest of the line."""
     return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, max_splits)]  # bytes are split at ASCII blanks only
 
 
@@ -59,7 +60,7 @@ def sample_ids_of(people: Sequence[tuple[str, str]]) -> list[str]:
 def mark_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
     """Return the samples with founders marked as in PLINK: a founder has neither parent named, whether or not the parents are in the file.
 
-    parents: for each fileset, (father, mother) for each sample; "0" or "" if unknown
+    parents: one sequence per fileset, with (father, mother) of each sample; an unknown parent is "0" or ""
     """
     founders = np.array([all(parent in _UNKNOWN_PARENT_IDS for parent in both) for some in parents for both in some], dtype=np.bool_)
     return samples if founders.all() else replace(samples, founders=founders)
@@ -81,7 +82,7 @@ def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
     """Return a mask of the sites whose two alleles are in reverse order in the second fileset, bool[sites]; None if there are none.
 
-    If no sample of a fileset has an allele, the allele may be unknown there. Raises `InputError` if sites or alleles differ.
+    If no sample of a fileset has an allele, that fileset may list the allele as unknown. Raises `InputError` if sites or alleles differ.
     """
     if len(one.sites) != len(other.sites):
         raise InputError(f"{other.calls_path}: {len(other.sites):,} sites, {one.calls_path} has {len(one.sites):,}; sites must be the same")
@@ -99,7 +100,8 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
 
 
 def _are_same_alleles(some: Site, others: Site) -> bool:
-    """Return whether two allele pairs can be the same in this order. An unknown allele may be any except the other one of its pair."""
+    """Return whether two allele pairs can be the same in this order. An unknown allele may be any allele except the other one of its
+    pair."""
     merged = [
         b if a in _UNKNOWN_ALLELES else a
         for a, b in zip(some, others, strict=True)

@@ -59,8 +59,8 @@ def _read_lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
 def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerless_columns: dict[int, Sequence[int]]) -> list[list[str]]:
     """Return the `column_names` columns of a .psam or .pvar, one list per line. Columns that the file lacks are empty.
 
-    headerless_columns: column indices for files without a header, keyed by the number of columns; the last entry also applies to more
-        columns
+    headerless_columns: column indices for files without a header, keyed by the number of columns; the last entry also applies to files with
+        more columns
     """
     places: Sequence[int] | None = None
     min_cells, rows = 0, []

@@ -30,7 +30,8 @@ class SiteCounts:
 
     @classmethod
     def of(cls, kind: CallKind, call_counts: CountArray, minor_allele_counts: CountArray | None) -> SiteCounts:
-        """Return the counts, with two alleles per call for genotypes and one for every other kind."""
+        """Return the counts, with the number of alleles computed from `call_counts`: two per call for genotypes, one for every other
+        kind."""
         return cls(call_counts, call_counts * (2 if kind is CallKind.GENOTYPE else 1), minor_allele_counts)
 
     @classmethod

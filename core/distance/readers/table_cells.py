@@ -57,7 +57,7 @@ class TablePlan:
     delimiter: text between cells
     first_line_number: number of the first line with cells
     columns: plan for the columns
-    options: how the table is read; for PLINK exports, as their format requires
+    options: how calls are read; for PLINK exports, the options are adapted to their format
     has_header: whether the first line is certainly a header
     is_typing_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
     has_numbers_above_2: whether the first lines have numbers that no genotype has
@@ -106,7 +106,7 @@ class RowStoreFactory:
 class TableCells:
     """Reads the cells of one table.
 
-    cell_type: type of the cells; None until a call reveals the type
+    cell_type: type of the cells; None until a call has revealed the type
     store: one row of raw codes or allele numbers per table row
     first_places: where each raw code first occurs, for messages; for alleles, key 0 locates the first number that no genotype has
     """
@@ -292,7 +292,12 @@ class TableCells:
         return f"{self._plan.source}: line {line_number} ({name!r}), column {column} ({title!r})"
 
     def _check_row(self, line: bytes, line_number: int, name: str, cells: int, bad: int) -> None:
-        """Raise `InputError` if a row has the wrong number of cells, or if column `bad` (-1: none) has a cell that is not a call."""
+        """Raise `InputError` if a row has the wrong number of cells, or if one of its cells is not a call.
+
+        name: row id, for messages
+        cells: number of cells after the row id
+        bad: index of the cell that is not a call, counted after the row id, or -1 if there is none
+        """
         if cells != self._width:
             line_name = f"{self._plan.source}: line {line_number} ({name!r})"
             raise InputError(f"{line_name} has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}")

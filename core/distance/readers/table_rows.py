@@ -342,8 +342,8 @@ def _checks_row_titles(options: CallOptions) -> bool:
 
 
 def _first_line_number_codes(ploidy: int | None) -> Codes:
-    """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. Numbers with a code suggest that
-    the line holds calls; other numbers may be site names."""
+    """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. If the line has numbers with a
+    code, it probably holds calls; other numbers may be site names."""
     table = digit_cell_code_table()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
@@ -375,8 +375,12 @@ def _has_cells(line: bytes) -> bool:
 
 
 def _first_line_letter_codes(all_letters: bool) -> Codes:
-    """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256]. Letters with a code suggest that
-    the line holds calls; letters such as E and F have no code, because they occur in titles."""
+    """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256].
+
+    If the line has letters with a code, it probably holds calls. Letters such as E and F have no code, because they occur in titles.
+
+    all_letters: whether every letter is a call, and therefore has a code
+    """
     table = letter_cell_code_table(all_letters)
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD

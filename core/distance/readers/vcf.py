@@ -94,7 +94,7 @@ class _VariantFile:
             self.store.new_row()[:] = row
 
     def _crash_error(self, reader: _ReaderProcess) -> InputError | RunError:
-        """Return the error for a reader process that ended without saying why."""
+        """Return the error for a reader process that has ended without reporting a reason."""
         code = reader.wait()
         if code >= 0:
             return RunError(f"{self.source}: the process that reads it ended with {code}{reader.terminate_with_error()}")
@@ -107,7 +107,7 @@ class _VariantFile:
         )
 
     def call_reader(self) -> CallReader:
-        """Return a function that returns the calls at some records."""
+        """Return a function that returns the calls of a range of records."""
         return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
 
 
@@ -163,14 +163,15 @@ def _refuse_truncated(path: str, source: str) -> None:
 
 
 def _skip_site_module_option() -> list[str]:
-    """Return Python's option to skip the site module; no option if gpualign cannot be found without this module (editable install)."""
+    """Return the option with which Python skips the site module, or an empty list if gpualign cannot be found without this module (in an
+    editable install)."""
     spec = PathFinder.find_spec("gpualign", sys.path)
     return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
 
 @contextmanager
 def _start_reader(path: str) -> Iterator[_ReaderProcess]:
-    """Start the process that reads a file, and stop it at the end of the context."""
+    """Start the process that reads a file, and stop it when the context exits."""
     if find_spec("cyvcf2") is None:
         raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
     command = [sys.executable, "-I", *_skip_site_module_option(), "-c", _PROGRAM.format(path=sys.path), path]

@@ -1,4 +1,5 @@
-"""Process that reads the records of a VCF or BCF file and sends them on, so that a damaged file can crash only this process.
+"""Process that reads the records of a VCF or BCF file and sends them to the process that started it. A damaged file can therefore crash
+only this process.
 
 A message consists of its kind (1 byte), the size of its content (8 bytes), and the content:
     IDS      JSON: sample ids
@@ -66,7 +67,7 @@ class _Sender:
         self._out = out
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
-        """Send a message that consists of these parts."""
+        """Send a message of this kind, whose content consists of `parts`."""
         self._out.write(kind + encode_size(sum(len(part) for part in parts)))
         for part in parts:
             self._out.write(part)
