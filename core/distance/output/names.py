@@ -18,7 +18,7 @@ CHARACTERS_REPLACED_BY_FORMAT = {
 def samples_with_writable_ids(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
     """Return (samples with ids that can be written in the format; the changed ids, each as (id, id as written)).
 
-    Raises `InputError` if two ids in one input would become equal.
+    Raises `InputError` if replacing characters would make two ids in one input equal.
 
     format: one of the formats in `CHARACTERS_REPLACED_BY_FORMAT`
     """

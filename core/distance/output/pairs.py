@@ -49,7 +49,12 @@ def _id_column(ids: StringColumn, which: CountArray) -> Column:
 def _columns(
     queries: Column, targets: Column, values: Values, compared_sites: CountArray | None, text_format: PairTextFormat
 ) -> list[Column]:
-    """Return the columns of text for a block of pairs. values, compared_sites: [rows][targets]."""
+    """Return the text columns for a block of pairs.
+
+    queries, targets: columns with the ids
+    values: the distances, [rows][targets]
+    compared_sites: numbers of compared sites, [rows][targets]; None: without this column
+    """
     columns = [
         queries,
         targets,
@@ -123,7 +128,7 @@ class NearPairsSink(PairsSink):
 
     stream: destination of the text
     text: format of the text
-    compared: whether pairs come with their number of compared sites
+    compared: whether there is a column for compared sites
     threads: threads for formatting text
     """
 

@@ -37,7 +37,7 @@ _EXPECTED_CELLS = (
 _NUMBER_PATTERN = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH_PATTERN = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
 _INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
-"""Alleles that EnteroBase (-5) and mlst (5?, ~5) found only partially, or inexactly."""
+"""Spellings of alleles that EnteroBase (-5) and mlst (5?, ~5) found only in part, or inexactly."""
 _SEVERAL_ALLELES_PATTERN = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
@@ -70,10 +70,10 @@ _REPEATED_DIGIT_PATTERN = re.compile(r"([0-9])\1+")
 class AlleleEvidence:
     """Evidence, from the first cells of a table, that the cells are alleles.
 
-    has_allele_spelling: some cells have a spelling that only alleles have
-    has_numbers_above_2: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
-    is_proof: the table certainly holds alleles: some cells have such a spelling, or numbers above 2 are frequent and some numbers have
-        several digits
+    has_allele_spelling: whether some cells have a spelling that only alleles have
+    has_numbers_above_2: whether some cells are numbers that no genotype has, and these are too frequent to be typing errors
+    is_proof: whether the table certainly holds alleles, because some cells have such a spelling, or because numbers above 2 are frequent
+        and some numbers have several digits
     """
 
     has_allele_spelling: bool
@@ -87,7 +87,7 @@ def are_typing_errors(rare_count: int, number_count: int) -> bool:
 
 
 def find_allele_evidence(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleEvidence:
-    """Return the evidence that cells of a table are alleles.
+    """Return the evidence that the cells of a table are alleles.
 
     rows: cells to examine in each row
     missing: cell values that denote a missing call
@@ -166,10 +166,12 @@ class AlleleCells:
         return cells, not_empty, -1
 
     def count_row(self, row: npt.NDArray[np.uint32], number_count: int, above_2_count: int, zero_count: int) -> None:
-        """Add a row's numbers to the counts.
+        """Add a row to the running totals that decide whether numbers are alleles.
 
-        row: numbers in the row, with zeros as missing alleles
-        number_count, above_2_count, zero_count: number of cells that hold any number, a number too large for a genotype, and zero
+        row: allele numbers of the row; cells that hold 0 are already marked as missing alleles
+        number_count: number of cells in the row that hold a number, including 0
+        above_2_count: number of cells in the row that hold a number too large for a genotype
+        zero_count: number of cells in the row that hold 0
         """
         self.number_count, self.above_2_count, self.zero_count = (
             self.number_count + number_count,
@@ -183,7 +185,8 @@ class AlleleCells:
 
     @property
     def ambiguity_reason(self) -> str | None:
-        """Reason why the numbers might not be alleles, with the options that decide; None if the numbers can only be alleles."""
+        """Reason why the numbers might not be alleles, with the options by which the user decides; None if the numbers can only be
+        alleles."""
         if (
             self.has_allele_spelling
             or not self.zero_count
@@ -215,7 +218,7 @@ class AlleleCells:
         return not self.has_allele_spelling and are_typing_errors(self.above_2_count, self.number_count)
 
     def could_be_allele(self, text: str) -> bool:
-        """Return whether a cell could be an allele or a missing allele, in a known spelling."""
+        """Return whether a cell could be an allele, or one of the known spellings of a missing allele."""
         return (
             not text
             or text.upper() in self._missing_words
@@ -240,7 +243,7 @@ class AlleleCells:
         return number
 
     def _number_for_hash(self, allele: str) -> int:
-        """Return the number of a hash or long number, from 2^31 in order of occurrence."""
+        """Return the allele number of a hash or long number. These are numbered from 2^31 in order of occurrence."""
         return self._ids.setdefault(allele, _FIRST_HASH_NUMBER + len(self._ids))
 
 
@@ -252,7 +255,7 @@ def describe_possible_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequenc
 
     numbers: allele numbers of some samples, [samples][loci]
     titles: locus names
-    transpose: rows of the table are loci
+    transpose: whether the rows of the table are loci
     """
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
@@ -276,7 +279,7 @@ def _holds_several_alleles(word: str) -> bool:
 
 
 def describe_non_allele(cell: str, transpose: bool) -> str:
-    """Return the reason why a cell is not an allele, with advice. transpose: rows of the table are loci."""
+    """Return the reason why a cell is not an allele, with advice. transpose: whether the rows of the table are loci."""
     shown, several = f"{cell[:20]!r} in a table of alleles", cell.replace(",", ";")
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", cell):
         plain = cell.replace(",", "")

@@ -32,7 +32,7 @@ class ColumnPlan:
     actions: READ, SKIP_COLUMN or EMPTY from `_sites` for each column after the first, uint8[columns]; if empty, all columns are read
     ignored_titles: titles of the columns left out because they are known not to be sites
     untitled_count: number of columns without a title, in which every cell must be empty
-    id_cells: indices of the cells that form a row's id: one, or family and individual
+    id_cells: indices of the cells that form a row's id: one cell, or two for family and individual
     """
 
     titles: list[str]
@@ -42,11 +42,12 @@ class ColumnPlan:
     id_cells: tuple[int, ...] = (0,)
 
     def column_number(self, index: int) -> int:
-        """Convert an index among the columns that are read into a column number, counted after the first column."""
+        """Return the number of a column, given its index among the columns that are read. The second column of the table has number 0,
+        because the first one holds the ids."""
         return index if not len(self.actions) else int(np.flatnonzero(self.actions == _sites.READ)[index])
 
     def read_index(self, column: int) -> int:
-        """Convert a column number, counted after the first column, into an index among the columns that are read."""
+        """Return the index of a column among the columns that are read, given its number as in `column_number`."""
         return column if not len(self.actions) else int(np.count_nonzero(self.actions[:column] == _sites.READ))
 
 
@@ -115,7 +116,8 @@ def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
 
 
 def _non_call_columns(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
-    """Return the indices, counted after the first column, of columns with no title, or with a title that does not belong to calls."""
+    """Return the indices of columns that have no title, or a title that does not belong to calls. The second column of the table has index
+    0."""
     titles = header[1:]
     empty = [k for k, title in enumerate(titles) if not title]
     if export is not None:
@@ -136,7 +138,7 @@ def _repeats_previous_column(title: str, previous: str, export: str) -> bool:
 
 
 def describe_columns_left_out(titles: Sequence[str], transpose: bool) -> str:
-    """Return a note on columns that are left out because of their titles. transpose: columns of the table are samples."""
+    """Return a note on columns that are left out because of their titles. transpose: whether the columns of the table are samples."""
     shown, are = _format_titles(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
@@ -149,6 +151,6 @@ def describe_rows_left_out(titles: Sequence[str]) -> str:
 
 
 def _format_titles(titles: Sequence[str]) -> tuple[str, str]:
-    """Return (list of the first titles, "is" or "are" to agree with the number of all titles)."""
+    """Return (text that lists the first titles; "is" or "are", to agree with the number of all titles)."""
     more = f" and {len(titles) - _MAX_TITLES_IN_MESSAGE:,} more" if len(titles) > _MAX_TITLES_IN_MESSAGE else ""
     return ", ".join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE])) + more, "is" if len(titles) == 1 else "are"

@@ -23,7 +23,7 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, all_ce
     """Return whether the cells in a line, from byte `start`, could be calls in a call table.
 
     table: codes for one-byte cells; BAD for cells that are not calls
-    all_cells: whether every cell must be a call, not only most cells
+    all_cells: whether every cell must be a possible call; otherwise, most cells must be
     missing: cell values that denote a missing call
     """
     cells = line.count(delimiter.encode(), start) + 1

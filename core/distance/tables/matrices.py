@@ -65,7 +65,7 @@ class MatrixIdCheck:
     """
 
     def __init__(self, titles: Sequence[str], has_all_columns: bool) -> None:
-        """Create a check of row ids against these column titles.
+        """Create an object that compares row ids with these column titles.
 
         has_all_columns: whether all columns of the table are read, and the first line holds their ids
         """
@@ -91,11 +91,11 @@ class MatrixIdCheck:
 
 
 def could_be_distances(cells: Sequence[str]) -> bool:
-    """Return whether cells could belong to a distance matrix: numbers or empty."""
+    """Return whether every cell is a number or empty, as in a distance matrix."""
     return all(not cell or parse_number(cell) is not None for cell in cells)
 
 
 def _could_be_zero(cell: str) -> bool:
-    """Return whether a cell can be on the diagonal of a distance matrix."""
+    """Return whether a cell can lie on the diagonal of a distance matrix."""
     value = parse_number(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))

@@ -28,16 +28,16 @@ class TableType(Enum):
 class CallOptions:
     """Options that control how calls are read. All except `all_letters`, `allow_duplicates` and `nonfounders` apply only to tables.
 
-    transpose: rows are sites
-    no_header: the first line is data
-    all_letters: every letter is a call; otherwise only nucleotides are
-    allow_duplicates: repeated ids are numbered
+    transpose: whether rows are sites
+    no_header: whether the first line is data
+    all_letters: whether every letter is a call; otherwise only nucleotides are
+    allow_duplicates: whether repeated ids are allowed, and numbered
     type: type of a table's cells
     missing_codes: additional cell values that denote a missing call
-    ploidy: cells are dosages from 0 to this number; None: not specified
+    ploidy: largest dosage, if cells are dosages; None: not specified
     columns: titles of the columns to read; None: all columns except those whose titles are known not to belong to sites
     ignore_columns: titles of columns to leave out
-    nonfounders: samples with parents count as founders, too
+    nonfounders: whether samples with parents count as founders, too
     """
 
     transpose: bool = False

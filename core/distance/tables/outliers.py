@@ -40,7 +40,7 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
 
     numbers: allele numbers of some samples, [samples][loci]
     titles: locus names
-    transpose: rows of the table are loci
+    transpose: whether the rows of the table are loci
     """
     samples, loci = numbers.shape
     if samples < 2 or loci < 2:

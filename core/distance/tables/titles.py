@@ -130,10 +130,10 @@ def serial_stems(metadata_titles: Iterable[str], titles: Iterable[str]) -> froze
 
 
 def annotation_column_count(header: Sequence[str]) -> int:
-    """Return how many columns, including the first, describe the site at the start of each row in a table with a row per site.
+    """Return how many columns at the start of a table with a row per site describe the site, including the first column.
 
-    If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, these are all the leading columns whose titles may
-    describe a site; otherwise 1. A `ref` without `alt` is taken for a sample.
+    If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, the result counts all leading columns whose titles
+    may describe a site; otherwise it is 1. A `ref` without `alt` is taken for a sample.
     """
     if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(
         _title_words(header[1])
