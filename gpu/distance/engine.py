@@ -79,7 +79,7 @@ class _DistanceWorker:
 
         Planes stay on the device if all of them fit in addition to the counts.
 
-        near_arguments: how near pairs are selected on the device, where the counts then stay; None: counts are copied to the host
+        near_arguments: arguments for selecting near pairs on the device, which keeps the counts; None: counts are copied to the host
         """
         device = self._device
         self._pipeline = self._opened.enter_context(open_pipeline(device, _MAX_PIECES_IN_FLIGHT, is_stopped=self._stopped))
@@ -205,7 +205,7 @@ class _DistanceWorker:
         return address
 
     def _piece_address(self, stream: StreamBuffers) -> int:
-        """Return the address of a stream's device memory for one piece. Used if planes do not stay on the device."""
+        """Return the address of the device memory in which a stream holds one piece, for planes that do not stay on the device."""
         return stream.address("planes", self._largest + TENSOR_MAP_BYTES, max_bytes=0)
 
     @contextmanager
@@ -286,7 +286,7 @@ class _NearPairArguments:
 
     count_names: names of all counts in the results
     device_count_names: names of the counts that the device needs to apply the rule
-    max_records: maximum number of pairs selected at a time
+    max_records: maximum number of pairs selected in one step
     """
 
     count_names: tuple[str, ...]
@@ -300,7 +300,7 @@ class CudaDistanceEngine:
 
     threads: number of host threads that copy planes
     kernel: kernel from gpu/distance/kernels.py to use; None: the fastest
-    log: called with the kernel time in seconds and the number of comparisons for each piece; copies and kernels then do not overlap
+    log: called for each piece with the kernel time in seconds and the number of comparisons; copies and kernels then do not overlap
     """
 
     def __init__(
@@ -381,7 +381,7 @@ class CudaDistanceEngine:
         max_pairs: int,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Yield the near pairs of all bands. max_pairs: maximum number of pairs yielded at a time, unless a single row has more"""
+        """Yield the near pairs of all bands. max_pairs: maximum number of pairs yielded in one step, unless a single row has more."""
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
@@ -398,7 +398,7 @@ def _near_pairs_in_rows(
 ) -> Iterator[SelectedPairs]:
     """Yield the near pairs in rows start .. stop - 1 of a band whose counts a worker has computed.
 
-    If these are too many pairs to select at once, each half of the rows is processed separately.
+    If there are too many pairs to select in one step, each half of the rows is processed separately.
     """
     pairs = pool.submit(worker.select_pairs, band, start, stop).result()
     if pairs is not None:

@@ -15,14 +15,14 @@ from gpualign.gpu.kernels.argument_structs import MAX_PLANES_PER_SIDE
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 CHUNK_WORDS = 16
-"""64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk in cuda_src/)."""
+"""Number of 64-bit words per chunk. A kernel processes one chunk of a sample in each step (kChunk in cuda_src/)."""
 
 PIECE_BYTES = 64 << 20
 """Approximate size, in bytes, of a piece: the planes that are copied to a device together."""
 
 COMPARISONS_PER_PIECE = 10**14
-"""Number of comparisons up to which a piece may grow beyond `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many take
-a tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
+"""Maximum number of comparisons in a piece that is larger than `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many
+comparisons take a tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
 _WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
 _MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
@@ -33,12 +33,12 @@ class DistanceKernel:
     """Kernel that multiplies bit planes.
 
     title: human-readable name
-    rows, columns: size of the rectangle of sample pairs that a cluster of blocks computes at a time
+    rows, columns: size of the rectangle of sample pairs that a cluster of blocks computes in one step
     threads: threads per block
     comparisons_per_clock: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
     shared_bytes: shared memory per block
     cluster_blocks: blocks per cluster
-    box_samples: samples that the copy engine copies at a time; 0 if threads copy
+    box_samples: samples that the copy engine copies in one step; 0 if threads copy the planes instead
     """
 
     kernel: Kernel
@@ -74,7 +74,7 @@ DIFFER_KERNEL = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), 
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
-    """Return the kernels that an architecture (compiler name) supports, fastest first. Unknown architectures count as having no tensor
+    """Return the kernels that an architecture (compiler name) supports, fastest first. Unknown architectures are assumed to have no tensor
     cores."""
     if arch == "sm_90a":
         return WGMMA_KERNEL, MMA_KERNEL, POPC_KERNEL
@@ -198,6 +198,6 @@ def padded_words(sites: int) -> int:
 
 
 def split_into_launches(left_planes: Sequence[int], right_planes: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Yield a term's planes as (left, right), in groups that fit in one launch."""
+    """Yield parts of a term's planes as (left, right), each small enough for one launch."""
     for start in range(0, len(left_planes), MAX_PLANES_PER_SIDE):
         yield left_planes[start : start + MAX_PLANES_PER_SIDE], right_planes[start : start + MAX_PLANES_PER_SIDE]

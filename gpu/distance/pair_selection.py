@@ -15,7 +15,7 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 CHOOSE_PAIRS_KERNEL = Kernel("distance_choose.cu", "choose_pairs")
 
 MAX_RECORDS = 1 << 22
-"""Maximum number of pairs copied back at a time, through tens of megabytes of page-locked memory."""
+"""Maximum number of pairs that are copied back in one step. They take tens of megabytes of page-locked memory."""
 
 _INITIAL_STAGING_BYTES = 1 << 20
 """Initial size, in bytes, of the page-locked buffer for pairs that are copied. It grows by doubling, because allocation is expensive."""
@@ -24,7 +24,7 @@ _TOTALS_BYTES = 24
 """Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""
 
 _NO_MIN_COUNT = -(1 << 31)
-"""Minimum for counts for which the rule sets no minimum. Every count exceeds it."""
+"""Minimum of a count for which the rule sets none. Every count exceeds it."""
 
 _BLOCK_THREADS = 256
 _PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)
@@ -47,7 +47,7 @@ class DevicePairSelector:
 
     count_names: names of all counts in the results
     device_count_names: names of the counts on the device, where their matrices are stored consecutively
-    max_records: maximum number of pairs selected at a time; at least the number of pairs in one row
+    max_records: maximum number of pairs selected in one step; at least the number of pairs in one row
     """
 
     def __init__(
