@@ -29,7 +29,7 @@ def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def loci_per_panel(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[LocusIndices]:
     """Yield the indices of the loci in each panel, beginning with the loci that need the most bits. Where possible, the loci of a panel
-    fill whole vectors of the kernels, and few of them need fewer planes than the panel has.
+    fill whole vectors of the kernels, and few of these loci need fewer planes than the panel has.
 
     bits: bits per code for each locus
     """

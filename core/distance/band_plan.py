@@ -14,7 +14,7 @@ class DistancePlan:
     """Plan that divides the pairs of queries and targets into bands.
 
     query_count, target_count: numbers of samples
-    upper_triangle: the queries come first among the targets; each is paired with itself and later targets
+    upper_triangle: whether the queries come first among the targets, so that each is paired only with itself and later targets
     band_rows: queries per band
     pair_bytes: memory per pair, in bytes
     start, stop: only the pairs of queries [start, stop) are computed; if `stop` is None, those up to the last query

@@ -19,7 +19,7 @@ CountMatrix: TypeAlias = npt.NDArray[np.int32]
 class SampleBand(Rect):
     """Band of sample pairs: a rectangle of queries and targets, which are numbered by their rows in a panel.
 
-    upper_triangle: only pairs of a row with itself or a later row belong to the band; counts for the remaining pairs are arbitrary
+    upper_triangle: whether only pairs of a row with itself or a later row belong to the band; counts for the remaining pairs are arbitrary
     """
 
     upper_triangle: bool
@@ -33,7 +33,7 @@ class SampleBand(Rect):
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
     def select_rows(self, start: int, stop: int) -> SampleBand:
-        """Return the part of the band that has rows [start, stop), with only the targets that these rows are paired with."""
+        """Return the part of the band with rows [start, stop) and only the targets that these rows are paired with."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
@@ -43,7 +43,7 @@ class SampleBand(Rect):
         return self.select_rows(self.start, middle), self.select_rows(middle, self.stop)
 
     def pieces(self, max_rows: int) -> Iterator[SampleBand]:
-        """Yield the band in pieces of up to `max_rows` rows, in order."""
+        """Yield pieces of the band, each with up to `max_rows` rows, in order."""
         for start in range(self.start, self.stop, max_rows):
             yield self.select_rows(start, min(self.stop, start + max_rows))
 

@@ -110,11 +110,11 @@ def _split_sites(codes: Codes, used_codes: frozenset[int], counter: PreparedCoun
 
 
 def _split_saves_time(samples: int, used_codes: frozenset[int], counter: PreparedCounter) -> bool:
-    """Return whether the search for sites with two different calls takes less time than it saves. It saves half of the time that the
-    comparison of all pairs takes.
+    """Return whether it saves time to code sites with only two different calls separately. This halves the time for comparing all pairs,
+    but finding these sites also takes time.
 
-    If calls are missing, it saves time only for engines that are limited to `Operation.AND`, not for engines that compare calls bit by bit
-    (`Operation.DIFFER`).
+    If calls are missing, the comparison becomes faster only on engines that are limited to `Operation.AND`, not on engines that compare
+    calls bit by bit (`Operation.DIFFER`).
     """
     halves = counter.products_only or MISSING not in used_codes
     return halves and samples / 2 / counter.comparisons_per_second / 2 > _SEARCH_SECONDS_PER_CALL / counter.threads
@@ -131,7 +131,7 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 
 def _find_reference_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return (one of the calls at each site, as reference; a mask of the sites with more than two different calls)."""
+    """Return (one of the calls at each site, which serves as the reference; a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
     workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.split_rows(sites))

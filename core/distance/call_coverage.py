@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def min_site_count(minimum: int | Fraction, site_count: int) -> int:
-    """Return the number of sites that a pair must share: `minimum`, or that fraction of `site_count`, rounded up; at least 1."""
+    """Return the number of sites that a pair must share, at least 1. A `minimum` that is a fraction means this fraction of `site_count`,
+    rounded up."""
     return max(1, minimum if isinstance(minimum, int) else math.ceil(minimum * site_count))
 
 
@@ -31,7 +32,7 @@ class CallCoverage:
 
     query_calls: number of sites at which each query has a call, int64[queries]
     target_calls: number of sites at which each target has a call, int64[targets]
-    upper_triangle: the queries come first among the targets; each is paired with later targets
+    upper_triangle: whether the queries come first among the targets, so that each is paired only with later targets
     site_count: number of sites
     min_sites: minimum number of sites that a pair must share
     """
@@ -71,10 +72,10 @@ class CallCoverage:
         )
 
     def _is_sufficient_for(self, queries: CountArray, targets: CountArray) -> bool:
-        """Return whether every query is certain to share at least `min_sites` sites with each of its targets. It suffices to check the pair
-        with the fewest calls; a sample shares with itself all sites at which it has a call.
+        """Return whether every query is certain to share at least `min_sites` sites with each of its targets. It is enough to check the
+        pair with the fewest calls. A sample shares with itself all sites at which it has a call.
 
-        queries, targets: number of sites at which each has a call
+        queries, targets: number of sites at which each sample has a call
         """
         if not len(queries) or not len(targets):
             return True

@@ -92,7 +92,7 @@ class Samples:
 
     queries: query names
     targets: target names; the same object as `queries` for all pairs within one set
-    targets_include_queries: the queries come first among the targets, followed by added samples; each query is compared with all later
+    targets_include_queries: whether the targets are the queries followed by added samples, so that each query is compared with all later
         targets
     founders: mask of the samples from which allele frequencies are computed, because the input names no parents for them, bool[rows]; None:
         all samples
@@ -115,7 +115,7 @@ class Samples:
 
     @property
     def row_count(self) -> int:
-        """Number of rows of calls: one for each sample, in one or both sets."""
+        """Number of rows of calls, one per sample. With two sets, these are the rows of the queries and of the targets."""
         return len(self.targets) + (0 if self.upper_triangle else len(self.queries))
 
     @property
@@ -134,7 +134,7 @@ class Samples:
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 
     def select(self, mask: npt.NDArray[np.bool_]) -> Samples:
-        """Return the samples from one or two inputs that `mask` (bool[rows]) selects, in order."""
+        """Return the samples that `mask` (bool[rows]) selects, in the same order."""
         first = len(self.queries)
         queries = list(compress(self.queries.ids, mask[:first].tolist()))
         targets = None if self.is_one_set else list(compress(self.targets.ids, mask[first:].tolist()))
@@ -148,7 +148,7 @@ class Samples:
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
     """Return the number of pairs of a query and a target.
 
-    upper_triangle: the queries come first among the targets; each is compared only with later targets
+    upper_triangle: whether the queries come first among the targets, so that each query is compared only with later targets
     """
     return queries * targets - (queries * (queries + 1) // 2 if upper_triangle else 0)
 

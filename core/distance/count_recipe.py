@@ -23,7 +23,7 @@ from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 PlaneCodes = frozenset[int]
 
 MAX_BIALLELIC_CODE = 2
-"""Codes above this value are genotypes with a third allele."""
+"""Largest genotype code without a third allele."""
 
 
 class Measure(Enum):
@@ -56,7 +56,7 @@ class CountRequest:
 
     measure: what is counted for each pair
     counts_compared_sites: whether the sites at which both samples have calls are counted too
-    selected_pairs_only: whether counts are needed only for pairs that a rule chooses (pair_selection.py)
+    selected_pairs_only: whether counts are needed only for pairs that a rule selects (pair_selection.py)
     multiallelic: whether a site may have any number of different calls, so that each plane holds one bit of the codes; otherwise, a site
         has few different calls
     """
@@ -88,7 +88,7 @@ class Operation(Enum):
 
 @dataclass(frozen=True)
 class Term:
-    """Adds `weight` times the result of an operation to a count matrix.
+    """Part of a recipe that adds `weight` times the result of an operation to a count matrix.
 
     count_name: name of the matrix
     operation: the operation on planes
@@ -130,7 +130,7 @@ COUNT_NAMES_BY_MEASURE = {
 
 
 def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
-    """Return the names of the count matrices that a run's recipes fill. products_only: recipes use only `Operation.AND`."""
+    """Return the names of the count matrices that a run's recipes fill. products_only: whether recipes use only `Operation.AND`."""
     if request.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
     names = COUNT_NAMES_BY_MEASURE[request.measure]
@@ -174,7 +174,7 @@ def make_recipe(request: CountRequest, used_codes: frozenset[int], products_only
     """Return the recipe for a panel.
 
     used_codes: codes that occur, including MISSING if calls are missing
-    products_only: use only `Operation.AND`
+    products_only: whether to use only `Operation.AND`
     """
     calls = sorted(used_codes - {MISSING})
     missing = MISSING in used_codes
@@ -222,8 +222,8 @@ def _match_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
 
 
 def _difference_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
-    """Return the term that counts different calls; none if there is only one call. The calls are numbered from 0, and the term uses one
-    plane for each bit of these numbers."""
+    """Return the term that counts different calls, or an empty list if only one call occurs. The calls are numbered from 0, and the term
+    uses one plane for each bit of these numbers."""
     if len(calls) == 1:
         return []
     bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
@@ -259,8 +259,8 @@ def _allele_terms(calls: list[int], has_missing: bool, products_only: bool, plan
 
 
 def _substitution_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
-    """Return the terms for tn93. At sites where both samples have calls, the counts `a`, `c` and `g` are how often the base occurs in the
-    first sample plus how often it occurs in the second."""
+    """Return the terms for TN93. `a`, `c` and `g` count the occurrences of a base in both samples together, at sites where both have
+    calls."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
     terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
@@ -273,13 +273,14 @@ def _substitution_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]
 
 
 def _non_first_allele_count(code: int) -> int:
-    """Return how many of the two alleles of a genotype differ from the first allele of the site. As in plink2, they count as one allele."""
+    """Return how many of the two alleles of a genotype differ from the first allele of the site. As in plink2, all alleles except the first
+    count as one allele."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
 def _kinship_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
-    """Return the terms for king. At sites where both samples have calls, they count opposite homozygotes, and the sites at which both
-    samples, the query or the target are heterozygous."""
+    """Return the terms for KING. At sites where both samples have calls, the terms count opposite homozygotes, and sites at which the
+    query, the target, or both are heterozygous."""
     of_counts = [[code for code in calls if _non_first_allele_count(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:
@@ -294,8 +295,8 @@ def _kinship_terms(calls: list[int], planes: _PlaneNumbering) -> list[Term]:
 
 
 def _relationship_terms(calls: list[int], has_missing: bool, planes: _PlaneNumbering) -> list[Term]:
-    """Return the term for grm; none if only the first allele occurs. The term uses one plane for calls with one second allele, and one for
-    calls with two."""
+    """Return the term for the metric grm, or an empty list if only the first allele occurs. The term uses one plane for calls with one
+    second allele, and one for calls with two."""
     one, two = ([code for code in calls if _non_first_allele_count(code) == count] for count in (1, 2))
     if not one and not two:
         return []  # all alleles are the first one

@@ -53,16 +53,16 @@ def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
 CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
 """Function that takes (panels, bands, names of the count matrices, on_progress), and yields the counts for each band, summed over the
 panels. `on_progress` receives the number of comparisons done (pairs x sites). The function requests the next band only after all results
-for the previous one have been consumed. Raises `RunError` if the hardware fails. All this holds for a `PairSelector`, too."""
+for the previous one have been consumed. It raises `RunError` if the hardware fails. A `PairSelector` behaves in the same way."""
 
 SelectedPairsStream: TypeAlias = Generator[SelectedPairs, None, None]
-"""Generator that yields the chosen pairs of each band, in order, in one or more pieces per band. Closing the generator stops the work at
+"""Generator that yields the selected pairs of each band, in order, in one or more pieces per band. Closing the generator stops the work at
 once, and frees the memory that it uses."""
 
 PairSelector: TypeAlias = Callable[
     [Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPairsStream
 ]
-"""Function that takes (panels, bands, names of the counts, rule, on_progress), and yields the pairs that the rule chooses
+"""Function that takes (panels, bands, names of the counts, rule, on_progress), and yields the pairs that the rule selects
 (`PreparedCounter.select_pairs`)."""
 
 
@@ -71,7 +71,7 @@ class PreparedCounter:
     """An engine prepared for a request: its decisions, as data, and the functions that run it.
 
     request: the counts to compute
-    products_only: recipes may use only `Operation.AND`
+    products_only: whether recipes may use only `Operation.AND`
     words_per_sample: returns how many words per sample the kernels expect in a plane, given its number of sites
     band_bytes: host memory for the counts of one band, in bytes
     threads: host threads that build bit planes
@@ -107,8 +107,8 @@ class PreparedCounter:
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Return the pairs that the rule chooses in each band; implements `PairSelector`. If the engine has no pair selector, the host
-        chooses the pairs from the counts.
+        """Return the pairs that the rule selects in each band; implements `PairSelector`. If the engine has no pair selector, the host
+        selects the pairs from the counts.
 
         names: names of the counts to compute
         """
@@ -121,7 +121,7 @@ class DistanceEngine(Protocol):
     """Interface of the engines, each of which compares pairs of samples on one kind of hardware."""
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        """Return the engine prepared for a request. Has no side effects.
+        """Return a counter for a request. Has no side effects.
 
-        memory: host memory available for the counts of a band, or for the pairs chosen from it, in bytes
+        memory: host memory available for the counts of a band, or for the pairs selected from it, in bytes
         """

@@ -49,7 +49,7 @@ class MinSitesFilter:
         """Return a mask of the pairs with too few shared sites: bool[pairs].
 
         queries, targets: sample indices, int64[pairs]
-        compared_sites: number of sites each pair shares, if already counted
+        compared_sites: number of sites that each pair shares; None: not yet counted
         """
         if compared_sites is not None:
             return compared_sites < self.min_sites
@@ -80,7 +80,7 @@ def make_min_sites_filter(
     counter: PreparedCounter,
     memory: int,
 ) -> MinSitesFilter | None:
-    """Count shared sites where necessary, and return a `MinSitesFilter` for any pair of samples.
+    """Count shared sites where necessary, and return a `MinSitesFilter` that can decide for any pair of samples.
 
     Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
@@ -109,8 +109,7 @@ def make_min_sites_filter(
 
 
 def _panel_of_calls(panel: Panel) -> Iterator[Panel]:
-    """Yield the panel reduced to the plane that marks the calls that are present. Yields nothing if no call is missing, or if there are no
-    calls at all."""
+    """Yield the panel reduced to one plane, which marks the calls that are present. Yields nothing if no call is missing, or if all are."""
     for term in panel.recipe.terms:
         if term.count_name == COMPARED:
             (plane,) = term.left

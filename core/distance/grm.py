@@ -93,7 +93,7 @@ class RelationshipTerms:
 
     @cached_property
     def _allele_frequencies(self) -> dict[int, Reals]:
-        """Frequencies of the second allele at each site of each panel that adds to relationships, keyed by the index of the panel."""
+        """Frequencies of the second allele at each site of each panel that has a relationship term, keyed by the index of the panel."""
         return {k: allele_frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
 
     @cached_property

@@ -35,7 +35,7 @@ class ChromosomeIntervals:
 
     starts: first position of each interval
     stops: position after the last position of each interval
-    interval_numbers: number of each interval, which `GenomicIntervals.interval_name` converts to a name for messages
+    interval_numbers: number of each interval; `GenomicIntervals.interval_name` converts it to a name for messages
     """
 
     starts: PositionArray = field(repr=False)
@@ -156,5 +156,5 @@ def parse_regions(text: str) -> GenomicIntervals:
 
 
 def _decode_cell(cell: bytes) -> str:
-    """Return a cell as text."""
+    """Return the text of a cell."""
     return cell.decode("utf-8", "surrogateescape")

@@ -102,7 +102,7 @@ def _ibs_distance(counts: Counts) -> Values:
 
 
 def _jc69(counts: Counts) -> Values:
-    """Return the distance of Jukes and Cantor: -3/4 log(1 - 4/3 p)."""
+    """Return the distance of Jukes and Cantor, -3/4 log(1 - 4/3 p), where p is the fraction of the compared sites with different calls."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return _replace_undefined(-0.75 * _log(1 - 4 / 3 * _fraction(counts)))
 
@@ -176,14 +176,14 @@ _MIN_LOG_ARGUMENT = 1e-12
 
 
 def _log(values: Values) -> Values:
-    """Return natural logarithms; NaN where the argument is zero (up to rounding) or negative, which means that the sequences are
-    saturated."""
+    """Return natural logarithms. Where the argument is negative or zero (up to rounding), the sequences are saturated, and the result is
+    NaN."""
     logs: Values = np.log(np.where(values > _MIN_LOG_ARGUMENT, values, np.nan))
     return logs
 
 
 def _ratio(numerator: CountArray, denominator: CountArray) -> Values:
-    """Return the quotients as float64, NaN for 0 / 0."""
+    """Return the quotients as float64, with NaN for 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(numerator / denominator, dtype=np.float64)  # 0 / 0 is NaN
 
@@ -203,8 +203,8 @@ class Metric:
     call_kinds: kinds of calls for which the metric is defined
     needs_compared_sites: whether the formula needs the number of compared sites
     is_integer: whether values are whole numbers
-    difference_limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the
-        distance counts them, otherwise their fraction of the compared calls (alleles)
+    difference_limit: returns an upper bound for the pairs within a given distance: the largest number of differing calls (alleles) if the
+        distance counts them, otherwise the largest fraction of the compared calls (alleles) that differ
     refused_missing_rules: rules for missing calls under which the metric is not defined, each with the reason
     value_name: name of the values in columns and arrays
     max_value: maximum possible value

@@ -1,4 +1,5 @@
-"""Runs several distance engines in parallel. Bands are split into pieces; a free engine takes the next piece, and results stay in order."""
+"""Runs several distance engines in parallel. Bands are split into pieces. An engine that is free takes the next piece, and results stay in
+order."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _PIECES_IN_FLIGHT_PER_ENGINE = 2
 _POLL_SECONDS = 0.002
 
 _ZERO_COUNTS = np.zeros(3, dtype=np.int64)
-"""Initial counts, all 0: chosen pairs, pairs with too few compared sites, and undefined pairs."""
+"""Initial counts, all 0: numbers of selected pairs, of pairs with too few compared sites, and of pairs without a value."""
 
 BandResultsFactory: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
 """Function that takes (an engine's counter, bands, on_progress), and yields the results for each band, in one or more pieces. The
@@ -49,7 +50,7 @@ class _TileResults:
     tile: the piece
     engine_number: index of the engine
     results: all or some of the piece's results
-    is_last: whether these are the final results for the piece
+    is_last: whether these are the last results for the piece
     """
 
     tile: Tile
@@ -112,7 +113,7 @@ class _EngineGroup:
     """The engines of a run, which share its work and act as a single engine.
 
     counters: the prepared engines
-    memory_per_engine: memory for the pairs chosen by one engine, in bytes
+    memory_per_engine: memory for the pairs selected by one engine, in bytes
     on_engine_lost: receives a message about each engine that is left out because it has failed
     """
 
@@ -138,7 +139,7 @@ class _EngineGroup:
         rule: PairSelectionRule,
         on_progress: Callable[[int], None],
     ) -> SelectedPairsStream:
-        """Return the chosen pairs of all bands, computed by all engines; implements `gpualign.core.distance.engine.PairSelector`."""
+        """Return the selected pairs of all bands, computed by all engines; implements `gpualign.core.distance.engine.PairSelector`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPairsStream:
             return counter.select_pairs(panels, some, names, rule, on_progress)
@@ -155,11 +156,11 @@ class _EngineGroup:
         pair_bytes: int,
         max_pairs: int | None,
     ) -> Generator[Any, None, None]:
-        """Distribute the bands over the engines, and yield the results for all bands in order.
+        """Distribute the bands among the engines, and yield the results for all bands in order.
 
         make_results: computes the results of bands on one engine
         pair_bytes: memory per pair in an engine's results, in bytes
-        max_pairs: maximum number of chosen pairs that an engine may hold; None: there is no limit, because the results are count matrices
+        max_pairs: maximum number of selected pairs that an engine may hold; None: there is no limit, because the results are count matrices
         """
         every = list(bands)
         needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
@@ -211,7 +212,7 @@ def _make_worker(
     number: index of the engine
     pieces: all pieces of the run; the tiles that the worker takes refer to them by number
     pair_bytes: memory per pair, in bytes
-    max_pairs: maximum number of chosen pairs that the engine may hold; None: no limit
+    max_pairs: maximum number of selected pairs that the engine may hold; None: no limit
     """
 
     def work(port: WorkerHandle[_TileResults]) -> None:
@@ -259,9 +260,9 @@ def _split_to_fit(piece: SampleBand, max_pairs: int) -> Iterable[SampleBand]:
 class _OrderedOutput:
     """Puts the results of the engines into the order of the pieces.
 
-    Chosen pairs of the piece that is next in order may be passed on before the piece is complete, if there are too many pairs to hold. If
-    the engine then fails, a different engine recomputes the piece. Results that have already been passed on are skipped, because every
-    engine returns the same results in the same order.
+    If there are too many pairs to hold, selected pairs of the piece that is next in order may be passed on before the piece is complete. If
+    the engine then fails, another engine recomputes the piece. Results that have already been passed on are skipped, because every engine
+    returns the same results in the same order.
 
     merge: holds pieces with complete results until their turn; `merge.following` is the number of the piece that is next in order
     failed: whether an engine has failed
@@ -277,8 +278,8 @@ class _OrderedOutput:
     def wait_for_turn(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until the piece `number` is next in order, and return True.
 
-        Returns False early if the run stops, or if an engine fails: the piece that is next in order may be the failed engine's, which no
-        other engine has taken over yet.
+        Returns False early if the run stops, or if an engine fails: the failed engine may have had the piece that is next in order, and no
+        other engine may have taken over that piece yet.
         """
         while self.merge.following != number and not stopped() and not self.failed:
             time.sleep(_POLL_SECONDS)
@@ -294,14 +295,14 @@ class _OrderedOutput:
             self._engine, self._handed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
 
     def _new_results(self, piece_results: _TileResults) -> Iterator[Any]:
-        """Yield the results, leaving out those that a failed engine had already passed on."""
+        """Yield the results, leaving out those that were passed on before another engine took over."""
         if piece_results.engine_number != self._engine:
             self._engine, self._repeated = piece_results.engine_number, self._handed_on
         for item in piece_results.results:
             yield self._drop_repeated(item) if isinstance(item, SelectedPairs) else item
 
     def _drop_repeated(self, selected: SelectedPairs) -> SelectedPairs:
-        """Return the selected pairs without those that were passed on before the engine changed."""
+        """Return the selected pairs without those that were passed on before another engine took over."""
         delivered = np.array([len(selected), selected.too_few_sites_count, selected.undefined_count])
         known = np.minimum(self._repeated, delivered)
         self._repeated = self._repeated - known

@@ -1,4 +1,4 @@
-"""The rule that every engine uses to choose pairs from their counts, and the chosen pairs. Pure."""
+"""The rule by which every engine selects pairs from their counts, and the selected pairs. Pure."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ COMPARED = "compared"
 
 _PAIRS_PER_STEP = 1 << 22
 _SELECTED_PAIRS_PER_STEP = 1 << 18
-"""Number of pairs that are processed in one step if a rule chooses every pair."""
+"""Number of pairs that are processed in one step if a rule selects every pair."""
 
 
 FAR_OFFSET = 1 << 61
-"""Offset that a rule gives to a sample so that no pair with the sample is chosen."""
+"""Offset that a rule gives to a sample so that no pair with the sample is selected."""
 
 
 def selected_pair_bytes(counts: int) -> int:
-    """Return the maximum memory per chosen pair, in bytes. While pieces are joined, there are three copies of a pair, and a sort key.
+    """Return the maximum memory per selected pair, in bytes. While pieces are joined, memory holds three copies of a pair, and a sort key.
 
     counts: number of counts of each pair
     """
@@ -36,17 +36,17 @@ def selected_pair_bytes(counts: int) -> int:
 
 @dataclass(frozen=True)
 class PairSelectionRule:
-    """Chooses a pair i, j with counts n if  sum(weights[c] n[c]) + offsets[i] + offsets[j] <= max_sum  and  n["compared"] >= min_compared.
+    """Selects a pair i, j with counts n if  sum(weights[c] n[c]) + offsets[i] + offsets[j] <= max_sum  and  n["compared"] >= min_compared.
 
     All numbers are 64-bit integers; the function that builds a rule ensures that no sum overflows.
 
     weights: factor for each count
     max_sum: maximum sum
-    offsets: amount to add for each panel row, int64[rows]; None: 0
+    offsets: amount to add for each panel row, int64[rows]; None: nothing is added
     min_compared: minimum number of compared sites; None: any number
-    cap: (count, maximum value): a pair above the maximum is not chosen, regardless of the remaining counts. If the count never decreases
+    cap: (count, maximum value): a pair above the maximum is not selected, regardless of the remaining counts. If the count never decreases
         (all of its terms are Operation.DIFFER), an engine may drop the pair as soon as the count exceeds the cap. None: no cap
-    floors: minimum values of some counts; a pair with a lower count has no value, and counts in `SelectedPairs.undefined_count`
+    floors: minimum values of some counts; a pair with a lower count has no value, and is counted in `SelectedPairs.undefined_count`
     """
 
     weights: Mapping[str, int]
@@ -59,12 +59,13 @@ class PairSelectionRule:
 
 @dataclass(frozen=True)
 class SelectedPairs:
-    """Chosen pairs from one piece of a band, in ascending order of query, then target.
+    """Selected pairs from one piece of a band, in ascending order of query, then target.
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
     too_few_sites_count: number of pairs in this piece with fewer compared sites than the rule's minimum
-    undefined_count: number of additional pairs with a count below its floor in the rule, excluding pairs with samples that have FAR_OFFSET
+    undefined_count: number of additional pairs with a count below its minimum in `PairSelectionRule.floors`, excluding pairs with samples
+        that have FAR_OFFSET
     complete_rows: index of a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
     """
 
@@ -94,7 +95,7 @@ class SelectedPairs:
 
 
 def select_pairs(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
-    """Yield the pairs that a rule chooses in a band, given the count matrices, int32[rows][targets].
+    """Yield the pairs that a rule selects in a band, given the count matrices, int32[rows][targets].
 
     In an upper-triangle band, each row is paired only with later rows. Engines that cannot select pairs themselves use this
     function, and the others are compared with it.
@@ -129,10 +130,10 @@ def count_undefined_pairs(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """Return the number of pairs with enough compared sites but a count below its floor (`SelectedPairs.undefined_count`).
+    """Return the number of pairs that have enough compared sites but no distance, because a count is below its minimum in `rule.floors`.
 
     queries, targets: panel rows
-    upper_triangle: count only pairs of a query with later targets
+    upper_triangle: whether only pairs of a query with later targets are counted
     counts: count matrices, int32[queries][targets]
     """
     if not rule.floors:
@@ -150,7 +151,7 @@ def count_undefined_pairs(
 
 
 def select_pairs_in_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
-    """Yield the pairs that a rule chooses in each band (`select_pairs`). Closing the generator closes `counted`."""
+    """Yield the pairs that a rule selects in each band (`select_pairs`). Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:
             yield from select_pairs(rule, band, counts)

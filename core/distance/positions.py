@@ -26,7 +26,7 @@ class Positions(Protocol):
         """
 
     def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
-        """Return the chromosomes of the intervals on which the input has no site."""
+        """Return those chromosomes of the intervals on which the input has no site."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class VariantPositions:
     source: name of the input
     chromosomes: names of the chromosomes
     chromosome_indices: index of each site's chromosome in `chromosomes`, int32[sites]
-    positions: 1-based positions; 0 is VCF's telomere, int64[sites]
+    positions: 1-based positions, int64[sites]; 0 is the telomere, as in VCF
     """
 
     source: str

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _MAX_SITES = (1 << 31) // 4
-"""Number of sites that no run may reach, because each site adds up to 4 to a 32-bit count (two terms of weight 2 in count_recipe.py)."""
+"""A run must have fewer sites than this, because each site adds up to 4 to a 32-bit count (two terms of weight 2 in count_recipe.py)."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class DistanceTask:
         return within
 
     def samples_of(self, source: Source) -> Samples:
-        """Return the samples of a source, with the queries also as targets if the task compares queries with each other."""
+        """Return the samples of a source. If the task compares the queries with each other, the queries are also targets."""
         return source.samples.with_queries_as_targets() if self.compares_queries else source.samples
 
     @property
@@ -150,7 +150,7 @@ class PreparedDistances:
 
     @property
     def selection_rule(self) -> PairSelectionRule:
-        """Rule that chooses the pairs that may meet the task's threshold."""
+        """Rule that selects the pairs that may meet the threshold of the task."""
         task = self.task
         if task.min_kinship is not None:
             return kinship_rule(task.metric, task.min_kinship, self.count_constants, self.coverage)
@@ -179,7 +179,7 @@ class _PanelStore:
         """Memory held by the panels, in bytes."""
 
     def add(self, panel: Panel) -> None:
-        """Store a panel, in the scratch file if it does not fit in memory."""
+        """Store a panel in memory, or in the scratch file if it does not fit in memory."""
         if self.nbytes + panel.bits.nbytes > self._limit and panel.bits.nbytes:
             if self._file is None:
                 self._file = self._scratch()
@@ -195,7 +195,7 @@ class _PanelStore:
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: MakeScratch) -> PreparedDistances:
     """Convert the source's calls to bit planes, and plan the counting.
 
-    Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.
+    Raises `InputError` if the metric is not defined for these calls, or `RunError` if not even one row of pairs fits in the budget.
     """
     task.metric.check_call_kind(source.kind)
     if source.site_count >= _MAX_SITES:

@@ -25,17 +25,17 @@ _MAX_PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, in bytes."""
 
 _MIN_PIECES_PER_WORKER = 8
-"""Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
+"""Minimum number of pieces per band and worker, so that all workers have work although pieces near the end of a triangle are small."""
 
 _EXAMINED_PAIRS_FACTOR = 8
-"""A worker examines this many times as many pairs as fit in an answer, because only few of them are chosen."""
+"""A worker examines this many times as many pairs as fit in an answer, because few of them are selected."""
 
 
 @dataclass(frozen=True)
 class CounterProperties:
     """Properties of a worker's prepared engine (fields of `PreparedCounter`).
 
-    products_only: recipes may use only `Operation.AND`
+    products_only: whether recipes may use only `Operation.AND`
     threads: host threads that build bit planes
     kernel, hardware: human-readable descriptions
     comparisons_per_second: estimated speed; a comparison is one pair at one site
@@ -52,11 +52,11 @@ class CounterProperties:
 class RemoteCountRequest:
     """Request to count or select pairs, sent once to each worker as the first shared argument; the panels follow.
 
-    settings: passed to the function that picks the worker's engine
+    settings: settings by which the worker picks its engine
     request: the counts to compute
     products_only: whether the panels' recipes use only `Operation.AND`
     names: names of the counts to compute
-    rule: chooses the pairs to return; None: the counts of all pairs are returned
+    rule: selects the pairs to return; None: the counts of all pairs are returned
     """
 
     settings: Any
@@ -82,7 +82,7 @@ class SelectionAnswer:
 
 
 class CounterServer:
-    """Worker side of the engine. It answers one request after another, because each may take all of the memory.
+    """Worker side of the engine. It answers requests one by one, because each may take all of the memory.
 
     The answer to None is `CounterProperties`. The answer to a `WordCountRequest` is the number of words. The answer to a band is its counts
     or, if `order` has a rule, a `SelectionAnswer`. Raises `RunError` if this worker's engine needs bit planes other than `panels`.
@@ -125,7 +125,7 @@ class CounterServer:
         return {name: downcast_integers(matrix) for name, matrix in counts.items()}
 
     def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
-        """Return the selected pairs in a band. Stops after the first piece with which the answer exceeds its maximum size."""
+        """Return the selected pairs in a band. Stops after the piece that makes the answer exceed its maximum size."""
         names = self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(pieces)
@@ -166,7 +166,8 @@ def _unpickle_panel(bits: BitPlanes, sites: int, recipe: PanelRecipe) -> Panel:
 
 
 def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
-    """Return the panel with `words` words per sample in each plane, as the kernels expect. `copy`: copy even if no change is needed."""
+    """Return the panel with `words` words per sample in each plane, as the kernels expect. copy: whether to copy the planes even if no
+    change is needed."""
     planes, samples, existing = panel.bits.shape
     if words == existing and not copy:
         return panel
@@ -185,7 +186,7 @@ def copy_piece_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: S
 
 
 class RemoteDistanceEngine:
-    """Distance engine that has an executor's workers compute the counts of bands, a few rows at a time.
+    """Distance engine that has an executor's workers compute the counts of bands. Each request is for a few rows.
 
     Implements `gpualign.core.distance.engine.DistanceEngine`.
 

@@ -1,4 +1,4 @@
-"""Measures distances: converts the counts for a band, or for its near pairs, to distances, and passes these to a sink."""
+"""Computes distances: converts the counts for a band, or for its near pairs, to distances, and passes the distances to a sink."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def compute_distances(
 ) -> DistanceTotals:
     """Compute the counts of every band, pass the distances to the sink, and return the totals.
 
-    checkpoints: is notified how much of the output is complete; also stores the numbers of pairs that the totals of a resumed run include
+    checkpoints: is notified of how much of the output is complete, and stores the numbers of pairs that the totals of a resumed run include
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
@@ -105,10 +105,10 @@ def _compute_distances(
     on_progress: Callable[[int], None],
     left_out_per_sample: CountArray | None = None,
 ) -> Generator[BandDistances | NearPairDistances, None, None]:
-    """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
-    once.
+    """Yield the distances for the pairs or the near pairs of each band, in one or more pieces. Closing the generator stops the engine's
+    work at once.
 
-    left_out_per_sample: is incremented for the near pairs that are left out, as described in `DistanceTotals`
+    left_out_per_sample: numbers of near pairs that are left out, as described in `DistanceTotals`; updated in place
     """
     with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
         for one in results:
@@ -150,7 +150,8 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: d
     place = Rect(band.start, band.stop, band.first_target - first, band.target_stop - first)
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
-        """Count the pairs of a mask that belong to the band (for an upper triangle, only pairs above the diagonal)."""
+        """Return the number of pairs that a mask selects and that belong to the band (in an upper triangle, only pairs above the
+        diagonal)."""
         return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
     if not coverage.is_sufficient:
@@ -166,11 +167,11 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: d
 
 
 def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_out_per_sample: CountArray | None) -> NearPairDistances:
-    """Return the distances for the chosen pairs that are near according to the metric's formula.
+    """Return the distances for the selected pairs that are near according to the metric's formula.
 
-    All chosen pairs have enough compared sites, because the rule chooses only such pairs.
-    left_out_per_sample: number of near pairs left out, int64[samples]; incremented, for the sample with fewer calls, for each near pair
-        compared at less than the fraction `min_shared_fraction` of the sites
+    All selected pairs have enough compared sites, because the rule selects only such pairs.
+    left_out_per_sample: number of near pairs left out, int64[samples]. For each near pair compared at less than the fraction
+        `min_shared_fraction` of the sites, the number for the sample with fewer calls is incremented
     """
     task = prepared.task
     counts = _add_constants(prepared, selected.counts, selected.queries, selected.targets)

@@ -48,7 +48,7 @@ class FilterResult:
 
     input_site_count: number of sites in the input
     removed_by_filter: number of sites removed by each filter in use, keyed by filter name, in filter order
-    absent_chromosomes: chromosomes of intervals on which the input has no site, keyed by interval source
+    absent_chromosomes: chromosomes that occur in intervals, but on which the input has no site, keyed by the source of the intervals
     """
 
     input_site_count: int
@@ -62,7 +62,7 @@ class FilterResult:
 
 
 def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
-    """Return the source restricted to passing sites (possibly none), and the filter result.
+    """Return the source restricted to the sites that pass the filters (possibly none), and the `FilterResult`.
 
     Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
 
@@ -106,7 +106,7 @@ def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
 
 
 def _min_count(share: Fraction, whole: int) -> int:
-    """Return the smallest integer that is at least this fraction of `whole`; at least 1, unless `share` is 0."""
+    """Return the fraction `share` of `whole`, rounded up. The result is at least 1 unless `share` is 0."""
     return max(math.ceil(share * whole), 1 if share else 0)
 
 

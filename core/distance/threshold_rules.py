@@ -1,6 +1,6 @@
 """Converts a distance threshold to a rule on counts. Pure.
 
-The rule chooses every pair within the threshold and few additional pairs; the metric's formula makes the final decision, for the chosen
+The rule selects every pair within the threshold and few additional pairs; the metric's formula makes the final decision, for the selected
 pairs only. Counts are compared with the maximum that the distance allows (`Metric.difference_limit`): the differing calls (alleles) with a
 maximum number if the distance is a count, otherwise with a maximum fraction of the compared calls (alleles).
 
@@ -42,7 +42,7 @@ _MAX_COUNT = 1 << 31
 """Larger than any count."""
 
 _MIN_KINSHIP = -1.0
-"""Smallest kinship threshold for which a rule is made. Below it, every pair is chosen, so that sums stay within 64 bits."""
+"""Smallest kinship threshold for which a rule is made. Below it, every pair is selected, so that sums stay within 64 bits."""
 
 
 def near_pair_rule(
@@ -89,7 +89,7 @@ def near_pair_rule(
 def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
     """Return the rule for pairs with a kinship of at least `min_kinship`.
 
-    For relationships, which are not counts, the rule chooses every pair, and the metric decides.
+    For relationships, which are not counts, the rule selects every pair, and the metric decides.
 
     constants: number to add to each count, the same for every pair
     coverage: tells which pairs may share too few sites
@@ -103,7 +103,8 @@ def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int
 
 
 def _adjust_to_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: CallCoverage) -> PairSelectionRule:
-    """Return the rule for raw counts, to which `constants` have not been added, restricted to pairs with enough compared sites."""
+    """Return the rule adapted to raw counts, to which `constants` have not been added. It also excludes pairs with too few compared
+    sites."""
     max_sum = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.is_sufficient:
         return replace(rule, max_sum=max_sum)
