@@ -66,7 +66,7 @@ class SampleBand(Rect):
 class SampleBands:
     """Bands in order, possibly generated on request.
 
-    max_pairs: maximum number of rows times columns in a band
+    max_pairs: maximum product of the numbers of rows and columns in a band
     max_columns: maximum number of columns in a band
     """
 

@@ -30,8 +30,8 @@ class CallKind(Enum):
     """Meaning of call codes.
 
     GENOTYPE: the unordered pair of alleles a <= b has code b (b + 1) / 2 + a, in VCF order; with two alleles, the code is the number of
-    second alleles: 0, 1, 2. DOSAGE: a polyploid's number of copies of one allele, compared as equal or not. NUCLEOTIDE: A, C, G, T are
-    0 to 3. LETTER: upper-case ASCII, compared as equal or not. ALLELE: allele number at a locus, 32 bits, compared as equal or not.
+    second alleles: 0, 1, 2. DOSAGE: a polyploid's number of copies of one allele, compared only for equality. NUCLEOTIDE: A, C, G, T are 0
+    to 3. LETTER: upper-case ASCII, compared only for equality. ALLELE: allele number at a locus, 32 bits, compared only for equality.
     """
 
     GENOTYPE = "genotypes"

@@ -66,7 +66,7 @@ class SelectedPairs:
     too_few_sites_count: number of pairs in this piece with fewer compared sites than the rule's minimum
     undefined_count: number of additional pairs with a count below its minimum in `PairSelectionRule.floors`, excluding pairs with samples
         that have FAR_OFFSET
-    complete_rows: index of a panel row: once these pairs have been delivered, so have all pairs of the rows before it; 0: unknown
+    complete_rows: index of a panel row, or 0 if unknown. Once these pairs have been delivered, all pairs of the earlier rows have been, too
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)

@@ -34,7 +34,7 @@ class BandDistances:
 
     @property
     def complete_rows(self) -> int:
-        """Index of a query: once this band has been delivered, so have all pairs of the queries before it."""
+        """Index of a query. Once this band has been delivered, all pairs of the earlier queries have been delivered, too."""
         return self.band.stop
 
 
@@ -47,7 +47,7 @@ class NearPairDistances:
     compared_sites: number of compared sites of each pair, int32; None: not requested
     too_few_sites_count: number of pairs, not included here, with too few compared sites for a distance
     undefined_count: number of additional pairs, not included here, for which the metric's formula has no value
-    complete_rows: index of a query: once these pairs have been delivered, so have all pairs of the queries before it; 0: unknown
+    complete_rows: index of a query, or 0 if unknown. Once these pairs have been delivered, all pairs of the earlier queries have been, too
     """
 
     queries: CountArray = field(repr=False)

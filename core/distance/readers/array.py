@@ -40,8 +40,9 @@ _EXPECTED_CELLS = {
 class CallArray:
     """An array of calls, of one of three types. Masked elements are missing calls.
 
-    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 copies of an allele; -1, -9, nan and, in unsigned bytes, 255 are missing calls.
-    One-character text (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes whose first element is a letter: ASCII letters.
+    Numbers (integers, floats, bool) are genotypes, that is, 0, 1 or 2 copies of an allele; -1, -9, nan and, in unsigned bytes, 255 are
+    missing calls. One-character text (S1, U1) holds 0, 1, 2 or letters, as in a table. Unsigned bytes are ASCII letters if the first
+    element is a letter.
 
     calls: [samples][sites]
     ids: sample ids; None: samples are numbered from 1

@@ -69,8 +69,8 @@ class Source(Protocol):
 
     @property
     def calls_per_sample(self) -> CountArray | None:
-        """Number of sites at which each sample has a call, int64[samples]; None if this is known only after `panels` has been read, which
-        then reports it in `omitted`."""
+        """Number of sites at which each sample has a call, int64[samples]; None if this is not known until all panels have been read.
+        `panels` then reports the numbers in `omitted`."""
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
         """Yield the calls in panels of approximately `panel_bytes` bytes: uint8[samples][sites], or uint32 for alleles.
@@ -82,7 +82,7 @@ class Source(Protocol):
         """Return the positions of the input's sites; None if the sites have none."""
 
     def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        """Return the counts for each site. count_minor_alleles: also count the second most common allele, among founders."""
+        """Return the counts for each site. count_minor_alleles: whether the second most common allele is counted too, among founders."""
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         """Return the number of sites at which each sample has a call, int64[samples]. Reads all calls if `calls_per_sample` is None."""

@@ -56,7 +56,7 @@ class _DetectedInput:
 
     path: path of the file; None for standard input and open files
     source: name for messages
-    kind: decides how the input is read
+    kind: kind of input, which decides how it is read
     format: file format detected from the content; None for a table
     stream: the decompressed file
     joins_previous: whether the input belongs to the same set as the previous one

@@ -1,4 +1,5 @@
-"""Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The .bed is memory-mapped; calls count the first allele in the .bim.
+"""Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The .bed is memory-mapped; calls are numbers of copies of the first allele
+in the .bim.
 
 No library is used: unpacking two bits per call is simple, and importing bed-reader takes longer (0.2 s) than most runs. Tests compare
 results with bed-reader.

@@ -48,7 +48,7 @@ def count_per_site(calls: Calls, kind: CallKind, count_minor_alleles: bool, work
     """Return the counts for each site.
 
     calls: codes (uint8) or allele numbers (uint32), [samples][sites]
-    count_minor_alleles: whether the second most common allele is counted, too; only for codes
+    count_minor_alleles: whether the second most common allele is counted, too; ignored for allele numbers
     """
     samples, sites = calls.shape
     if calls.dtype != np.uint8:

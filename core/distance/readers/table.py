@@ -200,7 +200,7 @@ def _warn_about_outliers(table: TableRows, transpose: bool, warn: WarnFunction) 
 
 
 def _first_sample_alleles(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
-    """Return the allele numbers for the first samples, uint32[samples][loci], and the locus names."""
+    """Return (allele numbers for the first samples, uint32[samples][loci]; locus names)."""
     if transpose:
         loci, samples = len(table.row_ids), min(len(table.column_ids), EXAMINED_ROWS)
         return table.store.columns(0, ALLELE_NUMBER_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
@@ -208,7 +208,11 @@ def _first_sample_alleles(table: TableRows, transpose: bool) -> tuple[npt.NDArra
 
 
 def _make_call_reader(table: TableRows, kind: CallKind, decode: Codes | None, transpose: bool) -> CallReader:
-    """Return a function that returns the calls at some sites of a table."""
+    """Return a function that returns the calls at some sites of a table.
+
+    decode: code for each raw code; None: the stored cells need no decoding
+    transpose: whether the rows of the table are sites
+    """
     store = table.store
     of_numbers = table.cell_type is CellType.ALLELES
     dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)

@@ -248,8 +248,8 @@ class AlleleCells:
 
 
 def describe_possible_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
-    """Return the reason why a table read as alleles, with 0 as a missing allele, may instead hold genotypes and some columns that are not
-    sites.
+    """Return the reason why a table that has been read as alleles, with 0 as a missing allele, may instead hold genotypes, and some columns
+    that are not sites.
 
     Returns None if most columns have numbers that no genotype has.
 

@@ -44,13 +44,13 @@ _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 """Words that form a metadata title only in combination with more words."""
 
 _HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"hc ?[0-9]+( .*)?")
-"""Levels of EnteroBase's HierCC."""
+"""Pattern of titles for the levels of HierCC, EnteroBase's hierarchical clustering."""
 
 _DATE_WORD_PATTERN = re.compile(r"[a-z]{3,}(date|year)")
 _CASE_PARTS_PATTERN = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+")
 SITE_NAME_PATTERN = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
-"""Titles with longer numbers than metadata titles have: a quick test for sites."""
+"""Pattern of titles that contain a longer number than metadata titles do. It is a quick test for titles of sites."""
 
 _NUMBER_PATTERN = re.compile(r"[0-9]+")
 _MIN_CONSECUTIVE_NUMBERS = 10
@@ -70,7 +70,7 @@ _SITE_COLUMN_WORDS = frozenset(_SITE_COLUMN_WORD_LIST.split())
 _UNAMBIGUOUS_SITE_WORDS = frozenset(
     ("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter")
 )
-"""Words in such titles that cannot be sample names."""
+"""Words in titles of columns that describe a site, limited to words that cannot be sample names."""
 
 
 _WELL_WORDS = frozenset(("a1", "a2"))
