@@ -21,7 +21,7 @@ def make_engine(
     host_traceback: whether the host traces paths in direction matrices copied from the device
     note: called with a message about a failed device whose work the remaining devices take over
 
-    Raises `RunError` for a missing or too old device.
+    Raises `RunError` if a device does not exist or is too old.
     """
 
     from gpualign.gpu.alignment.engine import CudaEngine
@@ -35,7 +35,7 @@ def make_distance_engines(selection: str, inventory: Inventory, threads: int) ->
     selection: GPUs as returned by `parse_selection`, e.g. "cuda:0,2"
     threads: number of host threads, which the engines divide among themselves
 
-    Raises `RunError` for a missing or too old device.
+    Raises `RunError` if a device does not exist or is too old.
     """
     from gpualign.gpu.distance.engine import CudaDistanceEngine
 

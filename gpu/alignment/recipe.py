@@ -23,7 +23,7 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_score_type(archs: Iterable[str]) -> str | None:
-    """Return the score type with two scores per word whose maxima all of these architectures can compute with one instruction.
+    """Return the score type with two scores per word for which all of these architectures can compute maxima with one instruction.
 
     Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), and 8.0 for half-precision floats (H16X2); None is
     returned for older architectures. The types are in cuda_src/alignment/score.cuh.
@@ -82,7 +82,7 @@ class Recipe:
         return max(1, (self.letter_count - 1).bit_length())
 
     def make_score_table(self) -> npt.NDArray[np.int32]:
-        """Return the score table for the kernels, int32[letters + 1][letters + 1]: codes in use, then the padding."""
+        """Return the score table for the kernels, int32[letters + 1][letters + 1]. The last row and column are for the padding."""
         assert self.rebased_form is not None
         codes = [*range(self.letter_count), len(self.rebased_form.table) - 1]
         return self.rebased_form.table[np.ix_(codes, codes)].astype(np.int32)

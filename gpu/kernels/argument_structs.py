@@ -153,7 +153,7 @@ SELECT_HITS_ARGS = _make_struct(
 
 
 def pack_arguments(struct_type: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return a struct of type `struct_type`. values: the value of every field, by name
+    """Return a struct of type `struct_type` with these field values. Every field must be given.
 
     A field that is an array is filled from its start; its remaining elements are 0.
 

@@ -81,7 +81,7 @@ class VerificationKernel:
 def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) -> VerificationKernel:
     """Return the kernel for letters of `bits_per_letter` bits and diagonal bands of at least `band_words` words of 64 diagonals.
 
-    free_ends: whether unpaired letters at the ends of the sequences cost nothing, as required by a bound with a coverage
+    free_ends: whether unpaired letters at the ends of the sequences cost nothing, as they must if there is a minimum coverage
     """
     in_registers = next((size for size in _REGISTER_BAND_WORDS if size >= band_words), 0)
     macros = (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers)), ("FREE_ENDS", str(int(free_ends))))

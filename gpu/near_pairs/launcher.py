@@ -49,7 +49,8 @@ class PairCounts:
 
     candidate_count: pairs not excluded by the screen
     near_pair_count: pairs within the bound
-    wrong_order_count: pairs whose lengths are within the bound, but whose target precedes the query's first target
+    wrong_order_count: pairs that are not to be compared because the target precedes the query's first target, although their lengths are
+        within the bound
     """
 
     candidate_count: int

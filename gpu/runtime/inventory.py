@@ -88,7 +88,7 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
 
 
 def _inventory_without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
-    """Return the inventory of a machine on which PyCUDA cannot be imported. A missing or too old driver is reported first.
+    """Return the inventory of a machine on which PyCUDA cannot be imported. If the driver is missing or too old, only this is reported.
 
     error: the exception from the import
     with_remedy: as for `detect_devices`
@@ -178,7 +178,7 @@ def start_selected_devices(selection: str) -> None:
 def selected_devices(selection: str, inventory: Inventory) -> list[CudaDevice]:
     """Return the selected GPUs, whose contexts are created in the background. selection: GPUs as returned by `parse_selection`.
 
-    Raises `RunError` for a missing or too old device.
+    Raises `RunError` if a device does not exist or is too old.
     """
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -195,5 +195,5 @@ def selected_devices(selection: str, inventory: Inventory) -> list[CudaDevice]:
 
 
 def first_selected_device(selection: str, inventory: Inventory) -> CudaDevice:
-    """Return the first (or only) device in a selection. Raises `RunError` for a missing or too old device."""
+    """Return the first (or only) device in a selection. Raises `RunError` if a device does not exist or is too old."""
     return selected_devices(selection, inventory)[0]

@@ -87,7 +87,7 @@ class DeviceBatch:
 
     @property
     def shared_arguments(self) -> dict[str, int]:
-        """Arguments shared by all alignment kernels."""
+        """Arguments that all alignment kernels take."""
         return {
             **self.addresses("query_codes", "query_offsets", "queries", "rows"),
             "carries": self.carries_address,
@@ -179,7 +179,8 @@ class KernelVariant(ABC):
         return MIN_DIAGONAL_BANDS
 
     def diagonal_group_size(self) -> int:
-        """Return the number of adjacent targets that are skipped together if a query needs none of them; 0 if none are skipped.
+        """Return the number of adjacent targets that are skipped together if a query needs none of them; 0 if the kernel never skips
+        targets.
 
         Used as `TileLimits.diagonal_group_size`.
         """

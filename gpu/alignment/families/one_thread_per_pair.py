@@ -33,8 +33,8 @@ MAX_BLOCK_THREADS = 64
 """Maximum number of threads per block. Small blocks leave few threads idle if there are few targets."""
 
 _CHECKPOINT_INTERVAL = 32
-"""Columns between two path checkpoints. In the traceback, a warp recomputes as many of these intervals as the lane
-that needs the most."""
+"""Columns between two path checkpoints. In the traceback, all lanes of a warp take as long as the lane that recomputes the most of these
+intervals."""
 
 # Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
 # 8.0, affine DNA with checkpoints spills a little). Fewer rows are used if they pad the queries less.

@@ -54,7 +54,7 @@ def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length:
 
 
 def doubled_scores_fit_bytes(recipe: Recipe) -> bool:
-    """Return whether a query profile of signed bytes can hold every score of the table doubled (see cuda_src/alignment/score.cuh)."""
+    """Return whether twice each score in the table fits in the signed bytes of a query profile (see cuda_src/alignment/score.cuh)."""
     return fits_bytes(recipe.make_score_table(), 2)
 
 

@@ -33,7 +33,7 @@ class StripQueueVariant(KernelVariant):
 
     @abstractmethod
     def target_group_size(self, warp_lanes: int) -> int:
-        """Return how many adjacent targets are computed together. This takes as long as the longest target does.
+        """Return how many adjacent targets are computed together. Computing them takes as long as computing the longest of them.
 
         warp_lanes: threads per warp
         """
@@ -123,7 +123,7 @@ def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_size: int) -> npt.NDArray[np.int32]:
-    """Return the items (query, block of targets) that contain a selected pair, longest queries and targets first.
+    """Return the numbers of the items (query, block of targets) that contain a selected pair, with the longest queries and targets first.
 
     Items are numbered block * query_count + query. A block of targets is computed by one block of threads.
 
@@ -144,7 +144,11 @@ def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_si
 
 
 def _descending_items(first_block: int, stop_block: int, query_count: int) -> npt.NDArray[np.int32]:
-    """Return all items of the target blocks `first_block` .. `stop_block` - 1, numbered as in `selected_items`, in descending order."""
+    """Return the numbers of all items (query, block of targets) of the target blocks `first_block` .. `stop_block` - 1, in descending
+    order. Items are numbered as in `selected_items`.
+
+    query_count: number of queries
+    """
     return np.arange(stop_block * query_count - 1, first_block * query_count - 1, -1, dtype=np.int32)
 
 

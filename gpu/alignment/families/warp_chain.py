@@ -74,7 +74,7 @@ class WarpChainVariant(WarpChainBaseVariant):
     """Variant of chain.cu, in which the rows of each lane are divided into three parts."""
 
     def carry_words(self, columns: int) -> int:
-        """Return the size, in 32-bit words, of the carries of `columns` columns, with a tag for every 32 bits.
+        """Return the size, in 32-bit words, of the carries of `columns` columns, with one tag per 32 bits of carries.
 
         A tag is the number of the strip that is to read the carries.
         """

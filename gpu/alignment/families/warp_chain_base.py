@@ -83,7 +83,7 @@ class WarpChainBaseVariant(KernelVariant):
         )
 
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
-        """Launch the kernel as often as all pairs require. Each launch computes one pair per slot."""
+        """Launch the kernel as often as necessary to compute all pairs. Each launch computes one pair per slot."""
         layout, pairs = device_batch.layout, device_batch.slot_count
         handed_bytes = 4 * self.carry_words(layout.carry_stride)
         handed_down = device_batch.carries_address + pairs * (layout.carry_bytes - handed_bytes)

@@ -75,10 +75,14 @@ class BatchOutput(ABC):
 
     @abstractmethod
     def reserve(self, stream: StreamBuffers) -> int:
-        """Allocate memory for the results, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
+        """Allocate memory for the results, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory` if too
+        little memory is left."""
 
     def traceback(self, stream: StreamBuffers, variant: KernelVariant, device_batch: DeviceBatch) -> Traceback:
-        """Allocate memory for the traceback, and return the step to run after each launch of the alignment kernel. Raises `OutOfMemory`."""
+        """Allocate memory for the traceback, and return the step to run after each launch of the alignment kernel.
+
+        Raises `OutOfMemory` if too little memory is left.
+        """
         return NoTraceback()
 
     @abstractmethod
@@ -102,7 +106,7 @@ class BatchOutput(ABC):
 
 
 class NoTraceback:
-    """Implements `Traceback` for outputs without paths: does nothing."""
+    """Implements `Traceback` for outputs without paths. It does nothing."""
 
     def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
         return

@@ -35,7 +35,7 @@ class BatchHostPaths(BatchPaths):
         return super().reserve(stream)
 
     def direction_bytes(self, traced_threads: int) -> int:
-        """Return the size of all direction matrices, in bytes."""
+        """Return the size of all direction matrices, in bytes. The size does not depend on `traced_threads`."""
         return self.layout.matrix_bytes
 
     def download(self, stream: StreamBuffers) -> None:

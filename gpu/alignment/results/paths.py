@@ -188,7 +188,11 @@ BatchPathsFactory = Callable[
 
 
 class TilePathsOutput:
-    """Implements `TileOutput`. make_batch: `BatchPaths` or a subclass; pool: host memory for runs."""
+    """Scores, statistics and paths of a tile. Implements `TileOutput`.
+
+    make_batch: `BatchPaths` or a subclass
+    pool: host memory for runs
+    """
 
     def __init__(self, task: Task, make_batch: BatchPathsFactory, pool: ResultBufferPool, tile: Tile) -> None:
         self._task = task

@@ -61,7 +61,10 @@ class BatchScores(BatchOutput):
 
 
 class TileScoresOutput:
-    """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's score type."""
+    """Scores of a tile. Implements `TileOutput`.
+
+    pool: host memory for the results, which are converted to the task's score type
+    """
 
     def __init__(self, task: Task, recipe: Recipe, pool: ResultBufferPool, tile: Tile) -> None:
         self._tile = tile

@@ -9,7 +9,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 MIN_CUDA_VERSION = 12
-"""Oldest supported major CUDA version, because kernels need DPX functions and the architecture sm_90a."""
+"""Oldest supported major version of CUDA. The kernels need DPX functions and the architecture sm_90a, which older versions lack."""
 
 CPP_STANDARD = "c++17"
 _MAX_LOG_CHARS = 1500  # characters of the compiler's messages
