@@ -15,8 +15,8 @@ _MAX_SAMPLES_IN_MESSAGE = 5
 
 
 def describe_few_calls(prepared: PreparedDistances) -> str | None:
-    """Return a text that names the samples with calls at less than half of the sites, those with the fewest calls first; None if there are
-    no such samples."""
+    """Return text that names the samples with calls at less than half of the sites, fewest calls first. Returns None if there are no such
+    samples."""
     ids, sites, called = prepared.samples.ids, prepared.input_site_count, prepared.calls_per_sample
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
@@ -27,7 +27,7 @@ def describe_few_calls(prepared: PreparedDistances) -> str | None:
 
 
 def list_poorest_samples(ids: Sequence[str], call_counts: CountArray, sample_indices: CountArray, site_count: int) -> str:
-    """Return a text that names the samples with the fewest calls, fewest first, and gives the number of the remaining samples.
+    """Return text that names the samples with the fewest calls, fewest first, and says how many more samples there are.
 
     call_counts: number of calls per sample
     sample_indices: indices of the samples to choose from
@@ -40,7 +40,7 @@ def list_poorest_samples(ids: Sequence[str], call_counts: CountArray, sample_ind
 
 
 def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
-    """Return a text that says how many pairs have no distance, and why; None if every pair has one."""
+    """Return text that says how many pairs have no distance, and why. Returns None if every pair has a distance."""
     min_compared = prepared.coverage.min_sites
     sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
     reasons = (totals.too_few_sites_count, sites), (totals.undefined_count, prepared.task.metric.undefined_reason)
@@ -48,8 +48,8 @@ def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals
 
 
 def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
-    """Return a text that says how many near pairs were left out because too few sites were compared, which samples are affected, and how to
-    keep the pairs; None if none were left out."""
+    """Return text that says how many near pairs were left out because too few sites were compared, which samples are affected, and how to
+    keep the pairs. Returns None if no pairs were left out."""
     if prepared.min_sites_filter is None or totals.left_out_per_sample is None or not (count := int(totals.left_out_per_sample.sum())):
         return None
     named = list_poorest_samples(

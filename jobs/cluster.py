@@ -91,7 +91,7 @@ class DistanceSource(Protocol):
 
     @property
     def duplicates(self) -> DuplicateGroups:
-        """Groups of identical records. The other methods identify a record by the number of its group."""
+        """Groups of identical records. The other methods compare one record of each group, and identify it by the number of the group."""
 
     @property
     def total_work(self) -> int:

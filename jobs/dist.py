@@ -56,12 +56,12 @@ class DistOptions:
     missing: how missing calls are treated
     output_options: where and how results are written
     clusters: file for clusters of the near pairs
-    compared: also output the number of compared sites
+    compared: whether the number of compared sites is also written
     min_compared: minimum number (int) or fraction of compared sites that a distance needs; None: 1, except that near pairs compared at less
         than half of the sites are left out
     call_options: how calls are read
     max_distance: compute only pairs at this distance or less
-    added: also compare the queries of two sets with each other
+    added: whether, of two sets, the queries are also compared with each other
     min_kinship: compute only pairs with at least this kinship
     kernel: "auto", or a kernel of Payne et al. (2010)
     resources: devices, threads and memory

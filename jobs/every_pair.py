@@ -116,8 +116,8 @@ class EveryPairJob:
 
     @property
     def _skipping_groups(self) -> GroupPairSelector | None:
-        """The groups, if pairs that they do not select are skipped; None if there are no groups, or if such pairs are computed and then
-        dropped."""
+        """The groups, if the engine skips the pairs that they exclude. None if there are no groups, or if excluded pairs are computed and
+        then dropped."""
         if self.groups is None:
             return None
         from gpualign.core.execution.group_pairs import GroupedPreparedTask

@@ -14,7 +14,7 @@ class MatrixUse:
 
     purpose: what the memory is needed for, as text for messages
     advice: what the user can do instead, as text for messages
-    pair_bytes: peak memory per (row, column) pair in bytes, including that for reading; 0 if reading needs the most
+    pair_bytes: peak memory per (row, column) pair in bytes, including the memory for reading; 0 if memory use peaks while the file is read
     """
 
     purpose: str

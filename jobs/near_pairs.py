@@ -57,7 +57,7 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 class NearPairTotals(Totals):
     """Totals of a run that finds near pairs.
 
-    survivors: number of pairs of distinct records that remain after each step
+    survivors: number of pairs of distinct records that survive each step
     distinct_count: number of distinct records
     """
 
@@ -90,12 +90,12 @@ class NearPairJob:
     task: the user's task
     pairing: which record pairs are compared
     duplicates: groups of equal records among queries and among targets
-    prepared, plan: cover one record from each group of equal records
+    prepared, plan: prepared task and its plan, with only one record from each group of equal records
     aligner: aligns pairs of the task; None if only edit distances are needed
     engines: the chosen engines
     budget: memory of each engine
     text_threads: number of threads that may format text at the same time
-    make_ungrouped: creates an equivalent job in which each record is its own group
+    make_ungrouped: creates an equivalent job that does not group equal records
     groups: selects near pairs according to their records' groups; None: all pairs
     work_unit: unit of `total_work`
     """
@@ -142,7 +142,7 @@ class NearPairJob:
 
     @property
     def all_pair_count(self) -> int:
-        """Number of record pairs that would have to be classified if groups did not select pairs."""
+        """Number of record pairs that would have to be classified if `groups` were None."""
         return replace(self, groups=None).pair_count
 
     def describe(self) -> DescriptionRows:
@@ -174,8 +174,8 @@ class NearPairJob:
 
     @property
     def _query_range(self) -> tuple[int, int]:
-        """Range [start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses
-        record numbers."""
+        """Range [start, stop) of the queries whose pairs are computed. A job for only some of the queries does not group equal records, so
+        the numbers in its plan are record numbers."""
         return (self.plan.start, self.plan.query_stop) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property
@@ -186,8 +186,8 @@ class NearPairJob:
         return UNIT_PAIR_COST.cells_by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def for_queries(self, start: int, stop: int) -> NearPairJob:
-        """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
-        the same group."""
+        """Return a job for only the pairs of queries [start, stop). This job does not group equal records, because jobs for other queries
+        may need pairs from the same group."""
         job = (
             replace(self.make_ungrouped(), groups=self.groups) if any(duplicates.repeated_count for duplicates in self.duplicates) else self
         )
@@ -219,7 +219,7 @@ class NearPairJob:
         return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
-        """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step; updated."""
+        """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step, updated in place."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairCollector, progress)
         with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
             held: list[NearPairs] = []
@@ -314,7 +314,7 @@ def prepare_near_pair_job(
     """Plan the search for a task's near pairs.
 
     description_prefix: prefix for the reported plan
-    grouped: compare equal records only once
+    grouped: whether equal records are compared only once
 
     Raises `RunError` if there is not enough memory.
     """

@@ -45,7 +45,7 @@ class NwOptions:
     """Options of `nw`, as given; None: not given.
 
     scoring: scoring options, or a ready-made scoring
-    with_self: within one set, also align each record with itself
+    with_self: whether, within one set, each record is also aligned with itself
     between, within: whether to align only pairs between different record groups, or within the same group
     end_gaps: "penalised", "free", "query" or "target"
     strand: "plus", or "both" to report each pair's better-scoring strand

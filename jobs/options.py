@@ -40,9 +40,9 @@ class OutputOptions:
     format: output format; None: the file name determines it
     fields: columns of a table, comma-separated
     value: "score", "identity" or "distance", in the cells of a matrix
-    condensed: write a one-set matrix as a vector of the pairs i < j
+    condensed: whether a one-set matrix is written as a vector of the pairs i < j
     plot: file for a picture of the matrix
-    resume: resume the output of an earlier run
+    resume: whether the output of an earlier run is resumed
     shard: shard to compute in this run; None: the whole job
     """
 

@@ -226,7 +226,10 @@ def _draw_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, In
 
 
 def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None) -> NearPairs:
-    """Return some of the selected pairs, in order."""
+    """Return a random sample of the selected pairs, in order. The sample is the same in every run.
+
+    groups: selects pairs according to their records' groups; None: all pairs
+    """
     random, drawn = Random(0), list[NearPairs]()
     for query in sorted(random.sample(range(len(task.queries)), min(_SAMPLE_QUERY_COUNT, len(task.queries)))):
         first = 0 if pairing is Pairing.ALL else pairing.first_target(query)

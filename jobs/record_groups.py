@@ -61,8 +61,8 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, ids_source:
 
 
 def match_order(positions: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
-    """Return the position of each id in a list. Names that are ids as other formats have changed them (`A_b` for `A b`) are replaced with
-    the ids, and reported to `warn`.
+    """Return the position of each id in a list. Names that another format has altered (`A_b` for `A b`) are replaced with the original ids,
+    and the changes are reported to `warn`.
 
     positions: position of each name in `source`
 

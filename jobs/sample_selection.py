@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class SampleFilters:
     """Filters that leave samples out.
 
-    exclude: excluded ids, each with a text that says where it was named, for messages
+    exclude: excluded ids, each with text, for messages, that says where the id was listed
     min_called: minimum number, or fraction, of sites at which a sample must have a call; None: any number
     """
 
@@ -67,7 +67,7 @@ def drop_excluded(source: Source, exclude: Mapping[str, str], reporter: Reporter
 def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ThreadPool, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
-    panel_bytes: number of bytes of calls to read at a time
+    panel_bytes: number of bytes of calls to read in each step
 
     Raises `InputError` if no sample is left.
     """

@@ -43,13 +43,13 @@ class ReadOptions:
     """Options for reading sequences.
 
     alphabet: "auto", "dna" or "protein"
-    allow_duplicates: number repeated ids
-    degap: remove gaps
-    keep_descriptions: keep the text that follows ids
-    mask_lower: read lower-case letters as N or X
-    unknown: replace unknown letters with "n" for DNA or "x" for proteins; None: reject unknown letters
-    drop_empty: leave out records without letters
-    strict: reject a file whose last line has no line end
+    allow_duplicates: whether repeated ids are numbered
+    degap: whether gaps are removed
+    keep_descriptions: whether the text that follows ids is kept
+    mask_lower: whether lower-case letters are read as N or X
+    unknown: letter that replaces unknown letters, "n" for DNA or "x" for proteins; None: unknown letters are errors
+    drop_empty: whether records without letters are left out
+    strict: whether a file whose last line has no line end is an error
     """
 
     alphabet: str = "auto"
@@ -133,7 +133,7 @@ def read_inputs(
 
 
 def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
-    """Raise `InputError` if one side of a search has only nucleotides and the other side has only proteins."""
+    """Raise `InputError` if one of the two sets has only nucleotides and the other has only proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.first_protein_record is None and protein.first_dna_record is None:
@@ -145,8 +145,8 @@ def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecord
 
 
 def read_set(files: Iterable[OpenedFile], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
-    """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters, instead
-    of raising an error. Raises `InputError` for invalid files."""
+    """Read one set from one or several files, and report anything unusual. allow_empty: whether records without letters are left out
+    instead of being an error. Raises `InputError` for invalid files."""
     raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
     return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 

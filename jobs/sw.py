@@ -52,11 +52,11 @@ class SwOptions:
     strand: "plus", "minus" or "both"
     translate: which nucleotides to search as proteins: "query", "target" or "both"
     genetic_code: NCBI genetic code number
-    with_self: within one set, also report hits between a record and itself
+    with_self: whether, within one set, hits between a record and itself are also reported
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none"
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
     identity_def: identity definition number, see core/alignment/identity.py
-    no_traceback: report hits without alignments
+    no_traceback: whether hits are reported without alignments
     kernel: "auto", or a kernel of Munekawa et al. (2008)
     """
 

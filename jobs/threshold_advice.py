@@ -53,8 +53,11 @@ def explain_full_alignment(
 
 
 def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> float | None:
-    """Return the estimated seconds that the run would take with `CLUSTER_MIN_COVERAGE`. Returns None if a coverage is given, if this
-    coverage would exclude no pairs, or if there is too little memory for an estimate."""
+    """Return the estimated seconds that the run would take if `CLUSTER_MIN_COVERAGE` were its minimum coverage.
+
+    Returns None if the user has given a minimum coverage, if `CLUSTER_MIN_COVERAGE` would exclude no pairs, or if there is too little
+    memory for an estimate. Parameters as for `describe_every_pair`.
+    """
     if filter.min_coverage:
         return None
     bound = edit_bound(replace(filter, min_coverage=CLUSTER_MIN_COVERAGE), task, definition)

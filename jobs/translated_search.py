@@ -78,7 +78,7 @@ def encode_translated_set(
     """Encode the queries (`set_index` 0) or the targets (1), from one or several files, in the alphabet that the search needs for this set,
     given which sets are translated (`translated_sets`).
 
-    is_masked: read lower-case letters as N or X
+    is_masked: whether lower-case letters are read as N or X
 
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
@@ -99,7 +99,10 @@ def encode_translated_set(
 
 
 def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet) -> str:
-    """Return the message for a side whose sequences appear to use an alphabet other than `alphabet`."""
+    """Return the error message for a set whose sequences appear not to be in `alphabet`, as `translated_sets` requires.
+
+    side: 0 for the queries, 1 for the targets
+    """
     actual = tuple(translated != (k == side) for k, translated in enumerate(_IS_TRANSLATED[translated_sets]))
     other = next((name for name, sides in _IS_TRANSLATED.items() if sides == actual), None)
     hint = f"proteins are searched in proteins without {parameter('translate')}"

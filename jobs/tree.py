@@ -79,7 +79,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: 
 
 
 def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str], None]) -> Tree:
-    """Return the only tree in a Newick text.
+    """Return the only tree in `text`, which is in Newick format.
 
     ids: ids of the records expected as leaves; leaf names with underscores instead of blanks are replaced with the ids, and reported to
         `warn`

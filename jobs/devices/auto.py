@@ -41,8 +41,8 @@ def cuda_is_faster(comparisons: float, threads: int) -> bool:
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
-    """Return the approximate time that CUDA takes for a task, in seconds and including start-up. It can be compared with the time of a run
-    on the CPU without CUDA: if CUDA has already started, the start also delays a run on the CPU, so this delay is subtracted.
+    """Return the approximate seconds that CUDA takes for a task, including start-up, for comparison with a run on the CPU. If CUDA has
+    already started, the start also slows down the run on the CPU, so this cost is left out.
 
     started: whether CUDA has started or is starting
     """
@@ -61,8 +61,8 @@ class AutoDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the CPU or for CUDA.
 
     cpu: CPU engine
-    make_gpu_engine: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU needs longer than CUDA takes, or
-        lacks memory
+    make_gpu_engine: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU would take longer than CUDA, or has
+        too little memory
     reporter: receives the reason why the CPU was chosen
     """
 

@@ -134,9 +134,9 @@ def pick_local_distance_engine(
 
 
 def paper_device(device: str, feature: str) -> CudaDevice:
-    """Return the device on which to run a paper's kernels. feature: what needs the device, as messages name it.
+    """Return the device on which to run a paper's kernels. feature: name, for messages, of what needs the device.
 
-    Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
+    Raises `InputError` if the user requests anything but one GPU, and `RunError` if no GPU can be used.
     """
     from gpualign.gpu.runtime.inventory import detect_devices, first_selected_device
 

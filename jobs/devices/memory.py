@@ -43,7 +43,7 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int
 
 def text_thread_count(budget: Budget, threads: int) -> int:
     """Return how many of `threads` threads may format results as text at the same time: as many as the budget allows, but at least one,
-    even if the budget is too small for it."""
+    even if the budget is too small for one."""
     return max(1, min(threads, budget.text_bytes // _TEXT_BYTES_PER_THREAD))
 
 

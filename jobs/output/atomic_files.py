@@ -280,7 +280,7 @@ class OutputFiles(ScratchFiles):
     def open_array(self, name: str, final_path: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
         """Return (array maker, its file) for an array filled row by row.
 
-        name: name of the array among the output's files
+        name: name that tells this array from the other files of the output
         final_path: path of the finished file; None: an intermediate file
         beside: output next to which an intermediate file is placed
         """
@@ -303,7 +303,7 @@ class OutputFiles(ScratchFiles):
     def open_spool(self, name: str, beside: Path | None) -> BinaryIO:
         """Return an intermediate file that grows row by row.
 
-        name: name of the file among the output's files
+        name: name that tells this file from the other files of the output
         beside: output next to which the file is placed
         """
         if self._checkpoints is None:

@@ -133,7 +133,7 @@ class CheckpointedOutput:
         """Return (file, its resume position). The file is readable and writable. The position is as in `ResumePoint.files`, or None if the
         file is new or an array.
 
-        name: name of the file among the output's files
+        name: name that tells this file from the other files of the output; "" for the main file
         final_path: path of the finished file; None: the file is deleted at the end of the run
         """
         if self.resumed is not None and self._resume_point is not None:

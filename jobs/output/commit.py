@@ -30,7 +30,7 @@ def journal_path(output: Path) -> Path:
 
 
 def resumable_part_path(output: Path, name: str) -> Path:
-    """Return the path of a part file that a later run can resume. name: name among the files of the output, "" for the output itself."""
+    """Return the path of a part file that a later run can resume. name: which file of the output; "" for the main file."""
     return output.with_name(f"{output.name}{name and '.' + name}.part")
 
 
@@ -47,7 +47,8 @@ class PendingFile:
     file: the open file
     part_path: current path
     final_path: final path; None: the file is to be deleted
-    name: name among the files that a later run can resume (checkpoint.py); None: a later run cannot resume the file
+    name: name that tells this file from the other files that a later run can resume (checkpoint.py); None: a later run cannot resume the
+        file
     writer: object that writes a file that a later run can resume; None: the file has no such writer
     """
 

@@ -25,9 +25,9 @@ class DistanceSpec(FileSpec):
     """An output of distances.
 
     threshold_option: name of the option that limits the output to a list of near pairs; None: all pairs
-    writes_compared: also write the number of compared sites
-    lists_added: write a list of pairs (near or all) in which each query is compared with all later targets; the targets are the queries
-        followed by added samples
+    writes_compared: whether the number of compared sites is also written
+    lists_added: whether the output is a list of pairs (near or all) in which each query is compared with all later targets; the targets are
+        then the queries followed by added samples
     container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
     plot_file: file for a picture of the matrix; None: no picture is drawn
     clusters: output of the clusters of the near pairs; None: clusters are not written

@@ -93,7 +93,7 @@ class InterruptedRun:
         """Return (part file, its path, position at which to resume it). The part file has been truncated to what the journal records. The
         position is None for an array.
 
-        name: name among the files of the output, "" for the output itself
+        name: which file of the output; "" for the main file
         """
         assert self.point is not None
         part = resumable_part_path(self._output, name)

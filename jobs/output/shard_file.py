@@ -68,7 +68,7 @@ class PartDescription:
     span: range [start, stop) of the queries in the shard
     format: output format
     content: `ROWS_CONTENT`, `MATRIX_CONTENT` or `SPARSE_CONTENT`
-    body: what precedes the archive: (name as a member, number of bytes, CRC-32)
+    body: description of what precedes the archive: (name to use for it as a member, number of bytes, CRC-32)
     header: number of bytes before the first row, if there are rows
     names: array names, one per matrix
     titles: titles of the matrices

@@ -103,7 +103,7 @@ def _draw_histogram(axes: Any, heatmap: Heatmap, scale: ColourScale) -> None:
 
 
 def legends_of(heatmap: Heatmap, has_diagonal_colour: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
-    """Yield the legends for colours that do not represent values. has_diagonal_colour: diagonal cells have their own colour."""
+    """Yield the legends for colours that do not represent values. has_diagonal_colour: whether diagonal cells have their own colour."""
     others = []
     if heatmap.one_set and has_diagonal_colour:
         others.append(("with itself", _hex_colour(DIAGONAL_COLOUR)))
