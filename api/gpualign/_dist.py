@@ -86,8 +86,8 @@ def dist(
 ) -> Matrix:
     """Return the pairwise distances between samples, based on SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
 
-    Calls in memory are genotypes 0, 1, 2 (missing: -9, nan, and -1 if there is a 2), or letters ("S1", "U1", ASCII as uint8, or
-    one-letter text). Options for sites, samples and tables work as in `gpualign dist`. Samples left out do not affect any result.
+    Calls in memory are genotypes 0, 1, 2 (missing: -9, nan, and -1 if there is a 2), or letters ("S1", "U1", ASCII as uint8, or one-letter
+    strings). Options for sites, samples and tables work as in `gpualign dist`. Samples left out do not affect any result.
 
     samples: an alignment, a table, VCF, BCF, or a PLINK .bed or .pgen, as a path or an open file; or calls [samples][sites] as an array, a
         list of lists or a pandas.DataFrame with the ids as its index
@@ -96,14 +96,15 @@ def dist(
     missing: "pairwise", "complete" or "as-difference"
     min_compared: minimum number (an integer) or fraction (a float up to 1.0) of sites compared; pairs with fewer have no distance (NaN)
     exclude: ids of samples to leave out
-    min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples
-        with fewer are left out
-    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; not for tables and arrays, which
-        have no positions
+    min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples with
+        fewer are left out
+    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; not for tables and arrays, which have no
+        positions
     mask: BED file of sites to leave out
     core: minimum fraction of samples with a call at a site; sites with a lower fraction are left out
     maf: minimum minor allele frequency; sites with a lower one are left out
-    nonfounders: for PLINK filesets: compute the allele frequencies for maf and metric "grm" from all samples, not only founders
+    nonfounders: for PLINK filesets, whether the allele frequencies for maf and metric "grm" are computed from all samples, not only from
+        founders
     ids: row ids for an array of samples
     other_ids: row ids for an array of others
     type: meaning of the cells in a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also applies to numeric arrays
@@ -111,10 +112,10 @@ def dist(
     missing_code: additional cell values that denote missing calls; also applies to numeric arrays
     columns: titles of the table columns to read
     ignore_columns: titles of the table columns to ignore
-    all_letters: compare every letter, including gaps (default: A, C, G and T; all other letters are missing)
-    transpose: table rows are sites and columns are samples
-    no_header: the first line of the table is data
-    allow_duplicates: number repeated sample ids
+    all_letters: whether every letter is compared, including gaps (default: only A, C, G and T; all other letters are missing)
+    transpose: whether the rows of the table are sites and the columns are samples
+    no_header: whether the first line of the table is data
+    allow_duplicates: whether repeated sample ids are numbered
     out: .npy file to write the matrix to and map it from; None: the matrix is in memory
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
@@ -242,13 +243,17 @@ def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[s
 
 
 _MISSING_CALL_TEXTS = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
-"""Texts that denote missing calls, as in tables."""
+"""Strings that denote missing calls, as in tables."""
 
 
 def _normalise_calls(array: npt.NDArray[Any], source: str, missing_texts: Sequence[str]) -> npt.NDArray[Any]:
-    """Convert arrays of objects or longer text to numbers or U1 letters, with missing calls nan or empty; leave other arrays unchanged.
+    """Convert an array of objects, or of strings longer than one character, to numbers or to one-character strings. Missing calls become
+    nan or "". Other arrays are returned unchanged.
 
-    Raises `InputError`, quoting the cell, for longer text among letters.
+    Raises an `InputError` that quotes the cell if a cell among letters is not a single character.
+
+    source: name of the input, for messages
+    missing_texts: additional strings that denote missing calls
     """
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array

@@ -55,8 +55,8 @@ class Index:
         fasta: path of the file, plain or compressed
         out: path of the index
         alphabet: "dna", "protein" or "auto" (determined from the letters)
-        degap: remove gaps (- and .)
-        allow_duplicates: number repeated ids
+        degap: whether gaps (- and .) are removed
+        allow_duplicates: whether repeated ids are numbered
 
         Returns an `Index`. Raises an `InputError` that names the file, the record and the reason; `RunError` if `out` cannot be written.
         """

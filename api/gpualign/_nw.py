@@ -148,8 +148,8 @@ def pairs(
     min_coverage: minimum fraction of each sequence that is aligned to letters of the other; applied in addition to the threshold
     groups: group for each record: a dict from ids to groups, a pandas.Series, or a one-column DataFrame with the ids as its index (or as
         the first of two columns)
-    between: align only pairs between different groups
-    within: align only pairs within the same group
+    between: whether only pairs between different groups are aligned
+    within: whether only pairs within the same group are aligned
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
     identity_def: identity definition, numbered 0 to 4 as in vsearch
@@ -219,7 +219,7 @@ def iter_pairs(
     fields: column names, as for `gpualign nw --fields`: "identity", "cigar" and so on
     batch: maximum number of rows per table
     max_distance, min_identity, min_score, min_coverage: thresholds as for `pairs`; none, one or several
-    groups, between, within: align only pairs between different groups or within the same group, as for `pairs`
+    groups, between, within: groups of the records, and which pairs are aligned according to them, as for `pairs`
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
     identity_def: identity definition, numbered 0 to 4 as in vsearch
@@ -280,8 +280,8 @@ def iter_pairs(
 
 
 def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, end_gaps: str = "penalised", **others: Any) -> NwOptions:
-    """Return options of `nw` with these values; each argument is named after its option. Raises `InputError` for words that are not
-    among the choices of an option, and for an unknown identity definition."""
+    """Return options of `nw` with these values. Each argument has the name of its option. Raises `InputError` for words that are not among
+    the choices of an option, and for an unknown identity definition."""
     checked_choice("end_gaps", end_gaps, (one.value for one in EndGaps))
     if strand is not None:
         checked_choice("strand", strand, (PLUS, BOTH))

@@ -22,8 +22,8 @@ class Scoring:
     gap: cost per gap letter, instead of `gap_open` and `gap_extend` (linear gap costs)
     gap_open: cost of the first letter in a gap
     gap_extend: cost of each additional letter in a gap
-    matrix: name or file of a substitution matrix, instead of `match` and `mismatch`
-    edit: unit-cost edit distance; cannot be combined with any other field
+    matrix: name or file of a substitution matrix, used instead of `match` and `mismatch`
+    edit: whether to compute the unit-cost edit distance; cannot be combined with any other field
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 

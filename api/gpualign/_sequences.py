@@ -120,11 +120,11 @@ def read(
 
     source: path of the file, or the file open in binary mode
     alphabet: "dna", "protein" or "auto" (determined from the letters)
-    degap: remove gaps (- and .)
-    allow_duplicates: number repeated ids
-    drop_empty: leave out records without letters
-    unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None:
-        such letters are errors
+    degap: whether gaps (- and .) are removed
+    allow_duplicates: whether repeated ids are numbered
+    drop_empty: whether records without letters are left out
+    unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None: such
+        letters are errors
 
     Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.
     """

@@ -84,12 +84,12 @@ def sw(
     max_evalue: maximum E-value
     min_identity: minimum identity, a fraction
     strand: for DNA only: "both" (default), "plus" or "minus"
-    translate: "query", "target" or "both": translate these nucleotide sequences in six frames and search them as proteins
+    translate: "query", "target" or "both": which nucleotide sequences are translated in six frames and searched as proteins
     genetic_code: NCBI number of the genetic code, for `translate`
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet)
     evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
-    traceback: False for scores only
-    with_self: also search each query against itself, if `db` is None
+    traceback: whether hits are returned with their alignments, not only with scores
+    with_self: whether, if `db` is None, each query is also searched against itself
     fields: column names, as for `gpualign sw --fields`
     identity_def: identity definition, numbered 0 to 4 as in vsearch
     device: "auto", "cpu", "cuda", "all", ...

@@ -243,7 +243,7 @@ _ADVICE_BY_FILE_KIND = {
 
 
 def _reject_file_kind(kind: FileKind, source: str, name: str) -> NoReturn:
-    """Raise `InputError` for the wrong kind of file. name: shell-quoted path of the file."""
+    """Raise `InputError` for a file that is not a matrix. kind: kind of file that it is; name: shell-quoted path of the file."""
     if kind in _ADVICE_BY_FILE_KIND:
         raise InputError(f"{source} is {kind.value}; make a matrix first: {_ADVICE_BY_FILE_KIND[kind].format(name=name)}")
     if kind is FileKind.PAIRS:

@@ -33,7 +33,7 @@ def rereadable_files(paths: Sequence[str], site_files: Sequence[str]) -> list[st
 
 
 def title_files(*named: str | None) -> list[str]:
-    """Return the option values that name files of column titles. named: values of --columns and --ignore-columns, None if not given."""
+    """Return the option values that name files of column titles. named: values of --columns and --ignore-columns; None: not given."""
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 

@@ -22,7 +22,7 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def open_inputs(paths: Iterable[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield the same as `open_input` for each path in turn. Each file is closed when the next one is requested."""
+    """Yield what `open_input` yields for each path in turn. Each file is closed when the next one is requested."""
     for path in paths:
         with open_input(path) as opened:
             yield opened

@@ -75,7 +75,8 @@ def read_pair_list(
     """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
     without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
 
-    edit: whether scores are edit distances; if not, scores are rejected as not being distances; None: as False, in a command without --edit
+    edit: True: scores are edit distances; False or None: a list of scores is rejected, because scores are not distances (None: the command
+        has no --edit to suggest)
     wants_identities: whether to read identities
     ids: ids of all records; None: use the records in the list, in order of appearance, which omits records without near pairs
     memory: memory limit for reading, in bytes

@@ -73,9 +73,9 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_
     """Read the groupings of the records `ids`, one per column after the first. Columns are delimited by tabs, commas, semicolons or
     blanks; - is standard input.
 
-    Line 1 names the columns, unless it begins with one of the ids. The table may have additional records and lack some; an empty cell (or
-    NA) means no group. ids_source: name for the source of the records, for messages. Raises an `InputError` that names the line if the
-    table is invalid, or if no record is in the table.
+    Line 1 names the columns, unless it begins with one of the ids. The table may contain extra records and omit some. An empty cell or NA
+    means that the record has no group. ids_source: name for the source of the records, for messages. Raises an `InputError` that names the
+    line if the table is invalid, or if no record is in the table.
     """
     return [make_grouping(*column) for column in _read_table(path, ids, warn, ids_source).columns(ids)]
 

@@ -13,7 +13,7 @@ def build_options(options_type: type[T], params: Mapping[str, Any], **others: An
     """Return options whose fields have the values of the parameters of the same names. A field that is a dataclass by default is filled in
     the same way; any other field without a parameter keeps its default.
 
-    others: values of fields that no parameter has
+    others: values of the fields for which there is no parameter
     """
     values: dict[str, Any] = {}
     for field in fields(options_type):  # type: ignore[arg-type]
