@@ -60,9 +60,9 @@ class DistOptions:
     min_compared: minimum number (int) or fraction of compared sites that a distance needs; None: 1, except that near pairs compared at less
         than half of the sites are left out
     call_options: how calls are read
-    max_distance: compute only pairs at this distance or less
+    max_distance: maximum distance of the pairs to report
     added: whether, of two sets, the queries are also compared with each other
-    min_kinship: compute only pairs with at least this kinship
+    min_kinship: minimum kinship of the pairs to report
     kernel: "auto", or a kernel of Payne et al. (2010)
     resources: devices, threads and memory
     site_filters, sample_filters: which sites and samples are used

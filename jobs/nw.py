@@ -165,10 +165,10 @@ def _prepare_task(
 
 
 def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool, reporter: Reporter) -> Task:
-    """If statistics are computed and there are ambiguity letters, return the task with a rule for them and report how many records have
-    them.
+    """Return the task with a rule for ambiguity letters, and report how many records have such letters. If there are none, or if only
+    scores are computed, the task is returned unchanged.
 
-    rule: None for the alphabet's default
+    rule: rule for ambiguity letters; None: the alphabet's default
     has_added: whether the queries are among the targets
     """
     if task.detail is Detail.SCORE:

@@ -40,7 +40,7 @@ def read_translated(
     translated until `translate_inputs`.
 
     index: index of the targets, instead of a second file
-    options: set `options.alphabet` to "dna" or "protein" to accept sequences that look different
+    options: options for reading; if `options.alphabet` is "dna" or "protein", sequences that look different are accepted
 
     Raises `InputError` for invalid files, and for sequences that do not have the alphabet of their set.
     """
@@ -99,7 +99,7 @@ def encode_translated_set(
 
 
 def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet) -> str:
-    """Return the error message for a set whose sequences appear not to be in `alphabet`, as `translated_sets` requires.
+    """Return the error message for a set whose sequences appear not to be in `alphabet`, which `translated_sets` requires.
 
     side: 0 for the queries, 1 for the targets
     """

@@ -98,8 +98,7 @@ def dist(
     exclude: ids of samples to leave out
     min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples with
         fewer are left out
-    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; not for tables and arrays, which have no
-        positions
+    regions: regions whose sites are used: "CHR:FROM-TO", comma-separated, or a BED file; not for tables and arrays, which have no positions
     mask: BED file of sites to leave out
     core: minimum fraction of samples with a call at a site; sites with a lower fraction are left out
     maf: minimum minor allele frequency; sites with a lower one are left out

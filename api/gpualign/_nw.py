@@ -210,8 +210,8 @@ def iter_pairs(
     executor: Executor | None = None,
     progress: ProgressCallback | None = None,
 ) -> Iterator[Table]:
-    """Align every pair globally, or only the pairs that may pass the thresholds, and yield tables of up to `batch` pairs, in input
-    order. Only a few tables are held in memory at a time.
+    """Align every pair globally, or only the pairs that may pass the thresholds, and yield tables of up to `batch` pairs, in input order.
+    Only a few tables are held in memory at the same time.
 
     seqs: one set, in which each pair is aligned once (i < j), or the queries to compare with `targets`
     targets: second set; None: `seqs` is compared with itself

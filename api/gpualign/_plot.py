@@ -51,7 +51,7 @@ def plot(
     title: text above the matrix
     cmap: name of a matplotlib colour map (default: viridis, similar records dark)
     linkage: linkage for the tree: "average", "complete", "single" or "weighted"
-    tree: draw this tree, from `gpualign.tree` or as Newick text, and order the records accordingly
+    tree: tree to draw, from `gpualign.tree` or as Newick text, which also determines the order of the records
     groups: colours next to the rows: a dict from ids to groups, a dict of several such dicts by title, or a pandas.DataFrame with the ids
         as its index; columns of numbers or dates become gradients
     order: order of the records: "tree", "input" (matrix order), "groups" (by the first grouping, in tree order within each group), or a

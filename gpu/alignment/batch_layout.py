@@ -19,7 +19,8 @@ from gpualign.gpu.kernels.argument_structs import NamedArrays, aligned_bytes
 class BatchLayout:
     """A batch in the format that a kernel family reads.
 
-    If the kernel uses chains of warps, each pair has its own slot, and memory limits the number of slots, and thus of pairs per launch.
+    If the kernel uses chains of warps, each pair has its own slot. Memory then limits the number of slots, and thus the number of pairs per
+    launch.
 
     arrays: arrays that the host builds and uploads
     packed_bytes: size of the targets as packed by pack.cu

@@ -42,7 +42,7 @@ def choose_kernel_variant(
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
     query_lengths: length of each query
-    target_lengths: length of each target, in tile order; adjacent targets share items
+    target_lengths: length of each target, in tile order; an item contains adjacent targets
     """
     query, target = int(query_lengths.max()), int(target_lengths.max())
     candidates = list(kernel_variants(recipe, query, target))

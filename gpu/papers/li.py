@@ -212,7 +212,7 @@ class DeviceTask:
     def _launch_kernel(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel as many times as the method requires.
 
-        make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal
+        make_arguments: returns the kernel's arguments, given the values of the fields first_pair, pairs and diagonal
         rows, columns: lengths of each pair's query and target
         """
         sizes, count = self.sizes, len(rows)

@@ -1,4 +1,4 @@
-"""Determines what is missing on a machine for using its GPU from Python, and the command that installs the missing parts."""
+"""Determines what a machine lacks for using its GPU from Python, and the command that installs what is missing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _library_folder(function: Any) -> str:
 
 
 def has_volta() -> bool:
-    """Return whether any device is a Volta (7.0 or 7.2), which CUDA 13 cannot compile for. Needs no PyCUDA, but initialises the driver."""
+    """Return whether any device is a Volta (compute capability 7.0 or 7.2), for which CUDA 13 cannot compile. Needs no PyCUDA, but
+    initialises the driver."""
     try:
         library = ctypes.CDLL(_DRIVER_LIBRARY)
     except OSError:

@@ -55,7 +55,7 @@ def _cache_key(source: Source, arch: str, driver: int | None) -> str:
 
 
 def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
-    """Return a kernel's machine code from the cache, or compile it.
+    """Return a kernel's machine code, which is compiled if it is not in the cache.
 
     A cache that cannot be written to is ignored.
 

@@ -317,8 +317,8 @@ class OutputFiles(ScratchFiles):
 
     @contextmanager
     def open_row_writer(self, path: Path | None) -> Iterator[ByteWriter]:
-        """Yield a text writer for output that grows row by row: a file (compressed with gzip if its suffix is .gz) or standard output
-        (None)."""
+        """Yield a text writer for output that grows row by row: a file, which is compressed with gzip if its suffix is .gz, or standard
+        output (path None)."""
         if self._checkpoints is None or path is None:
             with self.open_text(path) as stream:
                 yield stream
@@ -338,7 +338,7 @@ class OutputFiles(ScratchFiles):
 
     @contextmanager
     def open_text(self, path: Path | None) -> Iterator[ByteWriter]:
-        """Yield a text writer for a file (compressed with gzip if its suffix is .gz) or standard output (None)."""
+        """Yield a text writer for a file, which is compressed with gzip if its suffix is .gz, or for standard output (path None)."""
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
 

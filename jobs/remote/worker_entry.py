@@ -38,7 +38,7 @@ def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDi
 
 
 def serve(call: RemoteCall, *payload: bytes) -> Answer:
-    """Answer a request of the coordinator; runs on a worker. payload: the pickled arguments that `call` names as sent with it."""
+    """Answer a remote call. This function runs on a worker. payload: the pickled arguments named in `call.sent_names`, in this order."""
     return _worker_node.answer(call, *payload)
 
 

@@ -148,7 +148,7 @@ class KernelVariant(ABC):
         """Return the estimated time for all pairs of the queries and the targets, in clocks.
 
         query_lengths: length of each query
-        target_lengths: length of each target, in tile order; adjacent targets share items
+        target_lengths: length of each target, in tile order; an item contains adjacent targets
         """
 
     @abstractmethod
