@@ -49,7 +49,8 @@ class ClusterOptions:
 
     alignment_options: how records are aligned, and the thresholds of near pairs
     method: one of `CLUSTERING_METHODS`
-    order: for greedy clustering, one of `greedy.CLUSTERING_ORDERS`; default: length, or input if lengths are unknown
+    order: order in which greedy clustering visits records, one of `greedy.CLUSTERING_ORDERS`; None: by length, or input order if lengths
+        are unknown
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """

@@ -44,8 +44,8 @@ class MemberAlignments:
 def align_members(
     task: Task, groups: DuplicateGroups, clustering: Clustering, identity_definition: int, memory: int | None
 ) -> MemberAlignments:
-    """Align each record with its representative, with the earlier record as query (as in an all-pairs run), on the better strand if the
-    task covers both. Of identical records (`groups`), the first is aligned.
+    """Align each record with its representative, with the earlier record as query (as in an all-pairs run). If the task covers both
+    strands, the better one is chosen. Of identical records (`groups`), the first is aligned.
 
     identity_definition: number of the identity definition (core/alignment/identity.py)
     memory: memory limit, in bytes; None: the default

@@ -90,7 +90,7 @@ def prepare(
     """Plan the alignment of every pair.
 
     detail: results to compute for each alignment
-    pairing: which pairs to align, within one set or between it and added records
+    pairing: which pairs to align, within one set or between one set and added records
     engine: used instead of the engine that the options select
 
     Raises `InputError` if the sequences do not fit the scoring, `RunError` if there is not enough memory or a device is missing.

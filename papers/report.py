@@ -16,7 +16,7 @@ class MethodMeasurement:
     """Measurement of one of several methods that are compared.
 
     where: hardware on which the method runs
-    published: speed-up over the first method according to the paper, if given there
+    published: speed-up over the first method according to the paper; None if the paper gives none
     published_text: the published value as shown in the table
     """
 

@@ -36,7 +36,9 @@ def _native_recipe(recipe: Recipe) -> _kernels.Recipe:
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     """Convert the recipe to the type of the compiled extension."""
-    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder_recipe or recipe), recipe.remainder_threshold(vector_bytes))
+    return _kernels.Recipes(
+        _native_recipe(recipe), _native_recipe(recipe.remainder_recipe or recipe), recipe.remainder_threshold(vector_bytes)
+    )
 
 
 def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:

@@ -69,7 +69,7 @@ class OutputSpec(FileSpec):
     row_format: row format, for tables
     filter: pair filter, for tables and sparse matrices
     value: which value of a pair is written, for dense and sparse matrices
-    pairing: which pairs are written, within one set or between it and added records
+    pairing: which pairs are written, within one set or between one set and added records
     plot_file: file for a picture of the matrix; None: no picture is drawn
     """
 

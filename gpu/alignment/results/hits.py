@@ -97,8 +97,8 @@ class BatchHits(BatchOutput):
 
 
 class TileHitsOutput:
-    """Hits of the queries of a tile. Implements `TileOutput`. The device selects the hits. If scores have 64 bits, the host selects the
-    hits from all scores instead."""
+    """Hits found in a tile. Implements `TileOutput`. The device selects the hits. If scores have 64 bits, the host selects the hits from
+    all scores instead."""
 
     def __init__(self, task: Task, hits_per_query: int, tile: Tile) -> None:
         self._tile = tile
