@@ -296,8 +296,8 @@ NB_MODULE(_sites, m) {
             new (self) AlignmentScanner(table.data(), scratch, dense_bytes);
           },
           nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
-          "table: the code of each byte, or SKIP or BAD. scratch: descriptor of a file that stores the rows unlike the others, as "
-          "far as they exceed dense_bytes of memory.")
+          "table: the code of each byte, or SKIP or BAD. scratch: descriptor of a file for rows unlike the others that exceed "
+          "dense_bytes of memory.")
       .def(
           "feed",
           [](AlignmentScanner& self, nb::bytes data) {
@@ -311,21 +311,20 @@ NB_MODULE(_sites, m) {
             nb::gil_scoped_release unlocked;
             self.finish();
           },
-          "End the file; another one may follow. Raises ValueError if the file is not an alignment.")
+          "End the file; another one may follow. Raises ValueError.")
       .def(
           "begin",
           [](AlignmentScanner& self, int file, int64_t start, int64_t stop, int64_t chunk, int threads) {
             return reading([&] { return self.begin(file, start, stop, chunk, threads); });
           },
           nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("chunk"), nb::arg("threads"),
-          "Begin to read the bytes start .. stop - 1 of a regular file, given by its descriptor, in chunks of about `chunk` bytes; "
-          "used instead of feed. Returns the number of threads that may call read_some, each with a number of its own, before "
-          "finish is called. Raises OSError if reading fails.")
+          "Replaces feed for the bytes start .. stop - 1 of a regular file, given by its descriptor and read in chunks of about "
+          "`chunk` bytes. Returns the number of threads that may call read_some, each with a number of its own, before finish is "
+          "called. Raises OSError.")
       .def(
           "read_some", [](AlignmentScanner& self, int reader) { return reading([&] { return self.read_some(reader); }); },
           nb::arg("reader"),
-          "Read a chunk. Returns False when no chunk is left. If the file is not an alignment, finish raises ValueError. Raises "
-          "OSError if reading fails.")
+          "Read a chunk; False when none is left. If the file is not an alignment, finish raises ValueError. Raises OSError.")
       .def_prop_ro(
           "ids",
           [](const AlignmentScanner& self) {
@@ -354,8 +353,7 @@ NB_MODULE(_sites, m) {
             return owned_array<nb::ndim<1>>(std::move(out), {count});
           },
           nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
-          "Return the indices of some sites, uint32[]. A site is returned if its calls differ and `varying` is set, or if they are "
-          "equal and `constant` is set; in addition, `missing` must be set if it has missing calls, otherwise `complete`.")
+          "Return uint32[]: the sites that vary, or are constant, among the calls, and have missing calls or none.")
       .def(
           "reference",
           [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
@@ -363,7 +361,7 @@ NB_MODULE(_sites, m) {
             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
             return std::vector<int64_t>(counts, counts + 256);
           },
-          nb::arg("sites"), "Return, for each of the 256 codes, at how many of these sites it is the first call.")
+          nb::arg("sites"), "Return how often each code is the first call of these sites.")
       .def(
           "count_calls",
           [](const AlignmentScanner& self, Output<uint32_t, 1> out) {
@@ -379,8 +377,7 @@ NB_MODULE(_sites, m) {
             nb::gil_scoped_release unlocked;
             return self.called_at(chosen.data());
           },
-          nb::arg("chosen"),
-          "Return the number of calls that each row has at the chosen sites. chosen: 1 for each chosen site, 0 for the rest.");
+          nb::arg("chosen"), "Return the number of calls of each row at the chosen sites. chosen: 1 or 0 for each site.");
 
   nb::class_<AlignedSites>(m, "AlignedSites", "The calls of all rows of a scanner at some sites.")
       .def(
@@ -389,7 +386,7 @@ NB_MODULE(_sites, m) {
             new (self) AlignedSites(scanner, sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only);
           },
           nb::arg("scanner"), nb::arg("sites"), nb::arg("calls_only"), nb::keep_alive<1, 2>(),
-          "sites: indices of the sites, ascending. calls_only: whether every call gets the code 0.")
+          "sites: ascending. calls_only: every call has the code 0.")
       .def(
           "fill",
           [](const AlignedSites& self, size_t first, size_t rows, Output<uint8_t, 2> out) {
@@ -406,28 +403,26 @@ NB_MODULE(_sites, m) {
   m.attr("SKIP_COLUMN") = static_cast<int>(Column::kSkip);
   m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
   nb::class_<Decimals>(m, "Decimals", "Counts of integers other than 0 that are written as decimals.")
-      .def_ro("commas", &Decimals::commas, "Number of integers with a comma in each column that is read; empty if there are none yet.")
-      .def_ro("points", &Decimals::points, "Whether any of the integers has a decimal point.")
-      .def_ro("mixed_line", &Decimals::mixed_line, "Whether any line has both numbers with a comma and numbers without one.");
+      .def_ro("commas", &Decimals::commas, "Number with a comma in each column that is read; empty before the first one.")
+      .def_ro("points", &Decimals::points, "Some have a point.")
+      .def_ro("mixed_line", &Decimals::mixed_line, "Some line has numbers with and without a comma.");
   nb::class_<CallParser>(m, "CallParser", "Reads the rows of a table of calls, and counts their codes.")
       .def(nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
            nb::arg("missing"),
-           "table: the code of each one-byte cell; if digits have codes, -1 gets the code MINUS_ONE. columns: READ, SKIP_COLUMN or "
-           "EMPTY for each column; an empty array means that all columns are read. missing: additional words for missing calls.")
+           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: treatment of each column, READ, "
+           "SKIP_COLUMN or EMPTY; if empty, all are read. missing: further words for missing calls.")
       .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
-           "Read the codes of a line's cells from byte `start` on, in the columns that are READ. Returns (number of cells; first "
-           "column with a cell that is not a call, or that should be EMPTY but is not, or -1; whether a code occurred for the first "
-           "time).")
-      .def_prop_ro("counts", &CallParser::counts, "Number of occurrences of each of the 256 codes.")
+           "Read the codes of a line's cells from byte `start` on, in the columns that are READ. Returns (number of cells, first "
+           "column with a bad cell or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
+      .def_prop_ro("counts", &CallParser::counts, "How often each of the 256 codes occurred.")
       .def_prop_ro("decimals", &CallParser::decimals, "How the numbers are written as decimals.");
   nb::class_<AlleleParser>(m, "AlleleParser", "Reads the rows of a table of alleles.")
       .def(nb::init<char, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("columns"), nb::arg("missing"),
            "columns: as for CallParser; missing: words for missing alleles.")
       .def("parse", &AlleleParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
-           "Read the allele numbers in a line's cells from byte `start` on, in the columns that are READ. The number is NO_ALLELE "
-           "for cells that are 0, empty or missing. Returns (number of cells; first column that should be EMPTY but is not, or -1; "
-           "number of cells with a number; number of cells with a number above 2; number of cells with 0; indices in `out` of cells "
-           "that are neither numbers nor missing).")
+           "Read the numbers of the alleles in a line's cells from byte `start` on, in the columns that are READ; NO_ALLELE for 0, "
+           "empty and missing cells. Returns (number of cells, first column that should be EMPTY but is not, or -1, number of "
+           "numbers, of numbers above 2, of zeros, indices in `out` of other cells).")
       .def_prop_ro("decimals", &AlleleParser::decimals, "How the numbers are written as decimals.");
   m.def(
       "code_alleles",
@@ -441,9 +436,8 @@ NB_MODULE(_sites, m) {
         code_alleles(numbers.data(), samples, loci, first, first + count, codes.data(), counts.data(), lacking.data());
       },
       nb::arg("numbers"), nb::arg("first_locus"), nb::arg("loci"), nb::arg("codes"), nb::arg("counts"), nb::arg("lacking"),
-      "Convert the allele numbers[samples][loci] of some loci to codes from 0 on, and write these to their positions in "
-      "codes[loci][samples]; the code of a missing allele is NO_ALLELE. counts[loci] receives the number of alleles at each "
-      "locus, lacking[loci] the number of samples without an allele.");
+      "Convert numbers[samples][loci] of some loci to codes from 0 on, at their positions in codes[loci][samples], with "
+      "NO_ALLELE for none. counts[loci]: number of alleles; lacking[loci]: samples without one.");
   m.def(
       "pack_alleles",
       [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, int64_t first, int64_t count,
@@ -459,30 +453,28 @@ NB_MODULE(_sites, m) {
                      static_cast<int64_t>(planes.shape(2)));
       },
       nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
-      "Pack the codes[all loci][samples] of some samples at the `loci` into planes[planes][samples][words]. The first `bits` "
-      "planes hold the bits of the codes; if `called` is set, one more plane marks the loci at which a sample has an allele.");
+      "Pack codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more if "
+      "`called`][samples][words]: the bits of the codes, and the loci with an allele.");
   m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
-        "Decode the bytes of a .bed file, uint8[sites][bytes], from byte first_byte of each site on. Writes the codes to "
-        "out[samples][sites].");
+        "Decode uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, to codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
         nb::arg("samples"), nb::arg("planes"),
-        "Pack the codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to "
-        "plane p. Only sites in one of the `runs`, (first site, last site + 1), are packed. With reference[sites], a call that "
-        "equals the reference gets the code 0, any other call the code 1.");
+        "Pack codes[samples][sites] of some samples, at the sites of runs[runs][first, last + 1], into uint64 planes[up to "
+        "8][samples][words]; bit p of table[code] goes to plane p. With reference[sites], a call that equals the reference is "
+        "coded as 0, any other as 1.");
   m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
-        "Examine some sites of codes[samples][sites]. At the position of each site, write the first call, or MISSING if there is "
-        "none, to uint8 one[sites], and write 1 if there are more than two different calls, else 0, to uint8 more[sites].");
+        "For some sites of codes[samples][sites], write to their positions the first call in uint8 one[sites], MISSING if there "
+        "is none, and in uint8 more[sites] 1 if there are more than two different calls, else 0.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
-        "Count the sites at which some samples of codes[samples][sites] have a call. Writes the counts to the positions of these "
-        "samples in int64 out[samples].");
+        "Count the sites with a call for some samples of codes[samples][sites], at their positions in int64 out[samples].");
   m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
-        "Count the samples that have each of the `wanted` codes at some sites of codes[samples][sites]. Writes the counts to the "
-        "positions of these sites in uint32 out[wanted][sites].");
+        "Count the samples with each of the codes `wanted` at some sites of codes[samples][sites], at their positions in uint32 "
+        "out[wanted][sites].");
   m.def(
       "seen_codes",
       [](Input<uint8_t, 2> codes) {
         nb::gil_scoped_release unlocked;
         return seen_in(codes.data(), codes.size());
       },
-      nb::arg("codes"), "Return, for each of the 256 codes, whether it occurs.");
+      nb::arg("codes"), "Return which of the 256 codes occur.");
 }
