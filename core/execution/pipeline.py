@@ -123,8 +123,8 @@ def run_pipeline(
 ) -> None:
     """Write every band to the sink.
 
-    get_completed_query_count: called after each band has been written. Returns a query number: all pairs of the queries before it have been written,
-        and no other pairs. Returns 0 if the last pair written is not the last pair of its query
+    get_completed_query_count: called after each band has been written. Returns a query number: all pairs of the queries before it have been
+        written, and no other pairs. Returns 0 if the last pair written is not the last pair of its query
     checkpoints: is notified of the numbers that `get_completed_query_count` returns
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.

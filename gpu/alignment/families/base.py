@@ -155,10 +155,10 @@ class KernelVariant(ABC):
     def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return the device memory, in bytes, that one block needs for the carries and path checkpoints of its pairs.
 
-                        Kernel variants in which a block computes only one pair at a time return 0.
+                Kernel variants in which a block computes only one pair at a time return 0.
 
-                query_length, target_length: maximum lengths of the pairs
-                """
+        query_length, target_length: maximum lengths of the pairs
+        """
 
     @abstractmethod
     def usable_slot_count(self, layout: BatchLayout, nbytes: int) -> int:
