@@ -318,7 +318,7 @@ def test_what_loops_below_dask_log_is_not_told(dask):
 import gc
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.remote.executors import open_cluster
-from gpualign.jobs.reporter import SILENT
+from gpualign.jobs.reporter import SILENT_REPORTER
 
 def fail():
     raise ConnectionResetError("reset by peer")
@@ -330,7 +330,7 @@ async def forget(loop):
     loop.create_task(fail_later())
 
 if __name__ == "__main__":
-    with open_cluster({dask.address!r}, Resources(), SILENT) as resources:
+    with open_cluster({dask.address!r}, Resources(), SILENT_REPORTER) as resources:
         client = resources.executor._client
         client.loop.add_callback(fail)
         client.loop.add_callback(fail_later)
