@@ -24,7 +24,7 @@ from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read
 QUERY_SIDE, TARGET_SIDE, BOTH_SIDES = "query", "target", "both"
 
 _IS_TRANSLATED = {QUERY_SIDE: (True, False), TARGET_SIDE: (False, True), BOTH_SIDES: (True, True)}
-"""Whether each choice translates (queries, targets)."""
+"""Pairs of flags for each choice: whether it translates the queries, and the targets."""
 
 _SIDE_NAMES = ("queries", "targets")
 

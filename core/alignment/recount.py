@@ -16,7 +16,7 @@ _TABLE_SIZE = 32
 """Number of rows and columns of the tables that the compiled module uses, which are indexed by code."""
 
 MATCH, MISMATCH, NOT_COUNTED = 0, 1, 2
-"""What a pair of letters can count as. If a letter's pair with itself is `NOT_COUNTED`, the letter is not counted in gaps either."""
+"""Categories for a pair of letters. If a letter's pair with itself is `NOT_COUNTED`, the letter is not counted in gaps either."""
 
 ColumnKinds = npt.NDArray[np.uint8]
 """Table of what each pair of letters counts as: uint8[32][32], indexed by code."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Mode(Enum):
-    """What is aligned: whole sequences (GLOBAL, Needleman-Wunsch) or their most similar parts (LOCAL, Smith-Waterman)."""
+    """Scope of an alignment: whole sequences (GLOBAL, Needleman-Wunsch) or their most similar parts (LOCAL, Smith-Waterman)."""
 
     GLOBAL = "global"
     LOCAL = "local"
@@ -37,7 +37,7 @@ class Detail(Enum):
 
 
 class EndGaps(Enum):
-    """Which end gaps of a global alignment are free. Free gaps are not part of the alignment.
+    """Choice of the end gaps of a global alignment that are free. Free gaps are not part of the alignment.
 
     PENALISED: no end gaps are free
     FREE: end gaps in both sequences are free, so that the sequences may overlap

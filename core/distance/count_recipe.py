@@ -42,8 +42,12 @@ class Measure(Enum):
 
 
 class NeededSites(Enum):
-    """What the counts of a run depend on. DIFFERENCES: only sites at which calls differ. COMPARED: in addition, the number of other sites
-    at which both samples have calls. CALLS: the calls at every site."""
+    """Sites on which the counts of a run depend.
+
+    DIFFERENCES: only sites at which calls differ
+    COMPARED: in addition, the number of other sites at which both samples have calls
+    CALLS: the calls at every site
+    """
 
     DIFFERENCES = "differences"
     COMPARED = "compared"
@@ -68,7 +72,7 @@ class CountRequest:
 
     @property
     def needed_sites(self) -> NeededSites:
-        """What the counts depend on, and therefore which sites must be examined."""
+        """Sites on which the counts depend, and which must therefore be examined."""
         if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
             return NeededSites.CALLS
         return NeededSites.COMPARED if self.counts_compared_sites else NeededSites.DIFFERENCES

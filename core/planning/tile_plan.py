@@ -49,7 +49,7 @@ MIN_BAND_TARGETS = 16
 
 
 class Pairing(Enum):
-    """Which pairs of query i and target j are selected: all pairs, those with j > i, or those with j >= i.
+    """Selection of the pairs of query i and target j: all pairs, those with j > i, or those with j >= i.
 
     All pairings except ALL require that the queries are the first targets. This is so for a set with itself, and for a set with itself and
     additional records.

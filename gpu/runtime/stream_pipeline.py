@@ -40,7 +40,7 @@ class StreamPipeline:
 
     @property
     def has_idle_stream(self) -> bool:
-        """Whether new work can start before earlier work is collected."""
+        """True if new work can start before earlier work is collected."""
         return bool(self._idle)
 
     def usable_memory(self) -> int:

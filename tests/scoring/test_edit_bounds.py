@@ -80,17 +80,21 @@ def parts_alike(draw):
     return [*ends[0], *part, *ends[1]], [*ends[2], *other, *ends[3]] or [0]
 
 
+def bounds_met(query, target, scoring, end_gaps):
+    """The bounds that the identities, by several definitions, and the coverage of the pair itself imply."""
+    _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
+    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
+    for definition in (1, 2, 4):
+        num, den = identity_ratio(found, np.array([len(query)]), np.array([len(target)]), definition)
+        yield covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+
+
 @settings(max_examples=400, deadline=None)
 @given(parts_alike(), st.sampled_from(SCORINGS), st.sampled_from(EndGaps))
 def test_grams_of_covered_pairs(pair, scoring, end_gaps):
-    """By the identity and the coverage that the pair itself has."""
     query, target = pair
-    _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
     lengths = np.array([len(query)]), np.array([len(target)])
-    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
-    for definition in (1, 2, 4):
-        num, den = identity_ratio(found, *lengths, definition)
-        bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+    for bound in bounds_met(query, target, scoring, end_gaps):
         for q in (1, 2, 3, 6):
             assert alone(query, target, q) <= int(bound.max_different_grams(q, *lengths)[0])
             assert alone(target, query, q) <= int(bound.max_different_grams(q, *lengths[::-1])[0])
@@ -99,14 +103,9 @@ def test_grams_of_covered_pairs(pair, scoring, end_gaps):
 @settings(max_examples=400, deadline=None)
 @given(parts_alike(), st.sampled_from(SCORINGS), st.sampled_from(EndGaps))
 def test_edits_inside_covered_pairs(pair, scoring, end_gaps):
-    """By the identity and the coverage that the pair itself has."""
     query, target = pair
-    _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
     lengths = np.array([len(query)]), np.array([len(target)])
-    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
-    for definition in (1, 2, 4):
-        num, den = identity_ratio(found, *lengths, definition)
-        bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+    for bound in bounds_met(query, target, scoring, end_gaps):
         if bound.coverage:
             overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
             assert edit_distance_free_ends(query, target, overhangs) <= int(bound.max_edits_inside(*lengths)[0])

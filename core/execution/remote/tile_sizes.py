@@ -21,7 +21,7 @@ _MIN_BANDS_PER_WORKER = 4
 
 @dataclass(frozen=True)
 class WorkerCapabilities:
-    """What a worker reports about a task that it has prepared.
+    """Report of a worker about a task that it has prepared.
 
     limits: limits for splitting the task into tiles
     kernel, hardware: human-readable names
