@@ -38,7 +38,8 @@ class ResumableOutput(Protocol):
 
 
 class ResumableFile:
-    """A file of numbers, to which the caller itself writes."""
+    """A binary output file that tells how far it has grown, so that a later run can resume it. The caller writes numbers to the file
+    itself; for text, see `TextFile`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -151,6 +151,7 @@ def matches_bound(threshold: float) -> EditBound:
 def columns_bound(threshold: float) -> EditBound:
     """Return the bound for identity under definitions 1 and 4, M / (M + X + G) >= threshold, for any scoring that counts end gaps.
 
+    Proof, in the terms of the module docstring:
     With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Subtracting X from the numerator and denominator of a
     fraction of at most 1 does not increase the fraction: identity <= (S - e) / (S + e), which decreases as e grows, and e >= ed. So
     threshold <= (S - ed) / (S + ed), which is equivalent to ed <= S (1 - threshold) / (1 + threshold).
@@ -159,8 +160,10 @@ def columns_bound(threshold: float) -> EditBound:
 
 
 def covered_bound(threshold: float, coverage: float) -> EditBound:
-    """Return the bound for identity under definitions 1, 2 and 4 if P / m and P / n are at least `coverage`, for any scoring and end gaps.
+    """Return the bound for identity under definitions 1, 2 and 4 if at least `coverage` of each sequence is paired, for any scoring and end
+    gaps.
 
+    Proof, in the terms of the module docstring:
     P >= coverage max(m, n). All three definitions divide M by P or by P plus letters in gaps, so M >= threshold P. From (1),
     ed <= S - P - M <= S - (1 + threshold) P <= S - (1 + threshold) coverage max(m, n), and max(m, n) = S - min(m, n).
 

@@ -116,7 +116,8 @@ class PartFile:
         self._append("rows", text.file, content=ROWS_CONTENT, header=text.header_bytes)
 
     def array_makers(self, names: Sequence[str]) -> list[ArrayMaker]:
-        """Return the array makers for the matrices, the first of which is the beginning of the part file."""
+        """Return a function for each named matrix that creates its array. The first matrix is written at the beginning of the part file
+        itself, the others to temporary files that are appended later."""
         finals = [self.path, *[None] * (len(names) - 1)]
         made = [self.files.open_array(name if final is None else "", final, self.path) for name, final in zip(names, finals, strict=True)]
         self._members |= {f"{name}.npy": file for name, (_, file) in zip(names, made, strict=True)}

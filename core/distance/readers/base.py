@@ -262,7 +262,7 @@ class RandomAccessSource:
                 parts, held = [], 0
 
     def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
-        """Return the samples' calls at sites [start, stop), which are indices among the sites of the call readers."""
+        """Return the samples' calls at sites [start, stop), numbered as in the inputs, i.e. including sites that the source leaves out."""
         parts = [block(start, stop, workers) for block in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]
