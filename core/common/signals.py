@@ -2,7 +2,7 @@
 
 The exit code is 130 for SIGINT, and 143 for SIGTERM and SIGHUP. As long as there is nothing to clean up, the process ends immediately,
 because an exception during an import or in library code can be swallowed or replaced by another. Within `cleanup_on_signal()`, a signal
-raises the exception `Stopped` instead. The signal may arrive before a function has begun to clean up, so the command calls `run_cleanups()`
+raises the exception `Stopped` instead. The signal may arrive before a function starts to clean up, so the command calls `run_cleanups()`
 at its end for the remaining cleanups. A second signal is ignored during the first few seconds after the first, and later ends the cleanup.
 If the process was started to ignore a signal (`nohup`, a background job), the signal remains ignored. Before `install_handlers()`, in the
 few milliseconds of startup, Python itself handles signals.

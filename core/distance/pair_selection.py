@@ -1,4 +1,4 @@
-"""The rule by which every engine selects pairs from their counts, and the selected pairs. Pure."""
+"""Rule that every engine uses to select pairs from their counts, and the selected pairs. Pure."""
 
 from __future__ import annotations
 

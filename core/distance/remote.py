@@ -52,7 +52,7 @@ class CounterProperties:
 class RemoteCountRequest:
     """Request to count or select pairs, sent once to each worker as the first shared argument; the panels follow.
 
-    settings: settings by which the worker picks its engine
+    settings: settings that decide which engine the worker picks
     request: the counts to compute
     products_only: whether the panels' recipes use only `Operation.AND`
     names: names of the counts to compute
@@ -190,7 +190,7 @@ class RemoteDistanceEngine:
 
     Implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    settings: settings by which a worker picks its engine; they are pickled
+    settings: settings that decide which engine a worker picks; they are pickled
     threads: threads on this machine that build bit planes
     """
 

@@ -185,7 +185,7 @@ class AlleleCells:
 
     @property
     def ambiguity_reason(self) -> str | None:
-        """Reason why the numbers might not be alleles, with the options by which the user decides; None if the numbers can only be
+        """Reason why the numbers might not be alleles, with the options that settle it; None if the numbers can only be
         alleles."""
         if (
             self.has_allele_spelling

@@ -49,7 +49,7 @@ class Coding:
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
     assumption_note: assumption made, for a note to the user; None if there was no choice
-    ambiguity_reason: reason why nothing can be assumed, with the options by which the user decides; None if the meaning is decided
+    ambiguity_reason: reason why nothing can be assumed, with the options that settle it; None if the meaning is decided
     """
 
     kind: CallKind

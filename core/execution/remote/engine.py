@@ -32,7 +32,7 @@ _FIELDS_NOT_SENT = ("ambiguity",)
 class TaskSpec:
     """Description of a task, sent to workers as the first shared argument. The remaining shared arguments are the task's sequence sets.
 
-    settings: settings by which a worker picks its engine
+    settings: settings that decide which engine a worker picks
     other_fields: the task's fields, except its sequence sets, by name
     digest: digest of the whole task
     """
@@ -76,7 +76,7 @@ class RemoteEngine:
     `gpualign.core.execution.engine.Engine`.
 
     pool: client of the workers
-    settings: settings by which a worker picks its engine for a task; must be picklable
+    settings: settings that decide which engine a worker picks for a task; must be picklable
     """
 
     # A worker whose own hardware cannot do a task has a CPU that can.

@@ -34,20 +34,16 @@ class Bound {
     return static_cast<int64_t>(std::floor(inside_ * static_cast<double>(std::min(m, n)) + kRounding));
   }
 
-  // Returns the largest number of letters of the shorter record that a coverage leaves out; below 0, no such pair is allowed. The longer
-  // record may have |m - n| more.
-  int64_t overhang(int64_t m, int64_t n) const {
-    return static_cast<int64_t>(
-        std::floor(static_cast<double>(std::min(m, n)) - coverage_ * static_cast<double>(std::max(m, n)) + kRounding));
+  // Returns the largest number of letters that a coverage leaves out of a record of `own` letters, whose partner has `other` letters; below
+  // 0, no such pair is allowed.
+  int64_t overhang(int64_t own, int64_t other) const {
+    return static_cast<int64_t>(std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(std::max(own, other)) + kRounding));
   }
 
   // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
   // For q = 1, letters count as often as they occur. Returns 0 if no such pair is allowed.
   int64_t grams(int q, int64_t own, int64_t other) const {
-    const double inside = static_cast<double>(edits_inside(own, other));
-    const double beyond = std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(std::max(own, other)) + kRounding);
-    const double max_grams = std::min(static_cast<double>(q) * static_cast<double>(at(own, other)), q * inside + beyond);
-    return max_grams > 0 ? static_cast<int64_t>(max_grams) : 0;
+    return std::max<int64_t>(0, std::min(q * at(own, other), q * edits_inside(own, other) + overhang(own, other)));
   }
 
  private:

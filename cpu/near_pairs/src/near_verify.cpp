@@ -49,7 +49,7 @@ bool Verifier::distances(const int64_t* query_ids, const int64_t* target_ids, in
 
 void Verifier::add_free_ends(const RecordPlanes& rows, const RecordPlanes& columns, int64_t index, int32_t* distances) {
   const int64_t limit = std::min<int64_t>(bound_.edits_inside(rows.length, columns.length), rows.length);
-  const int64_t overhang = std::min<int64_t>(bound_.overhang(rows.length, columns.length), columns.length);
+  const int64_t overhang = std::min<int64_t>(bound_.overhang(columns.length, rows.length), columns.length);
   if (overhang < 0 || limit < 0) {
     distances[index] = -1;
     return;
