@@ -1,0 +1,81 @@
+// An upper bound of the scores of paths that leave a band of diagonals.
+//
+// If the best path of a band scores more than this bound, every best path of the whole matrix lies in the band. Then the band's cells on
+// these paths have the scores of the whole matrix, and its other cells have the same or lower scores. So the traceback meets the same ties
+// and finds the same path.
+//
+// The band extends `slack` diagonals beyond 0 and n - m on either side. A path that leaves it has at least I = slack + 1 + max(0, n - m)
+// letters of the target and D = slack + 1 + max(0, m - n) letters of the query against gaps, since I - D is n - m. Its gaps cost at least
+// 2o + e (I + D). The best score of a letter with any other, or 0 if that is negative, bounds what the letter can add. So the pairs of a
+// path add at most the sum of these over the query without the D smallest ones, and likewise for the target and I.
+//
+// A band that is too narrow still gives a score, which the best path reaches or exceeds, and hence the width of a band that suffices.
+#pragma once
+#include <vector>
+
+#include "path.hpp"
+
+namespace gpualign {
+
+// The scores of a recipe in bytes, as bands of diagonals look them up.
+struct BandScores {
+  // The recipe must have a width of 8 and no free ends.
+  explicit BandScores(const Recipe& differences);
+
+  int padding;                        // the first code above the letters
+  uint8_t rows[kLetters * kLetters];  // shifted scores; 0 for the padding code
+  uint8_t pairs[16];                  // shifted scores of the codes below 4, by query << kPairTableShift | target
+};
+
+class BandBound {
+ public:
+  // The letters of a sequence, in ascending order of their best scores.
+  struct LetterCounts {
+    // Returns the largest sum that pairs of letters can add if `unpaired` letters are in no pair.
+    int64_t max_sum(int64_t unpaired) const;
+
+    struct Amount {
+      int code;
+      int64_t best, letters;
+    };
+    std::vector<Amount> amounts;  // for the codes that occur
+    int64_t sum = 0;              // of the best scores of all letters
+    int64_t plain = 0;            // number of letters with the codes 0 .. 3
+  };
+
+  // The recipe must have a width of 8 and no free ends.
+  explicit BandBound(const PathRecipe& recipe);
+
+  // Sets the pair for the calls that follow.
+  void set_pair(Record query, Record target);
+
+  const LetterCounts& query_letters() const { return query_letters_; }
+  const LetterCounts& target_letters() const { return target_letters_; }
+
+  // Returns whether a band with this slack holds every best path, if its own best path has this score.
+  bool proven(int64_t slack, int64_t score) const { return slack >= sufficient_ || bound_outside(slack) < score; }
+
+  // Returns the smallest slack above `low` with which this score is a proof.
+  int64_t sufficient_slack(int64_t low, int64_t score) const;
+
+  // Returns the score that this number of edits leaves of the best one, if each turns a letter into a random other
+  // letter.
+  int64_t expected_score(int64_t edits) const;
+
+ private:
+  // Counts the letters of a sequence. order: codes in ascending order of their best scores
+  static void count(LetterCounts& counts, Record record, const std::vector<int>& order, const int64_t* best);
+  // Returns an upper bound of the score of paths that leave a band with this slack.
+  int64_t bound_outside(int64_t slack) const;
+
+  int64_t open_extra_, extend_;
+  int64_t table_[kLetters * kLetters] = {};  // scores
+  int64_t best_of_query_[kLetters] = {}, best_of_target_[kLetters] = {};
+  std::vector<int> query_order_, target_order_;  // codes in ascending order of their best scores
+  // The current pair:
+  LetterCounts query_letters_, target_letters_;
+  int64_t surplus_ = 0;     // n - m
+  int64_t sufficient_ = 0;  // slack of a band that holds the whole matrix
+};
+
+}  // namespace gpualign
