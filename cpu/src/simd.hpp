@@ -52,6 +52,21 @@ using Words = Vec<uint64_t>;
 typedef uint8_t Bytes16 __attribute__((vector_size(16)));
 
 template <class E>
+struct SignedOf;
+template <>
+struct SignedOf<uint8_t> {
+  using type = int8_t;
+};
+template <>
+struct SignedOf<uint16_t> {
+  using type = int16_t;
+};
+template <>
+struct SignedOf<uint32_t> {
+  using type = int32_t;
+};
+
+template <class E>
 constexpr int lanes_of() {
   return kVectorBytes / static_cast<int>(sizeof(E));
 }
@@ -116,6 +131,27 @@ static inline V maximum(V a, V b) {
 static inline Vec<uint16_t> subtract_saturating(Vec<uint16_t> a, Vec<uint16_t> b) { return maximum(a, b) - b; }
 #endif
 
+// ---- out + value in the elements in which a equals b, or a is greater than b as signed elements; the bits of value are 0 in out
+template <class E>
+static inline Vec<E> add_where_equal(Vec<E> out, Vec<E> a, Vec<E> b, E value) {
+#if defined(GPUALIGN_AVX512)
+  if constexpr (sizeof(E) == 1)  // a mask register selects elements at no cost
+    return (Vec<E>)_mm512_mask_add_epi8((__m512i)out, _mm512_cmpeq_epi8_mask((__m512i)a, (__m512i)b), (__m512i)out,
+                                        (__m512i)broadcast<E>(value));
+#endif
+  return out | ((Vec<E>)(a == b) & broadcast<E>(value));
+}
+template <class E>
+static inline Vec<E> add_where_greater(Vec<E> out, Vec<E> a, Vec<E> b, E value) {
+  using Signed = Vec<typename SignedOf<E>::type>;
+#if defined(GPUALIGN_AVX512)
+  if constexpr (sizeof(E) == 1)
+    return (Vec<E>)_mm512_mask_add_epi8((__m512i)out, _mm512_cmpgt_epi8_mask((__m512i)a, (__m512i)b), (__m512i)out,
+                                        (__m512i)broadcast<E>(value));
+#endif
+  return out | ((Vec<E>)((Signed)a > (Signed)b) & broadcast<E>(value));
+}
+
 // ---- byte look-up: lane k of the result is table[codes[k]]; codes are below 16, or below 32
 #if defined(GPUALIGN_AVX512)
 static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
@@ -139,6 +175,15 @@ static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
 #pragma GCC unroll 1
   for (int k = 0; k < kVectorBytes; k++) out[k] = table[codes[k] & 15];
   return out;
+}
+#endif
+
+// ---- the same for codes below 16 and codes with the highest bit set, for which the result is 0
+#if defined(GPUALIGN_AVX512) || defined(GPUALIGN_AVX2) || defined(GPUALIGN_SSE41) || defined(GPUALIGN_NEON)
+static inline Bytes look_up_16_or_0(const uint8_t* table, Bytes codes) { return look_up_16(table, codes); }  // shuffles do that
+#else
+static inline Bytes look_up_16_or_0(const uint8_t* table, Bytes codes) {
+  return look_up_16(table, codes) & (Bytes)(codes < broadcast<uint8_t>(16));
 }
 #endif
 
@@ -218,6 +263,68 @@ static inline Bytes shift_down(Bytes a, Bytes after) {
   return (Bytes)((words >> 8) | (carried << 56));
 }
 #endif
+
+// ---- 16 columns of bytes that lie in rows, one row per lane: element k of out[c] is rows[k][at + c]
+#if defined(GPUALIGN_AVX512)
+static inline Bytes load_quarters(const uint8_t* const* rows, int k, int64_t at) {
+  __m512i out = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i*)(rows[k] + at)));
+  out = _mm512_inserti32x4(out, _mm_loadu_si128((const __m128i*)(rows[k + 16] + at)), 1);
+  out = _mm512_inserti32x4(out, _mm_loadu_si128((const __m128i*)(rows[k + 32] + at)), 2);
+  return (Bytes)_mm512_inserti32x4(out, _mm_loadu_si128((const __m128i*)(rows[k + 48] + at)), 3);
+}
+static inline Bytes interleave_low(Bytes a, Bytes b) { return (Bytes)_mm512_unpacklo_epi8((__m512i)a, (__m512i)b); }
+static inline Bytes interleave_high(Bytes a, Bytes b) { return (Bytes)_mm512_unpackhi_epi8((__m512i)a, (__m512i)b); }
+#elif defined(GPUALIGN_AVX2)
+static inline Bytes load_quarters(const uint8_t* const* rows, int k, int64_t at) {
+  const __m256i out = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(rows[k] + at)));
+  return (Bytes)_mm256_inserti128_si256(out, _mm_loadu_si128((const __m128i*)(rows[k + 16] + at)), 1);
+}
+static inline Bytes interleave_low(Bytes a, Bytes b) { return (Bytes)_mm256_unpacklo_epi8((__m256i)a, (__m256i)b); }
+static inline Bytes interleave_high(Bytes a, Bytes b) { return (Bytes)_mm256_unpackhi_epi8((__m256i)a, (__m256i)b); }
+#else
+static inline Bytes load_quarters(const uint8_t* const* rows, int k, int64_t at) {
+  Bytes out;
+  memcpy(&out, rows[k] + at, sizeof out);
+  return out;
+}
+#if defined(GPUALIGN_SSE41)
+static inline Bytes interleave_low(Bytes a, Bytes b) { return (Bytes)_mm_unpacklo_epi8((__m128i)a, (__m128i)b); }
+static inline Bytes interleave_high(Bytes a, Bytes b) { return (Bytes)_mm_unpackhi_epi8((__m128i)a, (__m128i)b); }
+#elif defined(GPUALIGN_NEON)
+static inline Bytes interleave_low(Bytes a, Bytes b) { return (Bytes)vzip1q_u8((uint8x16_t)a, (uint8x16_t)b); }
+static inline Bytes interleave_high(Bytes a, Bytes b) { return (Bytes)vzip2q_u8((uint8x16_t)a, (uint8x16_t)b); }
+#else
+static inline Bytes interleave_low(Bytes a, Bytes b) {
+  Bytes out;
+#pragma GCC unroll 1
+  for (int k = 0; k < 8; k++) out[2 * k] = a[k], out[2 * k + 1] = b[k];
+  return out;
+}
+static inline Bytes interleave_high(Bytes a, Bytes b) {
+  Bytes out;
+#pragma GCC unroll 1
+  for (int k = 0; k < 8; k++) out[2 * k] = a[k + 8], out[2 * k + 1] = b[k + 8];
+  return out;
+}
+#endif
+#endif
+
+static inline void interleave_rows(const uint8_t* const* rows, int64_t at, Bytes* out) {
+  // Seen as one number, the row (of a quarter) and the column of a byte have 8 bits. Each step rotates them by one; four steps exchange row
+  // and column.
+  Bytes a[16], b[16];
+#pragma GCC unroll 16
+  for (int k = 0; k < 16; k++) a[k] = load_quarters(rows, k, at);
+#pragma GCC unroll 2
+  for (int step = 0; step < 2; step++) {
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++) b[2 * k] = interleave_low(a[k], a[k + 8]), b[2 * k + 1] = interleave_high(a[k], a[k + 8]);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++) a[2 * k] = interleave_low(b[k], b[k + 8]), a[2 * k + 1] = interleave_high(b[k], b[k + 8]);
+  }
+#pragma GCC unroll 16
+  for (int k = 0; k < 16; k++) out[k] = a[k];
+}
 
 // ---- a & ~b, as an intrinsic: otherwise GCC computes ~b once for several uses, one instruction more for each of them
 #if defined(GPUALIGN_AVX2)

@@ -56,20 +56,6 @@ struct ScoreLookup<uint8_t> {
 };
 
 template <class E>
-struct SignedOf;
-template <>
-struct SignedOf<uint8_t> {
-  using type = int8_t;
-};
-template <>
-struct SignedOf<uint16_t> {
-  using type = int16_t;
-};
-template <>
-struct SignedOf<uint32_t> {
-  using type = int32_t;
-};
-template <class E>
 using Signed = Vec<typename SignedOf<E>::type>;
 
 // Returns the value of an element that holds a difference, or of a sum of differences: signed if gaps are affine.

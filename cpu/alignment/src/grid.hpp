@@ -190,12 +190,12 @@ struct GridKernel {
     const V left_x = x, upper_y = kAffine ? y : v, left_u = u;
     Plain::cell(s, u, x, v, y, o);
     const V z = v + left_u;  // as the cell set v = z - left_u
-    V out = (V)(s == z) & broadcast<E>(static_cast<E>(kDiagonal << shift));
-    out |= (V)(upper_y == z) & broadcast<E>(static_cast<E>(kUp << shift));
+    const auto flag = [=](int direction) { return static_cast<E>(direction << shift); };
+    V out = add_where_equal<E>(V{}, s, z, flag(kDiagonal));
+    out = add_where_equal<E>(out, upper_y, z, flag(kUp));
     if constexpr (kAffine) {
-      const Signed<E> opened = (Signed<E>)(z - o);
-      out |= (V)((Signed<E>)left_x > opened) & broadcast<E>(static_cast<E>(kExtendLeft << shift));
-      out |= (V)((Signed<E>)upper_y > opened) & broadcast<E>(static_cast<E>(kExtendUp << shift));
+      out = add_where_greater<E>(out, left_x, z - o, flag(kExtendLeft));
+      out = add_where_greater<E>(out, upper_y, z - o, flag(kExtendUp));
     }
     return out;
   }
