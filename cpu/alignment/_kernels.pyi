@@ -261,6 +261,11 @@ def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8]
     Trace the pairs of a tile. Returns (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes), the last three None unless want_runs; None if cancelled.
     """
 
+def align_listed(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
+    """
+    Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.
+    """
+
 def path_bytes(arg0: str, arg1: PathRecipe, arg2: int, arg3: int, /) -> tuple[int, int]:
     """
     Return the scratch memory for tracing up to these lengths: of a block of lanes, and the minimum of a single pair (bytes).

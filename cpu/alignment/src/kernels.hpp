@@ -188,6 +188,28 @@ struct BandArgs {
   const Cancel* cancel;
 };
 
+// As many pairs as a vector of bytes has lanes, each within a band of diagonals of its own (band_lanes.hpp).
+struct BandLanesArgs {
+  int64_t rows;                   // of the longest query
+  int64_t diagonals;              // of each band; a multiple of kBandLanesStep
+  const int64_t* lowest;          // [lanes] the first diagonal j - i of each pair: at most min(0, n - m)
+  const uint8_t* const* queries;  // [lanes] codes [rows] of each query, with any codes of letters beyond its end
+  const uint8_t* const* targets;  // [lanes] codes [rows + diagonals + kBandLanesMargin] of each target from column lowest + 1 on, with
+                                  // padding before its first and after its last letter
+  bool pairs;                     // nearly all letters have codes below 4, all have codes below 16, and padding is kNoLetter
+  const uint8_t* table;           // [16] shifted scores by query << kPairTableShift | target
+  const uint8_t* rows_of_scores;  // [kLetters][kLetters] shifted scores; 0 for the padding code
+  int padding;                    // the padding code unless `pairs`: the first one above all letters
+  uint32_t open_extra;
+  uint8_t* scratch;     // band_lanes_bytes, aligned
+  uint8_t* directions;  // out [rows][diagonals / 2][lanes]: two diagonals per byte, the lower one in the low bits (grid.hpp); aligned
+  const Cancel* cancel;
+};
+
+constexpr int kBandLanesStep = 8;     // diagonals
+constexpr int kBandLanesMargin = 64;  // columns that may be read beyond the last one
+constexpr uint8_t kNoLetter = 0x80;   // pairs with this code have score 0 in a look-up of pairs
+
 constexpr int kGridRows = 128;  // rows of a tile
 
 // The best score found so far in the last column of a lane. Starts as the score of row 0.
@@ -275,6 +297,8 @@ struct Kernels {
   int wavefront_depth;  // rows per lane, at most
   // Returns the sum of u and v along the diagonal n - m (banded.hpp), or -1 if cancelled.
   int64_t (*banded)(const BandArgs&);
+  void (*band_lanes)(const BandLanesArgs&);
+  int64_t (*band_lanes_bytes)(const BandLanesArgs&);
   // With elements of 1, 2, 4 and 8 bytes: the scores, and the cells in which they are reached.
   void (*local[4])(const LocalArgs&);
   void (*find_local[4])(const LocalArgs&);

@@ -11,6 +11,7 @@
 #include "core/common/src/owned_array.hpp"
 #include "cpu/src/dispatch.hpp"
 #include "cpu/src/scratch.hpp"
+#include "list_paths.hpp"
 #include "local_paths.hpp"
 #include "local_tile.hpp"
 #include "path_tile.hpp"
@@ -147,6 +148,28 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
   return path_arrays(std::move(sink), {rows, columns});
 }
 
+nb::object align_listed(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                        Numbers target_offsets, Numbers target_ids, Numbers edits, const PathRecipe& recipe, bool want_runs,
+                        const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const size_t count = edits.shape(0);
+  if (query_ids.shape(0) != count || target_ids.shape(0) != count)
+    throw nb::value_error("a pair is a query, a target and a number of edits");
+  std::vector<ListedPair> pairs(count);
+  for (size_t k = 0; k < count; k++) pairs[k] = {query_ids(k), target_ids(k), edits(k)};
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  PathSink sink(static_cast<int64_t>(count), want_runs);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = list_paths(kernels, queries, targets, recipe, pairs.data(), static_cast<int64_t>(count), sink, cancel);
+  }
+  if (!done) return nb::none();
+  return path_arrays(std::move(sink), {count});
+}
+
 }  // namespace
 
 NB_MODULE(_kernels, m) {
@@ -253,6 +276,10 @@ NB_MODULE(_kernels, m) {
         nb::arg("want_runs"), nb::arg("cancel"),
         "Trace the pairs of a tile. Returns (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes), the last "
         "three None unless want_runs; None if cancelled.");
+  m.def("align_listed", &align_listed, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"),
+        nb::arg("want_runs"), nb::arg("cancel"),
+        "Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.");
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {

@@ -1,4 +1,5 @@
 // The table of all alignment kernels for one instruction set. CMakeLists.txt compiles this file once per variant, named by GPUALIGN_ISA.
+#include "band_lanes.hpp"
 #include "banded.hpp"
 #include "bitsliced.hpp"
 #include "difference.hpp"
@@ -43,6 +44,8 @@ const Kernels kernels = {
     &wavefront_grid,
     kWavefrontDepth,
     &banded,
+    &band_lanes,
+    &band_lanes_bytes,
     {&local<int8_t, false>, &local<int16_t, false>, &local<int32_t, false>, &local<int64_t, false>},
     {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
     &striped<int16_t>,

@@ -1,0 +1,18 @@
+// Alignment paths of listed pairs, in any combination of queries and targets.
+#pragma once
+#include "path.hpp"
+
+namespace gpualign {
+
+// A pair to align, and the number of edits that its alignment is expected to have.
+struct ListedPair {
+  int64_t query, target;  // record numbers
+  int64_t edits;          // only speed depends on it
+};
+
+// Traces listed pairs; the path of pairs[k] goes to pair k of the sink. Similar pairs are traced in narrow bands, each in a lane of a
+// vector, and others as by path_tile. Returns false if cancelled. Throws ScratchTooSmall like path_tile.
+bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
+                const ListedPair* pairs, int64_t count, PathSink& sink, const Cancel& cancel);
+
+}  // namespace gpualign
