@@ -15,7 +15,7 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.engine import Engine, PreparedTask
+from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals
 from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task, run_plan
 from gpualign.core.output.pairs import split_into_blocks
@@ -100,7 +100,7 @@ class EveryPairJob:
         from gpualign.cpu.alignment.engine import CpuEngine
         from gpualign.jobs.pair_sample import sample_all_pairs
 
-        aligner: Engine = CpuEngine(self.threads)
+        aligner: PairAligningEngine = CpuEngine(self.threads)
         if self.task.both_strands:
             from gpualign.core.execution.both_strands import with_both_strands
 

@@ -18,10 +18,9 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
-from gpualign.core.execution.engine import Engine, PreparedTask
+from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.cost import UNIT_PAIR_COST
@@ -45,9 +44,13 @@ if TYPE_CHECKING:
 _MAX_EDIT_FRACTION = 0.5
 """Maximum edits as a fraction of a sequence's letters. Random DNA differs in about this fraction, so a looser bound excludes nothing."""
 
-_MIN_PAIRS_PER_ALIGNMENT = 20_000
+_MIN_PAIRS_PER_ALIGNMENT = 100_000
 """Minimum number of pairs that an engine aligns in one run, if there are enough and they fit in memory, because starting an engine takes
 time."""
+
+_EDITS_PER_EDIT_BETWEEN_FREE_ENDS = 1.75
+"""Number of edits in an alignment, per edit of a distance with free ends: three in four pairs of genes and of proteins have at most this
+many. The free ends skip edits. Only speed depends on the number."""
 
 _MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
@@ -105,7 +108,7 @@ class NearPairJob:
     duplicates: tuple[DuplicateGroups, DuplicateGroups]
     prepared: PreparedTask
     plan: Plan
-    aligner: PreparedTask | None
+    aligner: PairAligner | None
     engines: NearPairEngines
     budget: Budget
     text_threads: int
@@ -214,9 +217,7 @@ class NearPairJob:
         """Maximum number of record pairs to generate together, so that their alignments fit in memory."""
         if self.aligner is None:
             return _MAX_PAIRS_PER_BATCH
-        limits, task = self.aligner.limits, self.task
-        letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
-        return int(np.clip(limits.result_bytes / (limits.pair_bytes + limits.bytes_per_letter * letters), 1, _MAX_PAIRS_PER_BATCH))
+        return min(self.aligner.max_pair_count, _MAX_PAIRS_PER_BATCH)
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step, updated in place."""
@@ -271,8 +272,11 @@ class NearPairJob:
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
-        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
-        return NearPairResults(pairs, align_pairs(self.aligner, distinct).select(back), completed_query_count)
+        edits = pairs.distances[chosen]
+        if self.prepared.task.mean_edit_bound.coverage:
+            edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * edits).astype(np.int64)
+        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], edits)
+        return NearPairResults(pairs, self.aligner.align_pairs(distinct).select(back), completed_query_count)
 
     def _distance_results(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""
@@ -348,7 +352,7 @@ def prepare_near_pair_job(
     budget = Budget.from_total(left if distance_suffices else left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distance_suffices else engines.aligner.prepare(task, Budget.from_total(left // 2))
+    aligner = None if distance_suffices else engines.aligner.prepare_pair_aligner(task, Budget.from_total(left // 2))
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")

@@ -19,15 +19,14 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.engine import Engine, TimedPreparedTask
+from gpualign.core.execution.engine import PairAligningEngine, TimedPreparedTask
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.near_results import NearPairResults
 
 if TYPE_CHECKING:
-    from gpualign.core.execution.engine import PreparedTask
+    from gpualign.core.execution.engine import PairAligner, PreparedTask
     from gpualign.core.near_pairs.deduplication import DuplicateGroups
     from gpualign.core.planning.group_pairs import GroupPairSelector
     from gpualign.core.planning.memory_budget import Budget
@@ -102,7 +101,7 @@ class SampledNearPairJob(Protocol):
     def prepared(self) -> PreparedTask: ...
 
     @property
-    def aligner(self) -> PreparedTask | None: ...
+    def aligner(self) -> PairAligner | None: ...
 
     @property
     def engines(self) -> NearPairEngines: ...
@@ -125,7 +124,9 @@ class SampledNearPairJob(Protocol):
     def align_pairs(self, pairs: NearPairs, /) -> NearPairResults: ...
 
 
-def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairSelector | None, engine: Engine, budget: Budget) -> SampledPairs:
+def sample_all_pairs(
+    task: Task, pairing: Pairing, groups: GroupPairSelector | None, engine: PairAligningEngine, budget: Budget
+) -> SampledPairs:
     """Sample a job that computes every pair. engine: aligns listed pairs; groups: selects pairs according to their records' groups, None:
     all pairs."""
     pairs = _take_alignable_pairs(task, _draw_pairs(task, pairing, groups))
@@ -261,12 +262,12 @@ def _take_alignable_pairs(task: Task, pairs: NearPairs) -> NearPairs:
     return pairs.select(np.array(sorted(chosen), dtype=np.int64))
 
 
-def _align_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearPairResults:
+def _align_listed(task: Task, engine: PairAligningEngine, budget: Budget, pairs: NearPairs) -> NearPairResults:
     """Return `pairs` with their alignments, or an empty result if the engine has too little memory for the alignments."""
     nothing = NearPairResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.score_dtype), None, None))
     if not len(pairs):
         return nothing
     try:
-        return NearPairResults(pairs, align_pairs(engine.prepare(task, budget), pairs))
+        return NearPairResults(pairs, engine.prepare_pair_aligner(task, budget).align_pairs(pairs))
     except RunError:
         return nothing

@@ -21,12 +21,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, TileAlignments, TilePairs, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.engine import Capabilities, Engine, PreparedTask
+from gpualign.core.execution.engine import Capabilities, Engine, PairAligner, PairAligningEngine, PreparedTask
 from gpualign.core.execution.retiling import SplitTile, TilePiece, retile
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
@@ -48,9 +49,7 @@ class BothStrandsEngine:
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPreparedTask:
         """Prepare a task for both strands with the inner engine. Raises the same `RunError` as the inner engine."""
-        ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
-        one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
-        inner = self.inner.prepare(one, budget)
+        inner = self.inner.prepare(_single_strand_task(task), budget)
         limits = inner.limits
         outer = replace(
             limits,
@@ -60,6 +59,18 @@ class BothStrandsEngine:
             diagonal_group_size=0,  # all pairs of the rectangles that the engine gets are selected
         )
         return BothStrandsPreparedTask(task, outer, inner)
+
+    def prepare_pair_aligner(self, task: Task, budget: Budget) -> BothStrandsPairAligner:
+        """Prepare listed pairs for both strands with the inner engine, which must be a `PairAligningEngine`. Raises the same `RunError` as
+        the inner engine."""
+        assert isinstance(self.inner, PairAligningEngine)
+        return BothStrandsPairAligner(task, self.inner.prepare_pair_aligner(_single_strand_task(task), budget))
+
+
+def _single_strand_task(task: Task) -> Task:
+    """Return the inner engine's task, in which each query is replaced by its two strands."""
+    ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
+    return replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
 
 
 def with_both_strands(engine: Engine) -> BothStrandsEngine:
@@ -104,6 +115,35 @@ class BothStrandsPreparedTask:
             pieces.append(TilePiece(rectangle.inner_tile(tile, number, band_index, left), rows, columns))
             left = max(0, left - rectangle.cells)
         return SplitTile(tile, pieces, partial(_select_better_strands, self.task, tile))
+
+
+@dataclass(frozen=True)
+class BothStrandsPairAligner:
+    """Aligner of listed pairs on both strands of each query, which keeps the better result of each pair. Implements
+    `gpualign.core.execution.engine.PairAligner`.
+
+    inner: the inner engine's aligner; in place of each query, its task has the query's two strands
+    """
+
+    task: Task
+    inner: PairAligner = field(repr=False)
+
+    @property
+    def kernel(self) -> str:
+        return f"{self.inner.kernel}, both strands"
+
+    @property
+    def max_pair_count(self) -> int:
+        return max(1, self.inner.max_pair_count // 2)
+
+    def align_pairs(self, pairs: NearPairs) -> PairAlignments:
+        """Align the listed pairs. Their distances may also encode the strand, as those from a `BothStrandsEngine` do."""
+        distances, _ = decode_distances(pairs.distances)
+        strands = (2 * pairs.queries[:, None] + np.arange(2)).ravel()
+        aligned = self.inner.align_pairs(NearPairs(strands, np.repeat(pairs.targets, 2), np.repeat(distances, 2)))
+        is_minus = is_minus_better(self.task.scoring, aligned.scores[1::2], aligned.scores[0::2])
+        better = aligned.select(2 * np.arange(len(pairs)) + is_minus)
+        return replace(better, is_reverse_complement=is_minus)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
+from gpualign.core.alignment.aligned_pairs import PairAlignments
+from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
@@ -79,6 +81,32 @@ class Engine(Protocol):
 
     def prepare(self, task: Task, budget: Budget) -> PreparedTask:
         """Decide how to perform a task. Raises `RunError` if the budget is too small or the engine cannot perform the task."""
+
+
+class PairAligner(Protocol):
+    """Aligner of a task's pairs in any combination of queries and targets: all decisions have been made and are final."""
+
+    @property
+    def kernel(self) -> str:
+        """Human-readable name of the kernel."""
+
+    @property
+    def max_pair_count(self) -> int:
+        """Maximum number of pairs of average length whose results fit in memory."""
+
+    def align_pairs(self, pairs: NearPairs) -> PairAlignments:
+        """Align the listed pairs. An exception stops all work within a second.
+
+        The distances of the pairs are the numbers of edits that their alignments are expected to have. They affect only the speed.
+        """
+
+
+@runtime_checkable
+class PairAligningEngine(Engine, Protocol):
+    """Engine that also aligns listed pairs."""
+
+    def prepare_pair_aligner(self, task: Task, budget: Budget) -> PairAligner:
+        """Decide how to align listed pairs of a task. Raises `RunError` if the budget is too small."""
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe, native_recipes
 from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpu_count
+
+if TYPE_CHECKING:
+    from gpualign.cpu.alignment.pair_list import CpuPairAligner
+    from gpualign.cpu.alignment.path_recipe import PathRecipe
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
 # block of targets takes little of it.
@@ -112,7 +116,7 @@ class CpuPreparedTask:
 
 
 class CpuEngine:
-    """The CPU engine for alignments and near pairs; implements `gpualign.core.execution.engine.Engine`.
+    """The CPU engine for alignments and near pairs; implements `gpualign.core.execution.engine.PairAligningEngine`.
 
     threads: number of workers (default: the number of CPUs that this process may use minus `spare_cpus`, or as many as fit in memory)
     instruction_set: variant name (default: the fastest that this processor supports; the environment variable GPUALIGN_INSTRUCTION_SET
@@ -231,7 +235,20 @@ class CpuEngine:
             task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: partial(score, _kernels.LocalHistory(count))
         )
 
-    def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
+    def prepare_pair_aligner(self, task: Task, budget: Budget) -> CpuPairAligner:
+        from gpualign.cpu.alignment.pair_list import CpuPairAligner
+
+        recipe, threads, _ = self._fit_path_recipe(task, budget)
+        letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
+        pair_bytes = task.pair_bytes + task.path_bytes_per_letter * letters
+        native = native_path_recipe(recipe, budget.scratch_bytes // threads)
+        return CpuPairAligner(
+            task, recipe.kernel, max(1, int(budget.result_bytes / pair_bytes)), threads, self.instruction_set.name, native
+        )
+
+    def _fit_path_recipe(self, task: Task, budget: Budget) -> tuple[PathRecipe, int, int]:
+        """Return the recipe for tracing a task's pairs, the number of threads that fit in the budget, and the scratch memory, in bytes,
+        with which a thread can align the longest pairs in blocks of lanes."""
         from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
         queries, targets = task.queries.max_length, task.targets.max_length
@@ -240,7 +257,10 @@ class CpuEngine:
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
         bytes_per_thread = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
-        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch_bytes, what)
+        return recipe, self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch_bytes, what), block
+
+    def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
+        recipe, threads, block = self._fit_path_recipe(task, budget)
         lanes = recipe.lane_count(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _SLICED_PATH_TILE_CELLS if recipe.sliced else _PATH_TILE_CELLS)
         scratch = min(budget.scratch_bytes, threads * block)

@@ -12,7 +12,7 @@ from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
-    from gpualign.core.execution.engine import Engine
+    from gpualign.core.execution.engine import Engine, PairAligningEngine
 
 
 def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> Engine:
@@ -75,7 +75,7 @@ def pick_near_pair_engine(resources: Resources, engine: Engine, has_single_bound
     return cpu_engine(resources)
 
 
-def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
+def pick_pair_engine(resources: Resources, engine: Engine) -> PairAligningEngine:
     """Return the engine for aligning the pairs that pass a threshold: always the CPU engine, whatever `engine` is. The pairs are few and
     scattered, with one or two targets per query, so they do not form rectangles that are worth sending to a GPU."""
     from gpualign.cpu.alignment.engine import CpuEngine
@@ -104,4 +104,4 @@ class NearPairEngines:
 
     requested: Engine
     finder: Engine
-    aligner: Engine
+    aligner: PairAligningEngine

@@ -10,7 +10,7 @@ from command import gpualign, gpualign_here
 from relatives import as_text, edited
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.near_pairs.align import align_pairs
+from gpualign.cpu.alignment.pair_list import CpuPairAligner
 
 DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
 FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cigar"
@@ -150,11 +150,13 @@ def test_no_more_is_aligned_at_a_time_than_memory_holds(rng, tmp_path, monkeypat
         records.append("".join(record))
     file, sizes = write(tmp_path / "x.fa", records * copies), []
 
-    def align(prepared, pairs):
-        sizes.append(len(pairs))
-        return align_pairs(prepared, pairs)
+    align_pairs = CpuPairAligner.align_pairs
 
-    monkeypatch.setattr("gpualign.jobs.near_pairs.align_pairs", align)
+    def align(aligner, pairs):
+        sizes.append(len(pairs))
+        return align_pairs(aligner, pairs)
+
+    monkeypatch.setattr(CpuPairAligner, "align_pairs", align)
     options = ["--threads", "1", "--memory", "4M", "--fields", FIELDS, "--identity-def", "1", "--min-identity", "0.9"]
     rows = gpualign_here("nw", *options, file)[0].splitlines()
     assert len(rows) == 1 + 240 * 239 // 2
