@@ -266,6 +266,11 @@ def align_listed(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint
     Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.
     """
 
+def listed_slacks(query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: PathRecipe, scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> object:
+    """
+    Return the slack of the band that each pair needs, int64: the smallest with which its score proves that the band holds every best path. scores: None for those that are expected with these numbers of edits.
+    """
+
 def path_bytes(arg0: str, arg1: PathRecipe, arg2: int, arg3: int, /) -> tuple[int, int]:
     """
     Return the scratch memory for tracing up to these lengths: of a block of lanes, and the minimum of a single pair (bytes).

@@ -117,6 +117,12 @@ PATH_ARGS = _make_struct(
 TRACE_THREAD_ARGS = _make_struct(("forward", THREAD_ARGS), ("path", PATH_ARGS), ("items", _I))
 TRACE_SLICE_ARGS = _make_struct(("forward", SLICE_ARGS), ("path", PATH_ARGS), ("items", _I))
 TRACE_CHAIN_ARGS = _make_struct(("forward", CHAIN_ARGS), ("path", PATH_ARGS))
+BAND_PAIR_STRUCT = _make_struct(("query", _I), ("target", _I), ("lowest", _I))
+TRACE_BAND_ARGS = _make_struct(
+    *((name, _P) for name in ("query_codes", "query_offsets", "pairs", "table", "next", "scores")),
+    ("path", PATH_ARGS),
+    ("pair_count", _I),
+)
 PACK_LETTERS_ARGS = _make_struct(
     ("codes", _P),
     ("offsets", _P),
@@ -281,6 +287,8 @@ STRUCTS_BY_CUDA_NAME = {
     "TraceThreadArgs": TRACE_THREAD_ARGS,
     "TraceSliceArgs": TRACE_SLICE_ARGS,
     "TraceChainArgs": TRACE_CHAIN_ARGS,
+    "BandPair": BAND_PAIR_STRUCT,
+    "TraceBandArgs": TRACE_BAND_ARGS,
     "PackLettersArgs": PACK_LETTERS_ARGS,
     "PackPlanesArgs": PACK_PLANES_ARGS,
     "SelectArgs": SELECT_HITS_ARGS,

@@ -30,14 +30,13 @@ BandBound::BandBound(const PathRecipe& recipe) : open_extra_(recipe.differences.
   std::stable_sort(target_order_.begin(), target_order_.end(), [&](int a, int b) { return best_of_target_[a] < best_of_target_[b]; });
 }
 
-void BandBound::set_pair(Record query, Record target) {
-  count(query_letters_, query, query_order_, best_of_query_);
-  count(target_letters_, target, target_order_, best_of_target_);
+void BandBound::set_pair(const LetterCounts& query, const LetterCounts& target) {
+  query_ = &query, target_ = &target;
   surplus_ = target.length - query.length;
   sufficient_ = std::min(query.length, target.length);
 }
 
-void BandBound::count(LetterCounts& counts, Record record, const std::vector<int>& order, const int64_t* best) {
+LetterCounts BandBound::count(Record record, const std::vector<int>& order, const int64_t* best) {
   int64_t letters[kLetters] = {}, others[kLetters] = {};  // of even and odd places: equal neighbours need not wait for each other
   int64_t k = 0;
   for (; k + 1 < record.length; k += 2) {
@@ -46,17 +45,18 @@ void BandBound::count(LetterCounts& counts, Record record, const std::vector<int
   }
   if (k < record.length) letters[record.codes[k]]++;
   for (int l = 0; l < kLetters; l++) letters[l] += others[l];
+  LetterCounts counts;
+  counts.length = record.length;
   counts.plain = letters[0] + letters[1] + letters[2] + letters[3];
-  counts.sum = 0;
-  counts.amounts.clear();
   for (const int l : order)
     if (letters[l]) {
       counts.sum += letters[l] * best[l];
       counts.amounts.push_back({l, best[l], letters[l]});
     }
+  return counts;
 }
 
-int64_t BandBound::LetterCounts::max_sum(int64_t unpaired) const {
+int64_t LetterCounts::max_sum(int64_t unpaired) const {
   int64_t remaining_sum = sum;
   for (const Amount& amount : amounts) {
     const int64_t taken = std::min(amount.letters, unpaired);
@@ -68,7 +68,7 @@ int64_t BandBound::LetterCounts::max_sum(int64_t unpaired) const {
 
 int64_t BandBound::bound_outside(int64_t slack) const {
   const int64_t inserted = slack + 1 + std::max<int64_t>(0, surplus_), deleted = slack + 1 + std::max<int64_t>(0, -surplus_);
-  const int64_t pairs = std::min(query_letters_.max_sum(deleted), target_letters_.max_sum(inserted));
+  const int64_t pairs = std::min(query_->max_sum(deleted), target_->max_sum(inserted));
   return pairs - 2 * open_extra_ - extend_ * (inserted + deleted);
 }
 
@@ -82,10 +82,10 @@ int64_t BandBound::sufficient_slack(int64_t low, int64_t score) const {
 }
 
 int64_t BandBound::expected_score(int64_t edits) const {
-  const int64_t best = std::min(query_letters_.sum, target_letters_.sum), gap = std::abs(surplus_);
+  const int64_t best = std::min(query_->sum, target_->sum), gap = std::abs(surplus_);
   double unequal = 0, pairs = 0;  // sum of the scores of random pairs of unequal letters, and their number
-  for (const auto& q : query_letters_.amounts)
-    for (const auto& t : target_letters_.amounts) {
+  for (const auto& q : query_->amounts)
+    for (const auto& t : target_->amounts) {
       if (q.code == t.code) continue;
       const auto number = static_cast<double>(q.letters * t.letters);
       unequal += number * static_cast<double>(table_[q.code * kLetters + t.code]);
@@ -93,6 +93,18 @@ int64_t BandBound::expected_score(int64_t edits) const {
     }
   const double letters = static_cast<double>(sufficient_), cost = static_cast<double>(best) / letters - (pairs > 0 ? unequal / pairs : 0);
   return best - static_cast<int64_t>(cost * static_cast<double>(edits)) - (gap ? open_extra_ + extend_ * gap : 0);
+}
+
+const LetterCounts& ListedLetters::query(int64_t record) {
+  const auto found = query_counts_.find(record);
+  if (found != query_counts_.end()) return found->second;
+  return query_counts_.emplace(record, bound_.count_query(queries_.record(record))).first->second;
+}
+
+const LetterCounts& ListedLetters::target(int64_t record) {
+  const auto found = target_counts_.find(record);
+  if (found != target_counts_.end()) return found->second;
+  return target_counts_.emplace(record, bound_.count_target(targets_.record(record))).first->second;
 }
 
 }  // namespace gpualign

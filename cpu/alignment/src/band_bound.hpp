@@ -11,6 +11,7 @@
 //
 // A band that is too narrow still gives a score, which the best path reaches or exceeds, and hence the width of a band that suffices.
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "path.hpp"
@@ -27,30 +28,31 @@ struct BandScores {
   uint8_t pairs[16];                  // shifted scores of the codes below 4, by query << kPairTableShift | target
 };
 
+// The letters of a sequence, in ascending order of their best scores.
+struct LetterCounts {
+  // Returns the largest sum that pairs of letters can add if `unpaired` letters are in no pair.
+  int64_t max_sum(int64_t unpaired) const;
+
+  struct Amount {
+    int code;
+    int64_t best, letters;
+  };
+  std::vector<Amount> amounts;  // for the codes that occur
+  int64_t sum = 0;              // of the best scores of all letters
+  int64_t plain = 0;            // number of letters with the codes 0 .. 3
+  int64_t length = 0;
+};
+
 class BandBound {
  public:
-  // The letters of a sequence, in ascending order of their best scores.
-  struct LetterCounts {
-    // Returns the largest sum that pairs of letters can add if `unpaired` letters are in no pair.
-    int64_t max_sum(int64_t unpaired) const;
-
-    struct Amount {
-      int code;
-      int64_t best, letters;
-    };
-    std::vector<Amount> amounts;  // for the codes that occur
-    int64_t sum = 0;              // of the best scores of all letters
-    int64_t plain = 0;            // number of letters with the codes 0 .. 3
-  };
-
   // The recipe must have a width of 8 and no free ends.
   explicit BandBound(const PathRecipe& recipe);
 
-  // Sets the pair for the calls that follow.
-  void set_pair(Record query, Record target);
+  LetterCounts count_query(Record query) const { return count(query, query_order_, best_of_query_); }
+  LetterCounts count_target(Record target) const { return count(target, target_order_, best_of_target_); }
 
-  const LetterCounts& query_letters() const { return query_letters_; }
-  const LetterCounts& target_letters() const { return target_letters_; }
+  // Sets the pair for the calls that follow; the counts must outlive them.
+  void set_pair(const LetterCounts& query, const LetterCounts& target);
 
   // Returns whether a band with this slack holds every best path, if its own best path has this score.
   bool proven(int64_t slack, int64_t score) const { return slack >= sufficient_ || bound_outside(slack) < score; }
@@ -63,8 +65,8 @@ class BandBound {
   int64_t expected_score(int64_t edits) const;
 
  private:
-  // Counts the letters of a sequence. order: codes in ascending order of their best scores
-  static void count(LetterCounts& counts, Record record, const std::vector<int>& order, const int64_t* best);
+  // order: codes in ascending order of their best scores
+  static LetterCounts count(Record record, const std::vector<int>& order, const int64_t* best);
   // Returns an upper bound of the score of paths that leave a band with this slack.
   int64_t bound_outside(int64_t slack) const;
 
@@ -73,9 +75,26 @@ class BandBound {
   int64_t best_of_query_[kLetters] = {}, best_of_target_[kLetters] = {};
   std::vector<int> query_order_, target_order_;  // codes in ascending order of their best scores
   // The current pair:
-  LetterCounts query_letters_, target_letters_;
+  const LetterCounts* query_ = nullptr;
+  const LetterCounts* target_ = nullptr;
   int64_t surplus_ = 0;     // n - m
   int64_t sufficient_ = 0;  // slack of a band that holds the whole matrix
+};
+
+// The letters of the records of a list of pairs, each record counted once.
+class ListedLetters {
+ public:
+  ListedLetters(const BandBound& bound, const Sequences& queries, const Sequences& targets)
+      : bound_(bound), queries_(queries), targets_(targets) {}
+
+  const LetterCounts& query(int64_t record);
+  const LetterCounts& target(int64_t record);
+
+ private:
+  const BandBound& bound_;
+  const Sequences& queries_;
+  const Sequences& targets_;
+  std::unordered_map<int64_t, LetterCounts> query_counts_, target_counts_;
 };
 
 }  // namespace gpualign

@@ -63,10 +63,11 @@ bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target,
   query_ = query, rows_ = rows, target_ = target, columns_ = columns;
   int64_t vectors = min_vectors(0);
   if (bytes(vectors) > recipe_.worker_bytes) return false;
-  bound_.set_pair({query, rows}, {target, columns});
-  args_.pairs = 2 * (bound_.query_letters().plain + bound_.target_letters().plain) > rows + columns;
+  const LetterCounts query_letters = bound_.count_query({query, rows}), target_letters = bound_.count_target({target, columns});
+  bound_.set_pair(query_letters, target_letters);
+  args_.pairs = 2 * (query_letters.plain + target_letters.plain) > rows + columns;
   args_.letter_count = 0;
-  for (const auto& amount : bound_.query_letters().amounts) letters_[args_.letter_count++] = static_cast<uint8_t>(amount.code);
+  for (const auto& amount : query_letters.amounts) letters_[args_.letter_count++] = static_cast<uint8_t>(amount.code);
   letters_[args_.letter_count++] = static_cast<uint8_t>(scores_.padding);
   double spent = cost(vectors);
   if (spent > max_cost) return false;

@@ -26,7 +26,7 @@ class BandLanes {
   BandLanes(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
             PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), pairs_(pairs), sink_(sink), cancel_(cancel),
-        scores_(recipe.differences), bound_(recipe), lanes_(kernels.vector_bytes) {}
+        scores_(recipe.differences), bound_(recipe), letters_(bound_, queries, targets), lanes_(kernels.vector_bytes) {}
 
   // Traces the pairs that are similar enough, and returns the numbers of the others; all that are left, if cancelled.
   std::vector<int64_t> align(int64_t count) {
@@ -70,15 +70,15 @@ class BandLanes {
 
   Record query(int64_t pair) const { return queries_.record(pairs_[pair].query); }
   Record target(int64_t pair) const { return targets_.record(pairs_[pair].target); }
-  void set_bound(int64_t pair) { bound_.set_pair(query(pair), target(pair)); }
+  void set_bound(int64_t pair) { bound_.set_pair(letters_.query(pairs_[pair].query), letters_.target(pairs_[pair].target)); }
 
   // Lets a pair, which is that of the bound, wait for a band of this slack, or adds it to the others.
   void add(int64_t pair, int64_t slack, std::vector<int64_t>& others) {
     const int64_t rows = query(pair).length, columns = target(pair).length;
     const int64_t needed = std::abs(columns - rows) + 2 * slack + 1,
                   diagonals = (needed + kBandLanesStep - 1) / kBandLanesStep * kBandLanesStep;
-    const int64_t others_count = rows + columns - bound_.query_letters().plain - bound_.target_letters().plain;
-    const bool plain = scores_.padding <= 16 && kMinPlainLetters * others_count <= rows + columns;
+    const int64_t plain_letters = letters_.query(pairs_[pair].query).plain + letters_.target(pairs_[pair].target).plain;
+    const bool plain = scores_.padding <= 16 && kMinPlainLetters * (rows + columns - plain_letters) <= rows + columns;
     BandLanesArgs a = arguments(rows, diagonals, plain);
     if (static_cast<double>(diagonals) > kMaxBandShare * static_cast<double>(columns) ||
         bytes(a) > std::min(kMaxBytes, recipe_.worker_bytes))
@@ -205,6 +205,7 @@ class BandLanes {
   const Cancel& cancel_;
   BandScores scores_;
   BandBound bound_;
+  ListedLetters letters_;
   int lanes_;
   std::vector<BandPair> waiting_;
   std::vector<int64_t> lowest_;
@@ -243,6 +244,16 @@ bool trace_tiles(const Kernels& kernels, const Sequences& queries, const Sequenc
 }
 
 }  // namespace
+
+void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
+                 const int64_t* scores, int64_t count, int64_t* slacks) {
+  BandBound bound(recipe);
+  ListedLetters letters(bound, queries, targets);
+  for (int64_t k = 0; k < count; k++) {
+    bound.set_pair(letters.query(pairs[k].query), letters.target(pairs[k].target));
+    slacks[k] = bound.sufficient_slack(-1, scores ? scores[k] : bound.expected_score(pairs[k].edits));
+  }
+}
 
 bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
                 const ListedPair* pairs, int64_t count, PathSink& sink, const Cancel& cancel) {

@@ -10,6 +10,11 @@ struct ListedPair {
   int64_t edits;          // only speed depends on it
 };
 
+// Writes the slack of the band that each pair needs (band_bound.hpp): the smallest with which its score is a proof. scores: [count], or
+// null for those that the pairs are expected to have. The recipe must be one for bands.
+void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
+                 const int64_t* scores, int64_t count, int64_t* slacks);
+
 // Traces listed pairs; the path of pairs[k] goes to pair k of the sink. Similar pairs are traced in narrow bands, each in a lane of a
 // vector, and others as by path_tile. Returns false if cancelled. Throws ScratchTooSmall like path_tile.
 bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,

@@ -1,6 +1,7 @@
 // gpualign.cpu.alignment._kernels: Python bindings of the CPU kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -148,26 +149,49 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
   return path_arrays(std::move(sink), {rows, columns});
 }
 
+std::vector<ListedPair> listed_pairs(const Numbers& query_ids, const Numbers& target_ids, const Numbers& edits) {
+  const size_t count = edits.shape(0);
+  if (query_ids.shape(0) != count || target_ids.shape(0) != count)
+    throw nb::value_error("a pair is a query, a target and a number of edits");
+  std::vector<ListedPair> pairs(count);
+  for (size_t k = 0; k < count; k++) pairs[k] = {query_ids(k), target_ids(k), edits(k)};
+  return pairs;
+}
+
 nb::object align_listed(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
                         Numbers target_offsets, Numbers target_ids, Numbers edits, const PathRecipe& recipe, bool want_runs,
                         const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
-  const size_t count = edits.shape(0);
-  if (query_ids.shape(0) != count || target_ids.shape(0) != count)
-    throw nb::value_error("a pair is a query, a target and a number of edits");
-  std::vector<ListedPair> pairs(count);
-  for (size_t k = 0; k < count; k++) pairs[k] = {query_ids(k), target_ids(k), edits(k)};
+  const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  PathSink sink(static_cast<int64_t>(count), want_runs);
+  const auto count = static_cast<int64_t>(pairs.size());
+  PathSink sink(count, want_runs);
   bool done;
   {
     nb::gil_scoped_release unlocked;
-    done = list_paths(kernels, queries, targets, recipe, pairs.data(), static_cast<int64_t>(count), sink, cancel);
+    done = list_paths(kernels, queries, targets, recipe, pairs.data(), count, sink, cancel);
   }
   if (!done) return nb::none();
-  return path_arrays(std::move(sink), {count});
+  return path_arrays(std::move(sink), {pairs.size()});
+}
+
+nb::object slacks(Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes, Numbers target_offsets,
+                  Numbers target_ids, Numbers edits, const PathRecipe& recipe, std::optional<Numbers> scores) {
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
+  if (!recipe.banded) throw nb::value_error("the recipe has no bands");
+  if (scores && scores->shape(0) != pairs.size()) throw nb::value_error("a pair has one score");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  std::vector<int64_t> out(pairs.size());
+  {
+    nb::gil_scoped_release unlocked;
+    list_slacks(queries, targets, recipe, pairs.data(), scores ? scores->data() : nullptr, static_cast<int64_t>(pairs.size()), out.data());
+  }
+  const size_t count = out.size();
+  return nb::cast(owned_array(std::move(out), {count}));
 }
 
 }  // namespace
@@ -280,6 +304,10 @@ NB_MODULE(_kernels, m) {
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"),
         nb::arg("want_runs"), nb::arg("cancel"),
         "Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.");
+  m.def("listed_slacks", &slacks, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
+        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"), nb::arg("scores").none(),
+        "Return the slack of the band that each pair needs, int64: the smallest with which its score proves that the band holds every best "
+        "path. scores: None for those that are expected with these numbers of edits.");
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
