@@ -9,6 +9,7 @@ from gpualign.gpu.runtime.inventory import Inventory, selected_devices
 
 if TYPE_CHECKING:
     from gpualign.gpu.alignment.engine import CudaEngine
+    from gpualign.gpu.alignment.pair_list import CudaPairEngine, HostPairEngine
     from gpualign.gpu.distance.engine import CudaDistanceEngine
 
 
@@ -27,6 +28,19 @@ def make_engine(
     from gpualign.gpu.alignment.engine import CudaEngine
 
     return CudaEngine(selected_devices(selection, inventory), host_traceback=host_traceback, note=note)
+
+
+def make_pair_engine(selection: str, inventory: Inventory, host: HostPairEngine) -> CudaPairEngine:
+    """Return the engine that aligns listed pairs on the selected GPUs, which other engines may use at the same time.
+
+    selection: GPUs as returned by `parse_selection`, e.g. "cuda:0,2"
+    host: engine for short lists and for pairs that the GPUs cannot align
+
+    Raises `RunError` if a device does not exist or is too old.
+    """
+    from gpualign.gpu.alignment.pair_list import CudaPairEngine
+
+    return CudaPairEngine(selected_devices(selection, inventory), host)
 
 
 def make_distance_engines(selection: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:

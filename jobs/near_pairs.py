@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -222,7 +222,11 @@ class NearPairJob:
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step, updated in place."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairCollector, progress)
-        with closing(cast("Closable", records := self._expand_to_records(bands, survivors))):
+        with ExitStack() as resources:
+            if self.aligner is not None:
+                resources.enter_context(closing(self.aligner))
+            records = self._expand_to_records(bands, survivors)
+            resources.enter_context(closing(cast("Closable", records)))
             held: list[NearPairs] = []
             rows = 0
             for pairs, rows in records:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from gpualign.core.alignment.tile_results import Runs, Statistics
+import numpy as np
+
+from gpualign.core.alignment.path_builder import PathBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 
@@ -27,3 +31,28 @@ class PairAlignments:
         statistics = None if self.statistics is None else self.statistics[indices]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[indices]
         return PairAlignments(self.scores[indices], statistics, self.runs and self.runs.select(indices), flipped)
+
+
+class PairAlignmentsBuilder:
+    """Assembles the results for listed pairs from parts, which may arrive in any order. Results that arrive later replace earlier ones.
+
+    task: task of the pairs, on one strand
+    pair_count: number of pairs in the list
+    """
+
+    def __init__(self, task: Task, pair_count: int) -> None:
+        self._scores = np.zeros(pair_count, dtype=task.score_dtype)
+        self._statistics = None if task.detail is Detail.SCORE else np.zeros(pair_count, dtype=STATISTICS)
+        self._paths = PathBuilder((pair_count,)) if task.detail is Detail.PATH else None
+
+    def put(self, indices: Integers, part: PairAlignments) -> None:
+        """Put the results for the pairs with these indices in the list."""
+        self._scores[indices] = part.scores
+        if self._statistics is not None:
+            self._statistics[indices] = part.statistics
+        if self._paths is not None and part.runs is not None:
+            self._paths.add(indices, part.runs)
+
+    def build(self) -> PairAlignments:
+        """Return the results for all pairs."""
+        return PairAlignments(self._scores, self._statistics, None if self._paths is None else self._paths.build())

@@ -145,6 +145,9 @@ class BothStrandsPairAligner:
         better = aligned.select(2 * np.arange(len(pairs)) + is_minus)
         return replace(better, is_reverse_complement=is_minus)
 
+    def close(self) -> None:
+        self.inner.close()
+
 
 @dataclass(frozen=True)
 class _TileRectangle:

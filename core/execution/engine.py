@@ -100,6 +100,9 @@ class PairAligner(Protocol):
         The distances of the pairs are the numbers of edits that their alignments are expected to have. They affect only the speed.
         """
 
+    def close(self) -> None:
+        """Free what the aligner keeps between lists, such as the memory of a GPU. The aligner can be used again."""
+
 
 @runtime_checkable
 class PairAligningEngine(Engine, Protocol):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 
-from gpualign.core.alignment.aligned_pairs import PairAlignments
+from gpualign.core.alignment.aligned_pairs import PairAlignments, PairAlignmentsBuilder
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import map_in_order
 from gpualign.cpu.alignment import _kernels
@@ -23,9 +23,6 @@ _MIN_PART_PAIRS, _MAX_PART_PAIRS = 2048, 32_768
 should have several times as many to choose from."""
 
 _PARTS_PER_THREAD = 3
-
-_Aligned: TypeAlias = tuple[Any, Any, Any, Any, Any]
-"""Result of the kernel: scores, statistics, and the data, starts and sizes of the paths, or three times None."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +40,41 @@ class CpuPairAligner:
     instruction_set: str
     recipe: _kernels.PathRecipe = field(repr=False)
 
+    @property
+    def proves_bands(self) -> bool:
+        """True if `needed_slacks` can tell the bands of diagonals that pairs need."""
+        return self.recipe.banded
+
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
-        parts, cancel = list(self._parts(pairs)), _kernels.Cancel()
+        built, cancel = PairAlignmentsBuilder(self.task, len(pairs)), _kernels.Cancel()
+        parts = list(self._parts(pairs))
         try:
-            aligned = list(map_in_order(partial(self._align, cancel), map(pairs.select, parts), self.threads))
+            for indices, part in zip(
+                parts, map_in_order(partial(self._align, cancel), map(pairs.select, parts), self.threads), strict=True
+            ):
+                built.put(indices, part)
         except BaseException:
             cancel.request()
             raise
-        return self._join(len(pairs), parts, aligned)
+        return built.build()
+
+    def close(self) -> None:
+        pass
+
+    def needed_slacks(self, pairs: NearPairs, scores: Scores | None) -> Integers:
+        """Return the number of diagonals by which each pair's band must extend beyond the diagonals of both corners, int64[pairs]: the
+        smallest with which its score proves that the band contains every best path.
+
+        scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
+        """
+
+        def slacks(start: int) -> Integers:
+            part = slice(start, start + _MAX_PART_PAIRS)
+            known = None if scores is None else scores[part]
+            found: Integers = _kernels.listed_slacks(*self._arguments(pairs.select(part)), self.recipe, known)  # type: ignore[assignment]
+            return found
+
+        return np.concatenate([np.zeros(0, dtype=np.int64), *map_in_order(slacks, range(0, len(pairs), _MAX_PART_PAIRS), self.threads)])
 
     def _parts(self, pairs: NearPairs) -> Iterator[Integers]:
         """Yield the indices of the pairs in each part of the list, the longest pairs first."""
@@ -60,36 +84,13 @@ class CpuPairAligner:
         for start in range(0, len(pairs), size):
             yield order[start : start + size]
 
-    def _align(self, cancel: _kernels.Cancel, pairs: NearPairs) -> _Aligned:
+    def _arguments(self, pairs: NearPairs) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers, Integers]:
+        """Return the pairs as kernel arguments: (codes, offsets, record numbers) of the queries, then of the targets, and the distances."""
         queries, targets = self.task.queries, self.task.targets
-        aligned = _kernels.align_listed(
-            self.instruction_set,
-            queries.codes,
-            queries.offsets,
-            pairs.queries,
-            targets.codes,
-            targets.offsets,
-            pairs.targets,
-            pairs.distances,
-            self.recipe,
-            self.task.detail is Detail.PATH,
-            cancel,
-        )
-        return cast("_Aligned", aligned)
+        return queries.codes, queries.offsets, pairs.queries, targets.codes, targets.offsets, pairs.targets, pairs.distances
 
-    def _join(self, pair_count: int, parts: list[Integers], aligned: list[_Aligned]) -> PairAlignments:
-        """Return the results of all parts, in the order of the list."""
-        task = self.task
-        scores = np.empty(pair_count, dtype=task.score_dtype)
-        statistics = np.empty(pair_count, dtype=STATISTICS) if task.detail is not Detail.SCORE else None
-        starts, sizes = np.empty(pair_count, dtype=np.int64), np.empty(pair_count, dtype=np.int32)
-        data, data_bytes = list[Any](), 0
-        for indices, (part_scores, counts, runs, part_starts, part_sizes) in zip(parts, aligned, strict=True):
-            scores[indices] = part_scores
-            if statistics is not None:
-                statistics[indices] = counts.view(STATISTICS)[:, 0]
-            if task.detail is Detail.PATH:
-                starts[indices], sizes[indices] = part_starts + data_bytes, part_sizes
-                data.append(runs)
-                data_bytes += len(runs)
-        return PairAlignments(scores, statistics, Runs(data, starts, sizes) if task.detail is Detail.PATH else None)
+    def _align(self, cancel: _kernels.Cancel, pairs: NearPairs) -> PairAlignments:
+        with_runs = self.task.detail is Detail.PATH
+        aligned = _kernels.align_listed(self.instruction_set, *self._arguments(pairs), self.recipe, with_runs, cancel)
+        scores, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", aligned)  # the last three are None without runs
+        return PairAlignments(scores, counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes) if with_runs else None)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.jobs.devices.resources import ALL_DEVICES, AUTO, Resources
-from gpualign.jobs.reporter import Reporter
+from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
-    from gpualign.core.execution.engine import TimedEngine
+    from gpualign.core.execution.engine import PairAligningEngine, TimedEngine
     from gpualign.cpu.alignment.engine import CpuEngine
     from gpualign.gpu.alignment.engine import CudaEngine
     from gpualign.gpu.runtime.inventory import Inventory
@@ -99,6 +99,16 @@ def cpu_engine(resources: Resources, spare_threads: int = 0) -> CpuEngine:
     from gpualign.cpu.alignment.engine import CpuEngine
 
     return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare_threads)
+
+
+def pick_local_pair_engine(resources: Resources) -> PairAligningEngine:
+    """Return the engine that aligns listed pairs on this machine: on its GPUs if the lists are long enough, else on the CPU."""
+    host = cpu_engine(resources)
+    if inventory := _find_gpus(resources.device, SILENT_REPORTER):
+        from gpualign.gpu.factory import make_pair_engine
+
+        return make_pair_engine(_gpu_selection(resources.device), inventory, host)
+    return host
 
 
 def pick_local_distance_engine(

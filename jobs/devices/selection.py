@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.devices.local_engines import cpu_engine, paper_device, pick_local_distance_engine, pick_local_engine
+from gpualign.jobs.devices.local_engines import (
+    cpu_engine,
+    paper_device,
+    pick_local_distance_engine,
+    pick_local_engine,
+    pick_local_pair_engine,
+)
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.reporter import Reporter
 
@@ -76,11 +82,15 @@ def pick_near_pair_engine(resources: Resources, engine: Engine, has_single_bound
 
 
 def pick_pair_engine(resources: Resources, engine: Engine) -> PairAligningEngine:
-    """Return the engine for aligning the pairs that pass a threshold: always the CPU engine, whatever `engine` is. The pairs are few and
-    scattered, with one or two targets per query, so they do not form rectangles that are worth sending to a GPU."""
+    """Return the engine for aligning the pairs that pass a threshold. They are aligned on this machine, whatever `engine` is.
+
+    engine: engine that would compute every pair
+    """
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
+    if isinstance(engine, CpuEngine):
+        return engine
+    return cpu_engine(resources) if resources.executor is not None else pick_local_pair_engine(resources)
 
 
 def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:

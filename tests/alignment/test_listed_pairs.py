@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listed import all_pairs_in_disorder, families
 from oracle import align
 from path_cases import NAMES, SCHEMES
 from relatives import edited, mutated
@@ -18,24 +19,6 @@ from gpualign.cpu.alignment.native_recipes import native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 SETS = [s.name for s in instruction_sets() if s.is_supported]
-
-
-def families(rng, letters, count, longest):
-    """Two sets of relatives, from equal to unrelated; some begin or end later than others."""
-    ancestors = [rng.integers(0, letters, int(rng.integers(1, longest))) for _ in range(max(1, count // 12))]
-
-    def copy():
-        one = mutated(rng, ancestors[int(rng.integers(len(ancestors)))], rng.choice([0, 0.02, 0.1, 0.4]), letters, rng.choice([0, 0.02]))
-        one = edited(rng, one, int(rng.integers(0, 3)), letters, 30)
-        return one[int(rng.integers(0, 1 + len(one) // 5)) :]
-
-    return sequence_set([copy() for _ in range(count)]), sequence_set([copy() for _ in range(count)])
-
-
-def all_pairs_in_disorder(rng, queries, targets, edits=40):
-    i, j = (indices.ravel() for indices in np.indices((len(queries), len(targets))))
-    order = rng.permutation(len(i))
-    return NearPairs(i[order], j[order], rng.integers(0, edits, len(i)))
 
 
 def align_listed(queries, targets, scheme, pairs, engine, end_gaps=EndGaps.PENALISED, detail=Detail.PATH, memory=1 << 30):

@@ -29,7 +29,7 @@ RUN_ALIGNMENT_BYTES = 16
 """Size, in bytes, of the pieces in which kernels copy runs. Each pair's runs start with a new piece, so up to 15 bytes after them are
 unused."""
 
-_DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
+DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """Details, numbered as in cuda_src/alignment/path.cuh."""
 
 
@@ -93,12 +93,12 @@ class BatchPaths(BatchOutput):
 
     @property
     def result_ranges(self) -> dict[str, tuple[int, int]]:
-        """Position of each array in the results, by name: (first byte, size in bytes)."""
-        return _result_ranges(self.task, self.batch.pair_count)
+        """Position of each array in the results, as returned by `pair_result_ranges`."""
+        return pair_result_ranges(self.task, self.batch.pair_count)
 
     @property
     def _result_bytes(self) -> int:
-        return _total_bytes(self.result_ranges)
+        return total_result_bytes(self.result_ranges)
 
     @property
     def _max_batch_run_bytes(self) -> int:
@@ -141,7 +141,7 @@ class BatchPaths(BatchOutput):
             directions=stream.address("directions", self.direction_bytes(grid * threads)),
             capacity=self.max_cigar_bytes,
             matrix_stride=self.layout.matrix_stride,
-            detail=_DETAIL_CODES[self.task.detail],
+            detail=DETAIL_CODES[self.task.detail],
         )
         return TraceLaunch(stream, kernel, path, grid, threads)
 
@@ -204,7 +204,7 @@ class TilePathsOutput:
         self._runs = PathBuilder(tile.shape)
 
     def result_bytes(self, batch: Batch) -> int:
-        return _total_bytes(_result_ranges(self._task, batch.pair_count))
+        return total_result_bytes(pair_result_ranges(self._task, batch.pair_count))
 
     def make_batch_output(self, batch: Batch, variant: KernelVariant, layout: BatchLayout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
@@ -225,7 +225,9 @@ class TilePathsOutput:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
 
-def _result_ranges(task: Task, pair_count: int) -> dict[str, tuple[int, int]]:
+def pair_result_ranges(task: Task, pair_count: int) -> dict[str, tuple[int, int]]:
+    """Return the position of each array in the results for `pair_count` pairs, by name: (first byte, size in bytes). The last array is the
+    cursor, the total size of all runs."""
     detail = task.detail
     sizes = {
         "scores": pair_count * task.score_dtype.itemsize,
@@ -241,7 +243,8 @@ def _result_ranges(task: Task, pair_count: int) -> dict[str, tuple[int, int]]:
     return places
 
 
-def _total_bytes(ranges: dict[str, tuple[int, int]]) -> int:
+def total_result_bytes(ranges: dict[str, tuple[int, int]]) -> int:
+    """Return the total size of the results, in bytes. ranges: as returned by `pair_result_ranges`"""
     first, size = ranges["cursor"]  # the last array
     return first + size
 

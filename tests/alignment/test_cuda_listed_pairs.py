@@ -1,0 +1,150 @@
+"""Listed pairs on CUDA devices against those of the CPU engine: on the host everywhere, on a device where there is one."""
+
+import numpy as np
+import pytest
+from host_device import FailingDevice, HostDevice
+from listed import all_pairs_in_disorder, families
+from path_cases import SCHEMES
+from relatives import mutated
+from work import expand, sequence_set
+
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.gpu.alignment import pair_list
+from gpualign.gpu.alignment.pair_bands import CELLS_PER_LANE, plan_batches
+from gpualign.gpu.alignment.pair_list import CudaPairEngine
+
+BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismatch", "free extension", "free gaps"]
+
+
+@pytest.fixture(autouse=True)
+def every_list_is_long(monkeypatch):
+    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 0)
+
+
+def both(devices, queries, targets, scheme, pairs, detail=Detail.PATH, end_gaps=EndGaps.PENALISED):
+    """What the devices give, and the CPU engine."""
+    task, budget, host = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps), Budget.from_total(1 << 28), CpuEngine(2)
+    aligner = CudaPairEngine(devices, host).prepare_pair_aligner(task, budget)
+    try:
+        found = aligner.align_pairs(pairs)
+        again = aligner.align_pairs(pairs)  # on open devices
+    finally:
+        aligner.close()
+    np.testing.assert_array_equal(found.scores, again.scores)
+    return found, host.prepare_pair_aligner(task, budget).align_pairs(pairs)
+
+
+def check(found, expected):
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    np.testing.assert_array_equal(found.statistics, expected.statistics)
+    paths = [[expand(one.runs.data[s : s + n]) for s, n in zip(one.runs.starts, one.runs.sizes, strict=True)] for one in (found, expected)]
+    assert paths[0] == paths[1]
+
+
+@pytest.mark.parametrize("scheme", BYTES)
+def test_as_on_the_cpu(rng, device, scheme):
+    """From equal to unrelated: bands of every width, and pairs for the host."""
+    on_host = isinstance(device, HostDevice)
+    letters = 20 if scheme == "protein" else int(rng.choice([2, 4]))
+    queries, targets = families(rng, letters, 10 if on_host else 100, 90 if on_host else 900)
+    pairs = all_pairs_in_disorder(rng, queries, targets)
+    check(*both([device], queries, targets, SCHEMES[scheme], pairs))
+    if on_host:
+        assert {kernel.file for kernel in device.launched} == {"trace_bands.cu"}
+
+
+@pytest.mark.parametrize("detail", [Detail.SCORE, Detail.STATISTICS])
+def test_no_more_detail_than_asked_for(rng, device, detail):
+    queries, targets = families(rng, 4, 8, 60)
+    found, expected = both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets), detail)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert found.runs is None
+    if detail is Detail.SCORE:
+        assert found.statistics is None
+    else:
+        np.testing.assert_array_equal(found.statistics, expected.statistics)
+
+
+def test_every_parity_of_bands(rng, device):
+    """Lengths that differ by every small number, with edits at the corners: odd and even first diagonals."""
+    ancestor = rng.integers(0, 4, 60)
+    queries = sequence_set([ancestor[start:] for start in range(5)])
+    targets = sequence_set([ancestor[: len(ancestor) - stop] for stop in range(5)] + [mutated(rng, ancestor, 0.1, 4) for _ in range(3)])
+    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets, 8)))
+
+
+def test_tiny_sequences(rng, device):
+    queries = sequence_set([rng.integers(0, 4, length) for length in (1, 1, 2, 3, 7, 8, 9)])
+    pairs = all_pairs_in_disorder(rng, queries, queries, 3)
+    check(*both([device], queries, queries, SCHEMES["default"], pairs))
+
+
+def test_several_devices_and_many_batches(rng, monkeypatch):
+    monkeypatch.setattr(pair_list, "_MAX_BATCH_PAIRS", 7)
+    queries, targets = families(rng, 4, 10, 60)
+    devices = [HostDevice(), HostDevice()]
+    check(*both(devices, queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    assert all(device.launched and not device.opened for device in devices)
+
+
+@pytest.mark.parametrize("memory", [1 << 12, 1 << 16])
+def test_a_device_with_little_memory_leaves_pairs_to_the_host(rng, memory):
+    queries, targets = families(rng, 4, 10, 200)
+    device = HostDevice(memory)
+    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    assert device.used == 0
+
+
+def test_a_device_that_fails(rng):
+    queries, targets = families(rng, 4, 6, 60)
+    task = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH)
+    device = FailingDevice()
+    aligner = CudaPairEngine([device], CpuEngine(1)).prepare_pair_aligner(task, Budget.from_total(1 << 28))
+    with pytest.raises(RunError, match="made up"):
+        aligner.align_pairs(all_pairs_in_disorder(rng, queries, targets))
+    aligner.close()
+    assert not device.opened
+
+
+@pytest.mark.parametrize(("scheme", "end_gaps"), [("16 bits", EndGaps.PENALISED), ("default", EndGaps.FREE)])
+def test_scorings_without_bands_are_for_the_host(rng, scheme, end_gaps):
+    queries, targets = families(rng, 4, 6, 60)
+    device = HostDevice()
+    check(*both([device], queries, targets, SCHEMES[scheme], all_pairs_in_disorder(rng, queries, targets), end_gaps=end_gaps))
+    assert not device.launched
+
+
+def test_short_lists_are_for_the_host(rng, monkeypatch):
+    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 1e9)
+    queries, targets = families(rng, 4, 6, 60)
+    device = HostDevice()
+    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    assert not device.launched
+
+
+def test_no_pairs(device):
+    queries, none = sequence_set([[0, 1, 2]]), np.zeros(0, dtype=np.int64)
+    found, _ = both([device], queries, queries, SCHEMES["default"], NearPairs(none, none, none))
+    assert len(found.scores) == len(found.runs.starts) == 0
+
+
+def test_batches_cover_the_pairs(rng):
+    """Each pair once, in a band that holds both corners and the slack, and no batch is larger than allowed."""
+    m, n = rng.integers(1, 900, 500), rng.integers(1, 900, 500)
+    indices, slacks = rng.permutation(500)[:400], rng.integers(0, 120, 400)
+    batches, too_wide = plan_batches((m, n), indices, slacks, 32, 30)
+    assert sorted(np.concatenate([too_wide, *(batch.indices for batch in batches)]).tolist()) == sorted(indices.tolist())
+    needed = dict(zip(indices.tolist(), slacks.tolist(), strict=True))
+    assert all(abs(n[k] - m[k]) + 2 * needed[k] + 1 > 64 * CELLS_PER_LANE[-1] for k in too_wide.tolist())
+    for batch in batches:
+        assert len(batch.indices) <= 30
+        width = 64 * batch.cells_per_lane
+        for k, lowest, slack in zip(batch.indices.tolist(), batch.lowest.tolist(), batch.slacks.tolist(), strict=True):
+            assert slack >= needed[k]
+            assert lowest == min(0, n[k] - m[k]) - slack
+            assert lowest + width - 1 >= max(0, n[k] - m[k]) + slack
+            assert m[k] + n[k] <= batch.max_letters
