@@ -117,7 +117,7 @@ DEVICE void step(Cells& c, const int32_t* table, Letters& query, Letters& target
   }
 }
 
-KERNEL(128, 4) trace_bands(const TraceBandArgs args) {
+KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
   __shared__ int32_t table[LETTERS * LETTERS];
   __shared__ uint32_t usable[LETTERS];
   for (int k = threadIdx.x; k < LETTERS * LETTERS; k += blockDim.x) table[k] = args.table[k];

@@ -13,7 +13,7 @@ from gpualign.gpu.alignment.families.rebased_scores import kernel_macros, usable
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
-CELLS_PER_LANE = 1, 2, 3, 4, 6, 8
+CELLS_PER_LANE = 1, 2, 3, 4, 6, 8, 12, 16, 24
 """Numbers of cells of an antidiagonal that a lane may compute. A band has twice as many diagonals as a warp has such cells."""
 
 _ANTIDIAGONALS_PER_WORD = 8  # whose directions a word holds, for each cell of a lane

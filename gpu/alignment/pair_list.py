@@ -22,9 +22,9 @@ from gpualign.gpu.alignment.recipe import Recipe, make_recipe
 from gpualign.gpu.runtime.device import Device
 
 _MAX_BATCH_PAIRS = 1 << 15
-_MIN_CELLS_PER_THREAD = 2e10
-"""Minimum size of a list, in cells of whole matrices for each thread of the host, for which a device is opened: less than a second of
-work."""
+_MIN_CELLS_PER_THREAD = 2e9
+"""Minimum size of a list, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes some tenths
+of a second for a shorter list."""
 
 _MAX_SCORE = 1 << 28
 """Maximum score, rebased as in kernels, for which 32 bits also hold the values of cells outside of a band."""
@@ -113,18 +113,19 @@ class CudaPairAligner:
         while len(left):
             batches, too_wide = plan_batches(lengths, left, slacks, self._devices[0].hardware.warp_lanes, _MAX_BATCH_PAIRS)
             for_host.append(too_wide)
-            unproven = [np.zeros(0, dtype=np.int64)]
-            needed = [np.zeros(0, dtype=np.int64)]
+            traced, reached, scores = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
             for batch, aligned in self._run(batches, pairs):
                 if aligned is None:  # it does not fit in the device's memory
                     for_host.append(batch.indices)
                     continue
-                scores = aligned.scores.astype(np.int64)
-                slack = self._host.needed_slacks(pairs.select(batch.indices), -scores if self._task.scoring.edit else scores)
                 built.put(batch.indices, aligned)
-                unproven.append(batch.indices[slack > batch.slacks])
-                needed.append(slack[slack > batch.slacks])
-            left, slacks = np.concatenate(unproven), np.concatenate(needed)
+                traced.append(batch.indices)
+                reached.append(batch.slacks)
+                scores.append(-aligned.scores.astype(np.int64) if self._task.scoring.edit else aligned.scores.astype(np.int64))
+            left = np.concatenate(traced)
+            slacks = self._host.needed_slacks(pairs.select(left), np.concatenate(scores))
+            unproven = slacks > np.concatenate(reached)
+            left, slacks = left[unproven], slacks[unproven]
         if len(rest := np.concatenate([np.zeros(0, dtype=np.int64), *for_host])):
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
         return built.build()
