@@ -16,7 +16,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.runner import NullSink, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -26,6 +26,7 @@ from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.jobs.output.result_writing import write_results
 
 BUDGET = Budget.from_total(2 << 30)
 
@@ -49,8 +50,8 @@ def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tu
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
     sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
-    totals = run_plan(plan, prepared, sink, NullSink())
-    return sink.arrays[0].values, totals.work, totals.seconds
+    seconds = write_results(sink, plan, compute_pair_bands(plan, prepared, NullSink()))
+    return sink.arrays[0].values, plan.cells, seconds
 
 
 def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:

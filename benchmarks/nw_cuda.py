@@ -23,8 +23,7 @@ from device_choice import write
 from near_cuda import reads
 
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.execution.pipeline import Sink
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -40,6 +39,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.worker import FinishedBatch
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
+from gpualign.jobs.output.result_writing import write_results
 
 BUDGET = Budget.from_total(16 << 30)
 ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds
@@ -206,7 +206,8 @@ def peer(device: CudaDevice) -> str:
 def _scores(device: CudaDevice, task: Task) -> np.ndarray:
     prepared = CudaEngine([device]).prepare(task, BUDGET)
     sink = MatrixSink(ValueMatrix(task), [MemoryArray])
-    run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, NullSink())
+    plan = plan_task(prepared, Pairing.ALL)
+    write_results(sink, plan, compute_pair_bands(plan, prepared, NullSink()))
     return sink.arrays[0].values.astype(np.int64)
 
 
@@ -219,7 +220,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
     spans: list[FinishedBatch] = []
     engine = CudaEngine([device], spans.append)
     with open(Path(folder, f"out.{kind}"), "w+b") as stream:
-        sink: Sink = (
+        sink: MatrixSink | TableSink = (
             MatrixSink(ValueMatrix(task), [partial(NpyArray, stream)])
             if kind == "npy"
             else TableSink(stream, task, Tsv(parse_fields(default_fields(edit_distance=False))))

@@ -34,6 +34,7 @@ from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.options import check_distance
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -301,7 +302,7 @@ class AlignmentDistances:
         of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
         value = MatrixValueKind("score" if of_edits else "distance", self.options.identity_def)
         sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
-        job.run(sink, progress)
+        write_results(sink, job.plan, job.run(progress)[0])
         return sink.arrays[0].values.astype(np.float64)
 
     def describe(self) -> DescriptionRows:

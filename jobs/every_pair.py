@@ -16,8 +16,8 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals
-from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task, run_plan
+from gpualign.core.execution.pipeline import Closable, Progress, Totals
+from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -140,14 +140,13 @@ class EveryPairJob:
         """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.for_queries(start, stop))
 
-    def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
-        """Compute every pair and pass whole bands to the sink, in order."""
-        totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
-        return replace(totals, pair_count=self.pair_count, work=self.total_work)
+    def run(self, progress: Progress) -> tuple[Iterator[BandResults], Totals]:
+        """Return (whole bands in order, which are computed as they are requested; the totals). Closing the iterator stops all work."""
+        return compute_pair_bands(self.plan, self.prepared, progress, self.threads), Totals(self.pair_count, self.total_work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", bands := compute_pair_bands(self.plan, self.prepared, progress, self.threads))):
+        with closing(cast("Closable", bands := self.run(progress)[0])):
             for band in bands:
                 yield from split_into_blocks(self.task, identity_definition, band, self.plan.pairing)
 

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
     from gpualign.core.alignment.task import Task
     from gpualign.core.execution.engine import Engine
-    from gpualign.core.execution.pipeline import CheckpointListener, Progress, Totals
+    from gpualign.core.execution.pipeline import Progress, Totals
     from gpualign.core.planning.tile_plan import Plan
     from gpualign.core.results.blocks import Block
-    from gpualign.core.search.runner import ExtendableProgress
     from gpualign.jobs.pair_sample import SampledPairs
 
 WorkPerQuery: TypeAlias = Reals
@@ -58,9 +57,6 @@ class Job(Protocol):
     def for_queries(self: J, start: int, stop: int, /) -> J:
         """Return a job for only queries [start, stop)."""
 
-    def run(self, sink: Any, progress: ExtendableProgress, checkpoints: CheckpointListener, /) -> Totals:
-        """Compute everything and pass the results to the sink, in order."""
-
 
 class PairJob(Job, Protocol):
     """A job that aligns pairs or finds near pairs."""
@@ -83,6 +79,10 @@ class PairJob(Job, Protocol):
     @property
     def sample(self) -> SampledPairs:
         """A sample of the pairs. Computing it takes a moment."""
+
+    def run(self, progress: Progress, /) -> tuple[Iterator[Any], Totals]:
+        """Return (results in order, as `BandResults` or `NearPairResults`, which are computed as they are requested; the totals, complete
+        when all results have been requested). Closing the iterator stops all work."""
 
     def blocks(self, identity_definition: int, progress: Progress, /) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

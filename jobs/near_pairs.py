@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from functools import cached_property, partial
@@ -19,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
+from gpualign.core.execution.pipeline import Closable, Progress, Totals
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import split_into_blocks
@@ -56,7 +55,7 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class NearPairTotals(Totals):
     """Totals of a run that finds near pairs.
 
@@ -64,7 +63,7 @@ class NearPairTotals(Totals):
     distinct_count: number of distinct records
     """
 
-    survivors: Mapping[str, int]
+    survivors: Counter[str]
     distinct_count: int
 
     @property
@@ -196,19 +195,16 @@ class NearPairJob:
         )
         return replace(job, plan=job.plan.for_queries(start, stop))
 
-    def run(
-        self, sink: Sink[Plan, NearPairResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
-    ) -> NearPairTotals:
-        """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
-        start, survivors = time.perf_counter(), Counter[str]()
-        run_pipeline(self.plan, self._iterate_results(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
-        return NearPairTotals(
-            self.pair_count, self.total_work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
-        )
+    def run(self, progress: Progress) -> tuple[Iterator[NearPairResults], NearPairTotals]:
+        """Return (the pairs that may pass the thresholds, in order, each item for some of the pairs; the totals). The pairs are classified
+        as they are requested, and the totals are complete when all have been. Closing the iterator stops all work."""
+        distinct_count = sum({id(duplicates): len(duplicates) for duplicates in self.duplicates}.values())
+        totals = NearPairTotals(self.pair_count, self.total_work, Counter(), distinct_count)
+        return self._iterate_results(progress, totals.survivors), totals
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", results := self._iterate_results(progress, Counter()))):
+        with closing(cast("Closable", results := self.run(progress)[0])):
             for band in results:
                 yield from split_into_blocks(self.task, identity_definition, band, self.pairing)
 

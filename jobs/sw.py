@@ -106,7 +106,7 @@ class SwOptions:
         return self.max_hits
 
 
-@dataclass(frozen=True)
+@dataclass
 class SearchTotals(Totals):
     """Totals of a search.
 
@@ -213,7 +213,9 @@ class SearchJob:
             self.reporter.note(
                 _describe_suppressed(SuppressedHitCounts(cut, notable), self.options, len(self.task.queries), space is not None)
             )
-        return SearchTotals(totals.pair_count, totals.work, totals.seconds, hits, cut)
+        found = SearchTotals(totals.pair_count, totals.work, hits, cut)
+        found.seconds = totals.seconds
+        return found
 
     def run_in_steps(self, sink: BlockSink, progress: ExtendableProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.runner import NullSink, plan_task, run_plan
+from gpualign.core.execution.runner import plan_task, time_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -39,6 +39,5 @@ def cpu_step_name(thread_count: int) -> str:
 
 def time_alignment(task: Task, engine: Engine, memory_bytes: int) -> float:
     """Align all pairs of queries and targets. Return the time taken in seconds, excluding planning."""
-    nowhere = NullSink()
     prepared = engine.prepare(task, Budget.from_total(memory_bytes))
-    return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds
+    return time_plan(plan_task(prepared, Pairing.ALL), prepared)

@@ -38,6 +38,7 @@ from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.job import PairJob
 from gpualign.jobs.nw import NwOptions, prepare, prepare_filtered
 from gpualign.jobs.options import PairThresholds
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_pairs
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def nw(
 
     def fill(make: ArrayMaker) -> FilledArray:
         sink = MatrixSink(ValueMatrix(job.task, matrix_value), [make], threads=options.resources.host_threads)
-        job.run(sink, _reporter(job, progress))
+        write_results(sink, job.plan, job.run(_reporter(job, progress))[0])
         return sink.arrays[0]
 
     one_set = job.task.targets is job.task.queries

@@ -18,6 +18,8 @@ class BandResults:
     statistics: `STATISTICS`; None if the task's detail does not include statistics
     runs: paths; None if the task's detail does not include paths
     is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool; otherwise None
+    completed_query_count: number of a query; once this band has been delivered, all pairs of the queries before it have been, and no other
+        pairs. 0 if the last query has more targets in the next band
     """
 
     band: Band
@@ -25,6 +27,7 @@ class BandResults:
     statistics: Statistics | None
     runs: Runs | None
     is_reverse_complement: Booleans | None = None
+    completed_query_count: int = 0
 
     def select(self, rows: slice, columns: slice) -> BandResults:
         """Return the results for some queries and targets, as a smaller band.

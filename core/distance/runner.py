@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpualign.core.execution.pipeline import Progress
 
 
-@dataclass(frozen=True)
+@dataclass
 class DistanceTotals(Totals):
     """Run totals for the summary. `work` is pairs times sites.
 
@@ -94,9 +94,10 @@ def compute_distances(
     pairs, sites = prepared.pair_count, prepared.max_compared_sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
-    seconds = time.perf_counter() - start
     earlier = 0 if left_out is None else out - int(left_out.sum())
-    return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
+    totals = DistanceTotals(pairs, pairs * sites, sites, lacking + known, undefined, near_pairs, left_out, earlier)
+    totals.seconds = time.perf_counter() - start
+    return totals
 
 
 def _compute_distances(

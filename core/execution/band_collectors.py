@@ -112,13 +112,14 @@ class PairCollector(ResultGather):
     def __init__(self, task: Task, threads: int, band: Band) -> None:
         super().__init__(task, band.shape, threads)
         self._band = band
+        self._completed_query_count = band.stop if band.target_stop == len(task.targets) else 0
 
     def add(self, result: TileResult) -> None:
         tile, band = result.tile, self._band
         self.put(slice(tile.query_start - band.start, tile.query_stop - band.start), tile.targets - band.first_target, result)
 
     def finish(self) -> BandResults:
-        return BandResults(self._band, self.scores, self.statistics, self.runs, self.is_reverse_complement)
+        return BandResults(self._band, self.scores, self.statistics, self.runs, self.is_reverse_complement, self._completed_query_count)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import field
 from typing import Any, Protocol, TypeVar, cast
 
 from gpualign.core.common.dataclass import dataclass
@@ -64,16 +65,17 @@ class Progress(Protocol):
     def advance(self, work: int, /) -> Any: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Totals:
     """Totals of a run, for its summary.
 
     work: number of DP cells, or of comparisons of two samples' calls at a site
+    seconds: time that the run took, which is set at its end
     """
 
     pair_count: int
     work: int
-    seconds: float
+    seconds: float = field(default=0.0, init=False)
 
     @property
     def rate(self) -> float:

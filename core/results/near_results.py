@@ -16,12 +16,12 @@ from gpualign.core.common.dataclass import dataclass
 class NearPairResults:
     """Near pairs of consecutive queries, in order, and their alignments.
 
-    row_stop: index of a query; once these results have been delivered, all pairs of earlier queries have been delivered
+    completed_query_count: number of a query; once these results have been delivered, all pairs of the queries before it have been
     """
 
     pairs: NearPairs
     alignments: PairAlignments
-    row_stop: int = 0
+    completed_query_count: int = 0
 
     def split(self, max_pairs: int, max_cigar_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearPairResults]:
         """Split the results into pieces of at most `max_pairs` pairs and `max_cigar_bytes` bytes of CIGAR runs. The pairs of one query stay

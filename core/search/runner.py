@@ -121,7 +121,9 @@ def run_search(
     """
     start, counted = time.perf_counter(), _CountingProgress(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
-    return Totals(search.plan.pair_count, counted.work, time.perf_counter() - start)
+    totals = Totals(search.plan.pair_count, counted.work)
+    totals.seconds = time.perf_counter() - start
+    return totals
 
 
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: ExtendableProgress) -> Iterator[HitBatch]:

@@ -8,10 +8,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Statistics
-from gpualign.core.execution.runner import NullSink, plan_task, run_plan
-from gpualign.core.output.matrix import MatrixSink
-from gpualign.core.output.matrix_value import ValueMatrix
-from gpualign.core.output.memory import MemoryArray
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
@@ -37,9 +34,10 @@ class CpuSimulator:
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
         """Return all scores: int64[queries][targets]."""
         prepared = self._engine.prepare(self._task(queries, targets), _SIMULATION_BUDGET)
-        sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, NullSink())
-        return sink.arrays[0].values.astype(np.int64, copy=False)
+        scores = np.zeros((len(queries), len(targets)), dtype=np.int64)
+        for one in compute_pair_bands(plan_task(prepared, Pairing.ALL), prepared, NullSink()):
+            scores[one.band.start : one.band.stop, one.band.first_target : one.band.target_stop] = one.scores
+        return scores
 
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]

@@ -27,6 +27,7 @@ from gpualign.jobs.output.format_selection import (
     select_row_format,
 )
 from gpualign.jobs.output.job_part import JobPart
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
@@ -147,7 +148,8 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
 
                 before = session.checkpoints.register_counts_function(counts)
                 with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
-                    totals = rest.run(messages.stages.timed_sink(sink), progress, session.checkpoints)
+                    results, totals = rest.run(progress)
+                    totals.seconds = write_results(sink, rest.plan, results, session.checkpoints, messages.stages.within)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:
             from gpualign.jobs.plotting.heatmap import heatmap_of_alignments

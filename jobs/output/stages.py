@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 """Stages of a run. A run is in exactly one stage at any time."""
@@ -22,3 +23,6 @@ class StageTimer(Protocol):
 
     def timed_sink(self, sink: Any, /) -> Any:
         """Return `sink`, which takes bands or blocks, in a wrapper that counts the time it takes as writing."""
+
+    def within(self, stage: str, /) -> AbstractContextManager[None]:
+        """Return a context that attributes the time spent in it to a stage, and then returns to the stage before."""

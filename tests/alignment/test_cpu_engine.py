@@ -9,7 +9,7 @@ from work import edit, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.execution.runner import NullSink, measure_cell_rate, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, measure_cell_rate, plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, MIN_BAND_ROWS, MIN_DIAGONAL_BANDS, Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
@@ -17,6 +17,7 @@ from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment import engine as cpu_engine
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.native_recipes import native_recipes
+from gpualign.jobs.output.result_writing import write_results
 
 PLENTY = Budget.from_total(1 << 30)
 
@@ -88,8 +89,9 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
             raise OSError("disk full")
 
     prepared = CpuEngine(2).prepare(big_task, Budget(1 << 20, 1 << 28))  # bands of few queries
+    plan = plan_task(prepared, Pairing.ALL)
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), NullSink())
+        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullSink()))
     assert not workers()
 
 

@@ -14,7 +14,7 @@ from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.runner import NullSink, plan_task, run_plan
+from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
@@ -34,6 +34,7 @@ from gpualign.gpu.alignment.families import (
 )
 from gpualign.gpu.runtime import stream_pipeline
 from gpualign.gpu.runtime.host_buffers import ResultBufferPool
+from gpualign.jobs.output.result_writing import write_results
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 
@@ -301,8 +302,9 @@ def test_the_sink_that_fails_ends_the_run(sequences):
     device = HostDevice()
     task = Task(sequences, sequences, LINEAR)
     prepared = CudaEngine([device]).prepare(task, LITTLE)
+    plan = plan_task(prepared, Pairing.ALL)
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), NullSink())
+        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullSink()))
     assert_clean(device)
 
 

@@ -14,7 +14,6 @@ from gpualign.core.alignment.tile_results import STATISTICS, TileScores
 from gpualign.core.common._placing import put_columns
 from gpualign.core.common.scatter import as_slice, put
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
-from gpualign.core.execution.pipeline import run_pipeline
 from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
@@ -26,6 +25,7 @@ from gpualign.core.planning.tile_plan import MIN_BAND_TARGETS, Pairing, TileLimi
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.columns import FIELDS, parse_fields
 from gpualign.core.results.filter import Filter
+from gpualign.jobs.output.result_writing import write_results
 
 
 def results(plan, order):
@@ -39,7 +39,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairCollector, task, 2), NullSink()), sink)
+    write_results(sink, plan, bands_in_order(plan, results(plan, order), partial(PairCollector, task, 2), NullSink()))
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -181,7 +181,7 @@ def test_an_error_in_the_sink_closes_the_source(rng):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        run_pipeline(plan, bands_in_order(plan, source(), partial(PairCollector, task, 2), NullSink()), Full())
+        write_results(Full(), plan, bands_in_order(plan, source(), partial(PairCollector, task, 2), NullSink()))
     assert closed
 
 
