@@ -35,6 +35,7 @@ from gpualign.core.distance.readers.base import OmittedSites, SiteSelection
 from gpualign.core.distance.runner import compute_distances
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
+from gpualign.jobs.output.result_writing import write_results
 
 PANEL_SITES = 3072  # whole chunks of the GPU's kernels
 _FOUNDERS = 10  # times as many changes in the first generation, whose samples would all be near each other
@@ -138,7 +139,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
-    compute_distances(prepared, sink, Dots(prepared.plan.pair_count * prepared.panel_site_count))
+    write_results(sink, prepared.samples, compute_distances(prepared, Dots(prepared.plan.pair_count * prepared.panel_site_count))[0])
     took = time.perf_counter() - start
     work = prepared.samples.pair_count * options.sites
     return [

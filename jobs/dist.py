@@ -2,14 +2,14 @@
 
 options = DistOptions(metric="ibs")
 job = prepare(options, read_source(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.new_scratch, reporter)
-job.run(sink, progress)
+distances, totals = job.run(progress)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
-from gpualign.core.distance.output.base import AnyDistanceSink
 from gpualign.core.distance.output.names import samples_with_writable_ids
 from gpualign.core.distance.preparation import DistanceTask, PreparedDistances
 from gpualign.core.distance.readers.base import Source
@@ -31,7 +30,7 @@ from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
+from gpualign.core.execution.pipeline import Progress
 from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import describe_few_calls
@@ -203,14 +202,14 @@ class DistJob:
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
-    def with_ids_for_format(self, format: str, reporter: Reporter) -> DistJob:
-        """Return this job with ids that the format can represent; report if any are changed. Raises `InputError` if two ids would become
+    def samples_for_format(self, format: str, reporter: Reporter) -> Samples:
+        """Return the samples with ids that the format can represent; report if any are changed. Raises `InputError` if two ids would become
         equal."""
         samples, changed = samples_with_writable_ids(format, self.samples)
         if changed:
             name, other = changed[0]
             reporter.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
-        return replace(self, prepared=replace(self.prepared, samples=samples))
+        return samples
 
     @property
     def row_work(self) -> WorkPerQuery:
@@ -230,9 +229,10 @@ class DistJob:
         of_samples = {} if samples is None else _named_counts("samples", samples.read_count, samples.removed_by_filter)
         return of_samples | ({} if sites is None else _named_counts("sites", sites.input_site_count, sites.removed_by_filter))
 
-    def run(self, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
-        """Compute all distances and pass them to the sink, in order. Raises `RunError` if the hardware fails."""
-        return runner.compute_distances(self.prepared, sink, progress, checkpoints)
+    def run(self, progress: Progress) -> tuple[Iterator[Any], DistanceTotals]:
+        """Return (all distances, in order; the totals), as `compute_distances` does. The iterator raises `RunError` if the hardware
+        fails."""
+        return runner.compute_distances(self.prepared, progress)
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:

@@ -40,6 +40,7 @@ from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, engine_named_by_options, prepare, read_source
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.sample_selection import SampleFilters
 from gpualign.jobs.site_selection import read_intervals, read_regions
 
@@ -174,7 +175,7 @@ def dist(
 
         def fill(make: ArrayMaker) -> FilledArray:
             sink = MatrixSink(DistanceMatrices(job.dtype), [make], threads=options.resources.host_threads)
-            job.run(sink, reporter)
+            write_results(sink, job.samples, job.run(reporter)[0])
             return sink.arrays[0]
 
         values = make_filled_array(path, fill)

@@ -8,7 +8,8 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.streamed import StreamedClusters
 from gpualign.core.common.arrays import Reals
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.output.base import DECIMALS, AnyDistanceSink, NearPairDistances
+from gpualign.core.distance.output.base import DECIMALS, NearPairDistances
+from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.files.scratch import MakeScratch
 
 
@@ -20,7 +21,7 @@ class ClusteringSink:
     scratch: opens the scratch file for clustering
     """
 
-    def __init__(self, sink: AnyDistanceSink, are_counts: bool, scratch: MakeScratch) -> None:
+    def __init__(self, sink: PairsSink, are_counts: bool, scratch: MakeScratch) -> None:
         self._sink = sink
         self._decimals = 0 if are_counts else DECIMALS
         self._scratch = scratch

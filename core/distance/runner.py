@@ -1,11 +1,11 @@
-"""Computes distances: converts the counts for a band, or for its near pairs, to distances, and passes the distances to a sink."""
+"""Computes distances: converts the counts for a band, or for its near pairs, to distances."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
-from gpualign.core.distance.output.base import AnyDistanceSink, BandDistances, NearPairDistances
+from gpualign.core.distance.output.base import BandDistances, NearPairDistances
 from gpualign.core.distance.pair_selection import SelectedPairs
 from gpualign.core.distance.preparation import PreparedDistances
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
+from gpualign.core.execution.pipeline import Totals
 from gpualign.core.planning.rectangle import Rect
 
 if TYPE_CHECKING:
@@ -39,11 +39,26 @@ class DistanceTotals(Totals):
     """
 
     site_count: int
-    too_few_sites_count: int
-    undefined_count: int
+    too_few_sites_count: int = 0
+    undefined_count: int = 0
     near_count: int | None = None
     left_out_per_sample: CountArray | None = None
     left_out_earlier_count: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Counts that checkpoints record."""
+        left_out = 0 if self.left_out_per_sample is None else int(self.left_out_per_sample.sum())
+        counts = {"pairs_with_too_few_sites": self.too_few_sites_count, "pairs_without_value": self.undefined_count}
+        return counts | {"pairs_kept": self.near_count or 0, "near_pairs_left_out": left_out}
+
+    def add_earlier(self, counts: Mapping[str, int]) -> None:
+        """Add the `counts` of the earlier runs that this run resumes; {}: this run resumes none."""
+        self.too_few_sites_count += counts.get("pairs_with_too_few_sites", 0)
+        self.undefined_count += counts.get("pairs_without_value", 0)
+        if self.near_count is not None:
+            self.near_count += counts.get("pairs_kept", 0)
+        self.left_out_earlier_count = counts.get("near_pairs_left_out", 0)
 
     @property
     def speed_text(self) -> str:
@@ -62,42 +77,27 @@ class DistanceTotals(Totals):
         return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
 
 
-def compute_distances(
-    prepared: PreparedDistances, sink: AnyDistanceSink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
-) -> DistanceTotals:
-    """Compute the counts of every band, pass the distances to the sink, and return the totals.
+def compute_distances(prepared: PreparedDistances, progress: Progress) -> tuple[Generator[Any, None, None], DistanceTotals]:
+    """Return (the distances, in order, which are computed as they are requested: `NearPairDistances` if the task has a threshold, otherwise
+    `BandDistances`; the totals of what has been yielded so far). Closing the generator stops the engine's work at once."""
+    task, coverage, sites = prepared.task, prepared.coverage, prepared.max_compared_sites
+    left_out = None if task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
+    near_count = 0 if task.selects_near_pairs else None
+    totals = DistanceTotals(prepared.pair_count, prepared.pair_count * sites, sites, near_count=near_count, left_out_per_sample=left_out)
 
-    checkpoints: is notified of how much of the output is complete, and stores the numbers of pairs that the totals of a resumed run include
-    """
-    start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
-    left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.row_count, dtype=np.int64)
-    near_by_value, coverage = prepared.task.selects_near_pairs, prepared.coverage
-    # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
-    known = coverage.too_few_calls_count if near_by_value and coverage.is_decisive and not coverage.is_sufficient else 0
-
-    def bands() -> Iterator[BandDistances | NearPairDistances]:
-        nonlocal lacking, undefined, chosen_pairs
+    def results() -> Generator[BandDistances | NearPairDistances, None, None]:
         with closing(_compute_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
             for distances in every:
-                lacking += distances.too_few_sites_count
-                undefined += distances.undefined_count
-                chosen_pairs += len(distances.values) if near_by_value else 0
+                totals.too_few_sites_count += distances.too_few_sites_count
+                totals.undefined_count += distances.undefined_count
+                if totals.near_count is not None:
+                    totals.near_count += len(distances.values)
                 yield distances
+        # For near pairs, the number that lack sites may be known for all queries in advance; then none has been counted.
+        if task.selects_near_pairs and coverage.is_decisive and not coverage.is_sufficient:
+            totals.too_few_sites_count += coverage.too_few_calls_count
 
-    def counts() -> dict[str, int]:
-        out = 0 if left_out is None else int(left_out.sum())
-        current = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
-        return current | {"near_pairs_left_out": out}
-
-    before = checkpoints.register_counts_function(counts)
-    run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.complete_rows, checkpoints)
-    pairs, sites = prepared.pair_count, prepared.max_compared_sites
-    lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
-    near_pairs = chosen_pairs if near_by_value else None
-    earlier = 0 if left_out is None else out - int(left_out.sum())
-    totals = DistanceTotals(pairs, pairs * sites, sites, lacking + known, undefined, near_pairs, left_out, earlier)
-    totals.seconds = time.perf_counter() - start
-    return totals
+    return results(), totals
 
 
 def _compute_distances(

@@ -26,6 +26,7 @@ from gpualign.jobs.output.distance_spec import DistanceSpec, pairs_sink
 from gpualign.jobs.output.format_selection import apply_suffix_separator, check_condensed, container_of, pick_output
 from gpualign.jobs.output.job_part import JobPart
 from gpualign.jobs.output.matrices import open_matrices, open_sparse_spools
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MatrixSpec
 
@@ -150,7 +151,7 @@ def write_distances(
     threads: threads for writing a matrix or formatting text
     """
     metric, picture = job.prepared.task.metric, spec.plot_file
-    written = job.with_ids_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job
+    samples = job.samples_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job.samples
     job_part = JobPart.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size
@@ -158,13 +159,13 @@ def write_distances(
         restricted, (start, stop) = job_part.restrict(job), job_part.span
         messages.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
-    if job.samples.pair_count == 0:
+    if samples.pair_count == 0:
         messages.note("one sample makes no pairs")
     session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
     if session is None:
         messages.run_summary.write(files, None, {})
         return None
-    rest, written = session.restrict(job), session.restrict(written)
+    rest = session.restrict(job)
     earlier = session.earlier_pairs_and_work(job, rest)[0]
     figures = rest.selected_counts
     with ExitStack() as stack:
@@ -174,12 +175,15 @@ def write_distances(
             from gpualign.jobs.output.clusters import ClusteredRecords, open_cluster_outputs
 
             write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
-        with translate_output_errors(job_part.path), _open_sink(spec, written, session, threads) as sink:
-            clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.new_scratch)
+        with translate_output_errors(job_part.path), _open_sink(spec, job, samples, session, threads) as sink:
+            clustering = None if write_clusters is None else ClusteringSink(cast("PairsSink", sink), metric.is_integer, files.new_scratch)
             with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
-                totals = written.run(messages.stages.timed_sink(clustering or sink), progress, session.checkpoints)
+                results, totals = rest.run(progress)
+                before = session.checkpoints.register_counts_function(lambda: totals.counts)
+                totals.seconds = write_results(clustering or sink, samples, results, session.checkpoints, messages.stages.within)
+        totals.add_earlier(before)
         if write_clusters is not None and clustering is not None:
-            write_clusters(ClusteredRecords(written.samples.queries.ids, clustering.clustering, None, None, False))
+            write_clusters(ClusteredRecords(samples.queries.ids, clustering.clustering, None, None, False))
             figures |= clustering.clustering.summary
     if picture is not None:
         from gpualign.jobs.plotting.heatmap import heatmap_of_distances
@@ -195,10 +199,13 @@ def write_distances(
 
 @contextmanager
 def _open_sink(
-    spec: DistanceSpec, job: DistJob, session: OutputSession, threads: int
+    spec: DistanceSpec, job: DistJob, samples: Samples, session: OutputSession, threads: int
 ) -> Iterator[PairsSink | MatrixSink[Samples, BandDistances]]:
-    """Open the output, and yield a sink for the results. The output is finished when the body ends without an error."""
-    samples, metric, files = job.samples, job.prepared.task.metric, session.files
+    """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
+
+    samples: the job's samples, with ids that the format can represent
+    """
+    metric, files = job.prepared.task.metric, session.files
     if not spec.is_pair_list:
         count = 1 + spec.writes_compared
         names, titles = (metric.value_name, "compared")[:count], (metric.name, "compared sites")[:count]

@@ -36,6 +36,7 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 from gpualign.gpu.papers.payne import PayneEngine
+from gpualign.jobs.output.result_writing import write_results
 
 RULES = {rule.value: rule for rule in MissingRule}
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -84,7 +85,7 @@ def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 <
     """(distances, compared sites)."""
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], True, least), engine, memory):
         sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
-        compute_distances(job, sink, NullSink())
+        write_results(sink, job.samples, compute_distances(job, NullSink())[0])
         return sink.arrays[0].values, sink.arrays[1].values
 
 
@@ -99,7 +100,7 @@ class Kept(PairsSink):
 def near(source, most, metric="hamming", rule="pairwise", engine=None, least=1):
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], False, least, most), engine):
         sink = Kept()
-        compute_distances(job, sink, NullSink())
+        write_results(sink, job.samples, compute_distances(job, NullSink())[0])
         return sink.pairs
 
 

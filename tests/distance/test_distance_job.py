@@ -25,6 +25,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.call_rate_report import describe_undefined_pairs
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.dist import DistOptions, prepare, read_source
+from gpualign.jobs.output.result_writing import write_results
 
 CORE = GOLDEN / "dist" / "core.aln"
 
@@ -41,7 +42,8 @@ def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, min_compared=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
     sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
-    totals = job.run(sink, NullSink())
+    distances, totals = job.run(NullSink())
+    write_results(sink, job.samples, distances)
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
     expected = np.load(tmp_path / "m.npy")
@@ -74,7 +76,7 @@ def test_progress_is_told_of_all_the_work():
         def advance(self, work):
             done.append(work)
 
-    job.run(MatrixSink(DistanceMatrices(job.dtype), [MemoryArray]), Listening())
+    list(job.run(Listening())[0])
     assert sum(done) == job.total_work
 
 
@@ -82,8 +84,7 @@ def test_notes():
     notes = Heard()
     job = job_of(b"id,r1\na b,0\nc,\n", DistOptions(), notes)
     assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1); \ue000min_called=0.5\ue001 leaves it out"]
-    written = job.with_ids_for_format("phylip", notes)
-    assert written.samples.queries.ids == ["a_b", "c"]
+    assert job.samples_for_format("phylip", notes).queries.ids == ["a_b", "c"]
     assert job.samples.queries.ids == ["a b", "c"]
     assert notes.notes[1:] == ["phylip has no place for some signs: 1 ids are changed, such as 'a b' to 'a_b'"]
 
@@ -96,7 +97,7 @@ def test_an_array_in_an_array_out(rng):
             options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.new_scratch, Heard()
         )
         sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
-        job.run(sink, NullSink())
+        write_results(sink, job.samples, job.run(NullSink())[0])
     np.testing.assert_array_equal(sink.arrays[0].values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
 
 

@@ -19,6 +19,7 @@ from gpualign.core.execution.runner import NullSink
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
+from gpualign.jobs.output.result_writing import write_results
 
 
 def allele_source(numbers, queries=None):
@@ -168,7 +169,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        compute_distances(prepared, sink, NullSink())
+        write_results(sink, prepared.samples, compute_distances(prepared, NullSink())[0])
         return sink.arrays[0].values, sink.arrays[1].values if compared else None
 
 
@@ -195,7 +196,8 @@ def near_pairs(
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()
-        totals = compute_distances(prepared, sink, told)
+        distances, totals = compute_distances(prepared, told)
+        write_results(sink, prepared.samples, distances)
         assert told.work == prepared.plan.pair_count * prepared.panel_site_count
         return sink, totals
 

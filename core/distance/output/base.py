@@ -1,14 +1,11 @@
-"""Input to distance sinks: a `gpualign.core.execution.pipeline.Sink` takes the samples as its plan, and these classes as its bands."""
+"""Distances as sinks receive them. The plan that a sink receives at the beginning is the samples."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, TypeAlias
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
-from gpualign.core.execution.pipeline import Sink
 from gpualign.core.planning.rectangle import Rect
 
 DECIMALS = 9
@@ -33,8 +30,8 @@ class BandDistances:
     undefined_count: int = 0
 
     @property
-    def complete_rows(self) -> int:
-        """Index of a query. Once this band has been delivered, all pairs of the earlier queries have been delivered, too."""
+    def completed_query_count(self) -> int:
+        """Number of a query. Once this band has been delivered, all pairs of the queries before it have been delivered, too."""
         return self.band.stop
 
 
@@ -47,14 +44,15 @@ class NearPairDistances:
     compared_sites: number of compared sites of each pair, int32; None: not requested
     too_few_sites_count: number of pairs, not included here, with too few compared sites for a distance
     undefined_count: number of additional pairs, not included here, for which the metric's formula has no value
-    complete_rows: index of a query, or 0 if unknown. Once these pairs have been delivered, all pairs of the earlier queries have been, too
+    completed_query_count: number of a query, or 0 if unknown. Once these pairs have been delivered, all pairs of the queries before it have
+        been, too
     """
 
     queries: CountArray = field(repr=False)
     targets: CountArray = field(repr=False)
     values: Values = field(repr=False)
     compared_sites: CountArray | None = field(repr=False)
-    complete_rows: int = 0
+    completed_query_count: int = 0
     too_few_sites_count: int = 0
     undefined_count: int = 0
 
@@ -62,9 +60,3 @@ class NearPairDistances:
         """Return the distances of a slice of the pairs."""
         compared = self.compared_sites[which] if self.compared_sites is not None else None
         return NearPairDistances(self.queries[which], self.targets[which], self.values[which], compared)
-
-
-DistanceSink: TypeAlias = Sink[Samples, BandDistances]
-NearPairSink: TypeAlias = Sink[Samples, NearPairDistances]
-AnyDistanceSink: TypeAlias = Sink[Samples, Any]
-"""Sink for a task: a `NearPairSink` if the task has a threshold, otherwise a `DistanceSink`."""
