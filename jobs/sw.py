@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import field, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.recount import recount_original_letters
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals
-from gpualign.core.output.pairs import BlockSink
+from gpualign.core.execution.pipeline import Closable, Totals
+from gpualign.core.output.pairs import FilteredBlocks
 from gpualign.core.results.filter import Filter
+from gpualign.core.results.hit_blocks import HitBlock
 from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_writer import NOTABLE_EVALUE, HitFilter, HitsWriter, SuppressedHitCounts, TraceFunction
-from gpualign.core.search.runner import ExtendableProgress, SearchPlan, find_hits, plan_search, run_search
+from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts
+from gpualign.core.search.runner import ExtendableProgress, SearchPlan, find_hits, plan_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.core.sequences.translation import STANDARD_CODE
@@ -110,16 +109,29 @@ class SwOptions:
 class SearchTotals(Totals):
     """Totals of a search.
 
+    suppressed: counts of queries with more hits than the limit allows
     hit_count: number of reported hits
-    suppressed_query_count: number of queries with more hits than the limit allows
     """
 
-    hit_count: int
-    suppressed_query_count: int
+    suppressed: SuppressedHitCounts
+    hit_count: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Counts that checkpoints record."""
+        more = self.suppressed
+        return {"hits": self.hit_count, "queries_with_more_hits": more.query_count, "notable": more.notable_query_count or 0}
+
+    def add_earlier(self, counts: Mapping[str, int]) -> None:
+        """Add the `counts` of the earlier runs that this run resumes; {}: this run resumes none."""
+        self.hit_count += counts.get("hits", 0)
+        self.suppressed.query_count += counts.get("queries_with_more_hits", 0)
+        if self.suppressed.notable_query_count is not None:
+            self.suppressed.notable_query_count += counts.get("notable", 0)
 
     @property
     def summary_values(self) -> dict[str, object]:
-        return {**super().summary_values, "hits": self.hit_count, "queries_with_more_hits": self.suppressed_query_count}
+        return {**super().summary_values, "hits": self.hit_count, "queries_with_more_hits": self.suppressed.query_count}
 
 
 def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
@@ -198,44 +210,36 @@ class SearchJob:
         """Return a job for only the records [start, stop) as queries."""
         return replace(self, search_plan=self.search_plan.slice(start, stop))
 
-    def run(self, sink: BlockSink, progress: ExtendableProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
-        """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
-        with self._open_writer(sink) as (writer, space):
-
-            def counts() -> dict[str, int]:
-                more = writer.suppressed
-                return {"hits": writer.written, "queries_with_more_hits": more.query_count, "notable": more.notable_query_count}
-
-            before = checkpoints.register_counts_function(counts)
-            totals = run_search(self.search_plan, space, self.engine, writer, progress, checkpoints)
-        hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
-        if cut:
-            self.reporter.note(
-                _describe_suppressed(SuppressedHitCounts(cut, notable), self.options, len(self.task.queries), space is not None)
-            )
-        found = SearchTotals(totals.pair_count, totals.work, hits, cut)
-        found.seconds = totals.seconds
-        return found
-
-    def run_in_steps(self, sink: BlockSink, progress: ExtendableProgress) -> Iterator[None]:
-        """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
-        work."""
-        with self._open_writer(sink) as (writer, space):
-            for hits in find_hits(self.search_plan, space, self.engine, progress):
-                writer.write(hits)
-                yield
-
-    @contextmanager
-    def _open_writer(self, sink: BlockSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
+    def run(self, progress: ExtendableProgress) -> tuple[Iterator[FilteredBlocks], SearchTotals]:
+        """Return (the hits of every query, in order, which are found as they are requested; the totals of what has been yielded so far).
+        Closing the iterator stops all work. Raises `InputError` if requested E-values cannot be computed."""
         space, search = self._search_space(), self.search_plan
-        unmasked = replace(search.task, queries=self.unmasked)
-        with ExitStack() as stack:
-            trace: TraceFunction | None = None
-            if self.needs_paths:
-                trace = stack.enter_context(HitTracer(search.task, self._cpu_engine(), self.trace_memory)).trace
-                if self.unmasked is not search.task.queries:
-                    trace = _relabelling_trace(trace, unmasked)
-            yield HitsWriter(sink, unmasked, search.frame_sets, search.filter, space, trace, self.options.identity_def), space
+        tracer = HitTracer(search.task, self._cpu_engine(), self.trace_memory) if self.needs_paths else None
+        selector = HitSelector(replace(search.task, queries=self.unmasked), search.frame_sets, search.filter, space)
+        totals = SearchTotals(self.pair_count, self.total_work, selector.suppressed)
+        return self._iterate_results(space, selector, tracer, progress, totals), totals
+
+    def _iterate_results(
+        self,
+        space: SearchSpace | None,
+        selector: HitSelector,
+        tracer: HitTracer | None,
+        progress: ExtendableProgress,
+        totals: SearchTotals,
+    ) -> Iterator[FilteredBlocks]:
+        search, definition = self.search_plan, self.options.identity_def
+        task = replace(search.task, queries=self.unmasked)
+        with tracer or nullcontext(), closing(cast("Closable", found := find_hits(search, space, self.engine, progress, totals))):
+            for batch in found:
+                for hits in selector.chunks(batch.hits):
+                    traced = None if tracer is None else tracer.trace(hits)
+                    if traced is not None and self.unmasked is not search.task.queries:  # identities count the original letters
+                        traced = recount_original_letters(task.queries, task.targets, (hits.queries, hits.targets), *traced, task.alphabet)
+                    block = HitBlock(task, definition, search.frame_sets, hits, space, traced)
+                    mask = search.filter.pair_filter.mask(block)
+                    totals.hit_count += len(hits) if mask is None else int(mask.sum())
+                    yield FilteredBlocks([(block, mask)])
+                yield FilteredBlocks([], batch.record_stop)
 
     def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
@@ -316,16 +320,7 @@ def prepare(
     return SearchJob(task, o, needs_paths, search, unmasked, engine, left // _TRACE_DIVISOR, reporter)
 
 
-def _relabelling_trace(trace: TraceFunction, task: Task) -> TraceFunction:
-    """Return a function that traces hits of masked queries but counts identities using the task's original letters."""
-
-    def trace_and_relabel(hits: Hits) -> tuple[Statistics, Runs]:
-        return recount_original_letters(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
-
-    return trace_and_relabel
-
-
-def _describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: int, with_evalues: bool) -> str:
+def describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: int) -> str:
     """Return a human-readable sentence about the hits that the limit suppressed."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
     limit = parameter("max_hits", o.max_hits_per_query) + (" by default" if o.max_hits is None else "")
@@ -333,7 +328,7 @@ def _describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries:
     text += f" than the {o.max_hits_per_query:,} that are kept of each ({limit})"
     if o.min_identity is not None:
         return f"{text}; {parameter('min_identity')} chose among those"
-    if o.has_threshold or not with_evalues:
+    if o.has_threshold or suppressed.notable_query_count is None:
         return text
     if not suppressed.notable_query_count:
         return f"{text}; the next hit of none has an E-value of {NOTABLE_EVALUE:g} or less"

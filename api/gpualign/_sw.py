@@ -28,12 +28,8 @@ from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, encode_inputs, encode_translated_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
-from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import is_index
-from gpualign.core.output.pairs import PairsSink
-from gpualign.core.output.writer import NullWriter
-from gpualign.core.results.blocks import Block
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
@@ -148,29 +144,18 @@ def _database_sequences(db: SequencesInput | Index | None) -> SequencesInput | N
     return db
 
 
-class _HitCollector(PairsSink):
-    """Collects blocks of hits."""
-
-    def __init__(self, job: SearchJob) -> None:
-        super().__init__(NullWriter(), job.task)
-        self.blocks: list[tuple[Block, Booleans | None]] = []
-
-    def write_block(self, block: Block, mask: Booleans | None) -> None:
-        self.blocks.append((block, mask))
-
-
 def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReporter) -> Iterator[Hits]:
     reporter.expect(job.search_plan.plan.cells)
-    report, ids = _HitCollector(job), job.task.queries.ids
+    ids = job.task.queries.ids
     following = 0
     waiting: list[dict[str, Any]] = []  # pieces of the hits of the query `following`
 
     def hits(pieces: list[dict[str, Any]]) -> Hits:
         return Hits(join_columns(pieces, columns, job.task), ids[following], following)
 
-    with closing(cast("Any", job.run_in_steps(report, reporter))) as steps:
-        for _ in steps:
-            for block, mask in report.blocks:
+    with closing(cast("Any", job.run(reporter)[0])) as results:
+        for one in results:
+            for block, mask in one.blocks:
                 selected = block.output_mask(mask)
                 records = block.query_record_numbers[selected]
                 by_column = {one.name: one.values_to_write(block, mask) for one in columns}
@@ -180,7 +165,6 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReport
                         yield hits(waiting)
                         following, waiting = following + 1, []
                     waiting.append({name: values[start:stop] for name, values in by_column.items()})
-            report.blocks.clear()
     while following < len(ids):
         yield hits(waiting)
         following, waiting = following + 1, []

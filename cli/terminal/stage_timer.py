@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from gpualign.jobs.output.stages import COMPUTING, PLANNING, READING, STARTING, WRITING
 
@@ -38,35 +37,3 @@ class RunStageTimer:
         """Return the seconds spent in each stage so far."""
         self.enter(self._stage)
         return dict(self._seconds)
-
-    def timed_sink(self, sink: Any) -> Any:
-        """Return `sink`, which takes bands or blocks, in a wrapper that counts the time it takes as writing."""
-        return _TimedSink(sink, self)
-
-
-class _TimedSink:
-    """Sink that passes everything on to a `Sink` or a `BlockSink`, and counts the time that this takes as writing."""
-
-    def __init__(self, sink: Any, stages: RunStageTimer) -> None:
-        self._sink = sink
-        self._stages = stages
-
-    def begin(self, plan: Any) -> None:
-        with self._stages.within(WRITING):
-            self._sink.begin(plan)
-
-    def write_header(self) -> None:
-        with self._stages.within(WRITING):
-            self._sink.write_header()
-
-    def write(self, band: Any) -> None:
-        with self._stages.within(WRITING):
-            self._sink.write(band)
-
-    def write_block(self, block: Any, mask: Any) -> None:
-        with self._stages.within(WRITING):
-            self._sink.write_block(block, mask)
-
-    def finish(self) -> None:
-        with self._stages.within(WRITING):
-            self._sink.finish()

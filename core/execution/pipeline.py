@@ -2,61 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import field
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol
 
 from gpualign.core.common.dataclass import dataclass
-
-PlanT = TypeVar("PlanT", contravariant=True)
-BandT = TypeVar("BandT", contravariant=True)
-
-
-class Sink(Protocol[PlanT, BandT]):
-    """Receives all bands of a plan, one at a time in plan order."""
-
-    def begin(self, plan: PlanT, /) -> None:
-        """Called once, before the first band."""
-
-    def write(self, band: BandT, /) -> None: ...
-
-    def finish(self) -> None:
-        """Called once, after every band has been written."""
-
-
-class CheckpointListener(Protocol):
-    """Receives notifications of an output's progress, so that a later run can resume it."""
-
-    def register_counts_function(self, get_counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        """Register a function that returns the summary counts for everything written so far; it may be called at any checkpoint.
-
-        Returns the counts of the earlier runs that this run resumes, or {}.
-        """
-
-    def header_written(self) -> None:
-        """Called when everything before the first band has been written."""
-
-    def rows_written(self, rows: int) -> None:
-        """Called when all pairs of the queries before query number `rows` have been written, and no other pairs.
-
-        If the last pair written is not the last pair of its query, `rows` is 0. The same number may be passed repeatedly.
-        """
-
-
-class _NullCheckpointListener:
-    def register_counts_function(self, get_counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        return {}
-
-    def header_written(self) -> None:
-        pass
-
-    def rows_written(self, rows: int) -> None:
-        pass
-
-
-NO_CHECKPOINTS: CheckpointListener = _NullCheckpointListener()
-"""Listener for outputs that cannot be resumed."""
 
 
 class Progress(Protocol):
@@ -110,31 +59,3 @@ class Closable(Protocol):
     """Iterator that can be closed, such as a generator that is declared as an iterator."""
 
     def close(self) -> None: ...
-
-
-RunPlanT = TypeVar("RunPlanT")
-RunBandT = TypeVar("RunBandT")
-
-
-def run_pipeline(
-    plan: RunPlanT,
-    bands: Iterator[RunBandT],
-    sink: Sink[RunPlanT, RunBandT],
-    get_completed_query_count: Callable[[RunBandT], int] = lambda band: 0,
-    checkpoints: CheckpointListener = NO_CHECKPOINTS,
-) -> None:
-    """Write every band to the sink.
-
-    get_completed_query_count: called after each band has been written. Returns a query number: all pairs of the queries before it have been
-        written, and no other pairs. Returns 0 if the last pair written is not the last pair of its query
-    checkpoints: is notified of the numbers that `get_completed_query_count` returns
-
-    `bands` is always closed, so an error in the sink stops the engine's workers at once.
-    """
-    sink.begin(plan)
-    checkpoints.header_written()
-    with closing(cast("Closable", bands)):
-        for band in bands:
-            sink.write(band)
-            checkpoints.rows_written(get_completed_query_count(band))
-    sink.finish()

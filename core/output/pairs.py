@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -154,17 +154,17 @@ def _better_strand_blocks(
         yield block(rows + piece.band.start, columns + piece.band.first_target, aligned)
 
 
-class BlockSink(Protocol):
-    """Receives blocks of pairs, in input order."""
+@dataclass(frozen=True)
+class FilteredBlocks:
+    """Blocks that need no further filtering, such as the hits of a search.
 
-    def write_header(self) -> None:
-        """Begin the output; called once, before the first block."""
+    blocks: blocks, each with a mask of the pairs to write (None: all of them)
+    completed_query_count: number of a query, or 0 if unknown; once these blocks have been delivered, all pairs of the queries before it
+        have been
+    """
 
-    def write_block(self, block: Block, mask: Booleans | None, /) -> None:
-        """Write the selected pairs of a block that are in `mask` (None: all of them)."""
-
-    def finish(self) -> None:
-        """End the output; called once, after the last block."""
+    blocks: Sequence[tuple[Block, Booleans | None]]
+    completed_query_count: int = 0
 
 
 class PairsSink:
@@ -204,12 +204,15 @@ class PairsSink:
         self._plan = plan
         self.write_header()
 
-    def write(self, results: BandResults | NearPairResults) -> None:
+    def write(self, results: BandResults | NearPairResults | FilteredBlocks) -> None:
         for block, mask in self.filtered_blocks(results):
             self.write_block(block, mask)
 
-    def filtered_blocks(self, results: BandResults | NearPairResults) -> Iterator[tuple[Block, Booleans | None]]:
+    def filtered_blocks(self, results: BandResults | NearPairResults | FilteredBlocks) -> Iterator[tuple[Block, Booleans | None]]:
         """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
+        if isinstance(results, FilteredBlocks):
+            yield from results.blocks
+            return
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_run_bytes
         whole = self._filter.nearest_count is not None  # the nearest are chosen among all pairs of a query
         for block in split_into_blocks(self.task, self._identity_definition, results, pairing, threads, runs, whole):

@@ -13,7 +13,7 @@ from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.output.formats.base import RowFormat
-from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, PairsSink
+from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, write_pieces
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
@@ -61,7 +61,7 @@ class TableSink(PairsSink):
     def header(self) -> bytes:
         return self._format.header(self.task)
 
-    def write(self, results: BandResults | NearPairResults) -> None:
+    def write(self, results: BandResults | NearPairResults | FilteredBlocks) -> None:
         with closing(cast("Closable", texts := self._threads.imap(self._format_rows, self._prepare_blocks(results)))):
             for text in texts:
                 write_pieces(self.stream, text)
@@ -72,7 +72,7 @@ class TableSink(PairsSink):
     def finish(self) -> None:
         self._threads.close()
 
-    def _prepare_blocks(self, results: BandResults | NearPairResults) -> Iterator[_BlockRows]:
+    def _prepare_blocks(self, results: BandResults | NearPairResults | FilteredBlocks) -> Iterator[_BlockRows]:
         for block, mask in self.filtered_blocks(results):
             in_order = self._format.remembers or not self._started
             self._started = True

@@ -8,7 +8,6 @@ queries wait for a query that is searched again.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -23,13 +22,13 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.band_collectors import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
+from gpualign.core.execution.pipeline import Progress, Totals
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
-from gpualign.core.search.hit_writer import HitFilter
+from gpualign.core.search.hit_selection import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
@@ -107,29 +106,13 @@ def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, en
     )
 
 
-def run_search(
-    search: SearchPlan,
-    space: SearchSpace | None,
-    engine: Engine,
-    sink: Sink[Plan, HitBatch],
-    progress: ExtendableProgress,
-    checkpoints: CheckpointListener = NO_CHECKPOINTS,
-) -> Totals:
-    """Send the hits that may pass the filter to the sink, and return the totals, which include the work of repeated searches.
-
-    space: search space, from which E-values follow; required if the filter has an E-value threshold
-    """
-    start, counted = time.perf_counter(), _CountingProgress(progress)
-    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
-    totals = Totals(search.plan.pair_count, counted.work)
-    totals.seconds = time.perf_counter() - start
-    return totals
-
-
-def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: ExtendableProgress) -> Iterator[HitBatch]:
+def find_hits(
+    search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: ExtendableProgress, totals: Totals
+) -> Iterator[HitBatch]:
     """Yield the hits that may pass the filter, in record order; a record's hits are never split.
 
     space: search space, from which E-values follow; required if the filter has an E-value threshold
+    totals: the work of repeated searches is added to them
 
     Closing the iterator stops all work.
     """
@@ -137,22 +120,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     if search.filter.target_limit is not None:
         make_collector = partial(BestHitCollector, search.task, search.filter.min_score, search.frame_sets.queries.sequences_per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), make_collector, progress)
-    return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress).hits()
-
-
-class _CountingProgress:
-    """Progress listener that counts the work, and passes each notification on to another listener."""
-
-    def __init__(self, progress: ExtendableProgress) -> None:
-        self._progress = progress
-        self.work = 0
-
-    def advance(self, work: int) -> None:
-        self.work += work
-        self._progress.advance(work)
-
-    def expect(self, work: int) -> None:
-        self._progress.expect(work)
+    return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress, totals).hits()
 
 
 def _score_cutoffs(search: SearchPlan, space: SearchSpace | None) -> Integers:
@@ -172,6 +140,7 @@ class _MultiPassSearch:
     cutoffs: Integers
     engine: Engine
     progress: ExtendableProgress
+    totals: Totals
 
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan and yield their hits, in record order."""
@@ -184,7 +153,8 @@ class _MultiPassSearch:
             for result in self._run_pass(np.arange(start, stop), top_count):
                 yield order.add_first_pass(result)
             if len(again := order.missing_queries):
-                self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
+                self.totals.work += (cells := task.cost.cells(task.queries.lengths[again], task.targets.lengths))
+                self.progress.expect(cells)
                 for result in self._run_pass(again, targets):
                     yield order.add_repeated(result)
                 if 2 * len(again) > stop - start:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import cleanup_on_signal, signals_blocked
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.files.paths import STDIO, descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
+from gpualign.jobs.output.result_writing import NO_CHECKPOINTS, CheckpointListener
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType

@@ -49,7 +49,7 @@ _CHECKPOINT_PAUSE_SECONDS, _SYNC_PAUSE_SECONDS = 0.2, 1.0
 
 
 class CheckpointedOutput:
-    """The journal of an output that is being written. Implements `gpualign.core.execution.pipeline.CheckpointListener`.
+    """The journal of an output that is being written. Implements `gpualign.jobs.output.result_writing.CheckpointListener`.
 
     path: output path
     resume_policy: whether this run resumes an earlier run, and the identity that both must share

@@ -10,10 +10,11 @@ from gpualign.jobs.options import check_with_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
 from gpualign.jobs.output.job_part import JobPart
+from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import HitSpec
-from gpualign.jobs.sw import SearchJob, SwOptions
+from gpualign.jobs.sw import SearchJob, SwOptions, describe_suppressed
 
 
 def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
@@ -60,7 +61,12 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
             open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
             messages.progress(rest.total_work, job_part.path, job.work_unit) as progress,
         ):
-            totals = rest.run(messages.stages.timed_sink(report), progress, session.checkpoints)
+            results, totals = rest.run(progress)
+            before = session.checkpoints.register_counts_function(lambda: totals.counts)
+            totals.seconds = write_results(report, rest.search_plan.plan, results, session.checkpoints, messages.stages.within)
+            totals.add_earlier(before)
+            if totals.suppressed.query_count:
+                messages.note(describe_suppressed(totals.suppressed, job.options, len(job.task.queries)))
         messages.run_summary.record_resolved(scoring=job.task.scoring.name)
         earlier = session.earlier_pairs_and_work(job, rest)
         messages.run_summary.write(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.output.formats.registry import ResultKind
 from gpualign.jobs.options import Shard
 from gpualign.jobs.output.atomic_files import OutputFiles
+from gpualign.jobs.output.result_writing import NO_CHECKPOINTS, CheckpointListener
 from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from gpualign.core.output.writer import CountingStream
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.atomic_files import is_file_name
 from gpualign.jobs.output.format_selection import make_row_sink
+from gpualign.jobs.output.result_writing import write_results
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -185,7 +186,10 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
         stream, hits = CountingStream(), 0
         sink = make_row_sink(stream, job.task, spec.row_format, spec.path, line_width)
         if queries:
-            hits = quiet.for_queries(start, start + queries).run(sink, _SampleProgress()).hit_count
+            sample = quiet.for_queries(start, start + queries)
+            results, totals = sample.run(_SampleProgress())
+            write_results(sink, sample.search_plan.plan, results)
+            hits = totals.hit_count
         else:
             sink.begin(job.search_plan.plan)
             sink.finish()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,6 @@ class StageTimer(Protocol):
 
     def stage_seconds(self) -> Mapping[str, float]:
         """Return the seconds spent in each stage so far."""
-
-    def timed_sink(self, sink: Any, /) -> Any:
-        """Return `sink`, which takes bands or blocks, in a wrapper that counts the time it takes as writing."""
 
     def within(self, stage: str, /) -> AbstractContextManager[None]:
         """Return a context that attributes the time spent in it to a stage, and then returns to the stage before."""

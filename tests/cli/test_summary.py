@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import gpualign as package
 from gpualign.cli.terminal import stage_timer as stages
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.jobs.devices.memory import peak_memory
+from gpualign.jobs.output.result_writing import write_results
 
 RECORDS = {"a": "ACGTACGTACGTAAAA", "b": "ACGTACGTACGTAAAA", "c": "ACGTACGTACGTAAAT", "d": "TTTTTGGGGGCCCCCA"}
 FASTA = "".join(f">{name}\n{letters}\n" for name, letters in RECORDS.items()).encode()
@@ -193,7 +195,7 @@ def test_stages_add_up(monkeypatch):
 
         def write(self, band):
             work(16)
-            assert band, "a disk that is full"
+            assert band.completed_query_count, "a disk that is full"
 
         def finish(self):
             work(32)
@@ -204,15 +206,17 @@ def test_stages_add_up(monkeypatch):
     clock.enter(stages.PLANNING)
     work(2)
     clock.enter(stages.COMPUTING)
-    sink = clock.timed_sink(Slow())
-    sink.begin("plan")
-    work(4)
-    sink.write("band")
+
+    def bands(*counts):
+        for count in counts:
+            work(4)
+            yield SimpleNamespace(completed_query_count=count)
+
+    assert write_results(Slow(), "plan", bands(1, 2), within=clock.within) == 8 + 2 * (4 + 16) + 32
     with pytest.raises(AssertionError):
-        sink.write(None)
-    sink.finish()
+        write_results(Slow(), "plan", bands(0), within=clock.within)
     work(64)
-    assert clock.stage_seconds() == {"starting": 128, "reading": 1, "planning": 2, "computing": 4 + 64, "writing": 8 + 2 * 16 + 32}
+    assert clock.stage_seconds() == {"starting": 128, "reading": 1, "planning": 2, "computing": 3 * 4 + 64, "writing": 2 * 8 + 3 * 16 + 32}
 
 
 def test_an_input_that_has_gone_has_no_digest(here, monkeypatch):

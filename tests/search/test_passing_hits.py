@@ -12,35 +12,18 @@ from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.hit_collectors import QueryHits
+from gpualign.core.execution.pipeline import Totals
 from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
-from gpualign.core.search.hit_writer import HitFilter, HitsWriter
+from gpualign.core.search.hit_selection import HitFilter, HitSelector
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 
 BLOSUM = make_scoring(PROTEIN, ScoringOptions(), local=True)
-
-
-class Report:
-    """Keeps what is written: (record, target, score)."""
-
-    def __init__(self):
-        self.rows = []
-        self.steps = []
-
-    def write_header(self):
-        self.steps.append("open")
-
-    def finish(self):
-        self.steps.append("finish")
-
-    def write_block(self, block, mask):
-        rows = zip(block.query_record_numbers.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
-        self.rows += [row for k, row in enumerate(rows) if mask is None or mask[k]]
 
 
 class Progress:
@@ -58,15 +41,15 @@ def search(queries, targets, scheme, filter, engine, space=None, strand="plus", 
     stranded = make_strands(queries, DNA, strand)
     sides = QueryTargetFrames(stranded, untranslated_frames(targets))
     planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), sides, filter, engine, memory)
-    report, progress = Report(), Progress()
+    progress, totals = Progress(), Totals(0, planned.plan.cells)
     progress.expect(planned.plan.cells)
-    writer = HitsWriter(report, planned.task, sides, filter, space, None)
-    totals = runner.run_search(planned, space, engine, writer, progress)
+    selector, rows = HitSelector(planned.task, sides, filter, space), []
+    for batch in runner.find_hits(planned, space, engine, progress, totals):
+        for hits in selector.chunks(batch.hits):
+            records = stranded.record_numbers(hits.queries)
+            rows += zip(records.tolist(), hits.targets.tolist(), hits.scores.tolist(), strict=True)
     assert progress.done == progress.expected == totals.work
-    assert totals.pair_count == len(stranded.sequences) * len(targets)
-    assert writer.written == len(report.rows)
-    assert report.steps == ["open", "finish"]
-    return report.rows, writer.suppressed, totals.work / planned.plan.cells
+    return rows, selector.suppressed, totals.work / planned.plan.cells
 
 
 def expected(queries, targets, scheme, filter, space=None, strand="plus"):

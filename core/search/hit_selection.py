@@ -1,22 +1,20 @@
-"""Computes the paths of a search's hits, and writes the hits in chunks of a few queries."""
+"""Selects the hits of a search to write, best first, in chunks of a few queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
 
 from gpualign.core.alignment.hit_order import order_hits
-from gpualign.core.alignment.hits import HitBatch, Hits
-from gpualign.core.alignment.identity import DEFAULT_DEFINITION
+from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Task
-from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.output.pairs import BlockSink, title_byte_counts
+from gpualign.core.output.pairs import title_byte_counts
 from gpualign.core.results.filter import Filter
-from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
+from gpualign.core.results.hit_blocks import hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
@@ -25,8 +23,6 @@ _CHUNK_HITS = 8192
 
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
-
-TraceFunction = Callable[[Hits], tuple[Statistics, Runs]]
 
 
 @dataclass(frozen=True)
@@ -63,50 +59,33 @@ class SuppressedHitCounts:
 
     query_count: queries with more than `max_hits` hits that pass the filter's score and E-value thresholds
     notable_query_count: if there is no E-value threshold, number of these queries whose first unwritten hit has an E-value of at most
-        `NOTABLE_EVALUE`
+        `NOTABLE_EVALUE`; None: there are no E-values
     """
 
     query_count: int = 0
-    notable_query_count: int = 0
+    notable_query_count: int | None = None
 
 
-class HitsWriter:
-    """Writes the hits of a search to a sink of blocks.
+class HitSelector:
+    """Selects the hits of a search.
 
     task: the task of the search
     frame_sets: strands or frames of the search's queries and targets
     filter: selects the hits to write
     space: search space, from which E-values follow; None if E-values are neither written nor used as a filter
-    trace: returns statistics and paths of hits; None if neither is needed
     """
 
-    def __init__(
-        self,
-        sink: BlockSink,
-        task: Task,
-        frame_sets: QueryTargetFrames,
-        filter: HitFilter,
-        space: SearchSpace | None,
-        trace: TraceFunction | None,
-        identity_definition: int = DEFAULT_DEFINITION,
-    ) -> None:
-        self._sink = sink
+    def __init__(self, task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, space: SearchSpace | None) -> None:
         self._task = task
         self._sides = frame_sets
         self._filter = filter
         self._space = space
-        self._trace = trace
-        self._identity_definition = identity_definition
-        self.written = 0
-        self.suppressed = SuppressedHitCounts()
+        self.suppressed = SuppressedHitCounts(0, None if space is None else 0)
 
-    def begin(self, plan: object) -> None:
-        """Write the bytes before the first hit."""
-        self._sink.write_header()
-
-    def write(self, batch: HitBatch) -> None:
-        """Write hits. batch: every hit that may pass the filter, for the next records with all their strands or frames, in query order"""
-        hits = self._best_frame_hits(batch.hits)
+    def chunks(self, hits: Hits) -> Iterator[Hits]:
+        """Yield the hits to write, apart from the condition `HitFilter.pair_filter`, in chunks. hits: every hit that may pass the filter,
+        for the next records with all their strands or frames, in query order"""
+        hits = self._best_frame_hits(hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := title_byte_counts(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
@@ -116,12 +95,12 @@ class HitsWriter:
             before = int(letters[start - 1]) if start else 0
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
             end = max(start + 1, min(start + _CHUNK_HITS, limit))
-            self._write(hits.select(slice(start, end)))
+            chunk = hits.select(slice(start, end))
+            if self._space is not None and self._filter.max_evalue is not None:
+                chunk = chunk.select(hit_evalues(self._space, self._sides, chunk) <= self._filter.max_evalue)
+            if len(chunk):
+                yield chunk
             start = end
-
-    def finish(self) -> None:
-        """Finish the output; call after the last hit."""
-        self._sink.finish()
 
     def _best_frame_hits(self, hits: Hits) -> Hits:
         """Return the hits to write for each record, best first. If several strands or frames of the same two records give hits, only the
@@ -158,16 +137,5 @@ class HitsWriter:
             self.suppressed.query_count += len(distinct(records[chosen][evalues <= limit]))
             return
         self.suppressed.query_count += int(chosen.sum())
-        if evalues is not None:
+        if evalues is not None and self.suppressed.notable_query_count is not None:
             self.suppressed.notable_query_count += int((evalues <= NOTABLE_EVALUE).sum())
-
-    def _write(self, hits: Hits) -> None:
-        if self._space is not None and self._filter.max_evalue is not None:
-            hits = hits.select(hit_evalues(self._space, self._sides, hits) <= self._filter.max_evalue)
-        if not len(hits):
-            return
-        traced = None if self._trace is None else self._trace(hits)
-        block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
-        mask = self._filter.pair_filter.mask(block)
-        self._sink.write_block(block, mask)
-        self.written += len(hits) if mask is None else int(mask.sum())
