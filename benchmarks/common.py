@@ -16,7 +16,8 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -50,7 +51,7 @@ def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tu
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
     sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
-    seconds = write_results(sink, plan, compute_pair_bands(plan, prepared, NullSink()))
+    seconds = write_results(sink, plan, compute_pair_bands(plan, prepared, NullProgress()))
     return sink.arrays[0].values, plan.cells, seconds
 
 

@@ -23,7 +23,8 @@ from device_choice import write
 from near_cuda import reads
 
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -207,7 +208,7 @@ def _scores(device: CudaDevice, task: Task) -> np.ndarray:
     prepared = CudaEngine([device]).prepare(task, BUDGET)
     sink = MatrixSink(ValueMatrix(task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ALL)
-    write_results(sink, plan, compute_pair_bands(plan, prepared, NullSink()))
+    write_results(sink, plan, compute_pair_bands(plan, prepared, NullProgress()))
     return sink.arrays[0].values.astype(np.int64)
 
 
@@ -230,7 +231,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0
-        for band in compute_pair_bands(plan, prepared, NullSink()):
+        for band in compute_pair_bands(plan, prepared, NullProgress()):
             before = time.perf_counter()
             sink.write(band)
             writing += time.perf_counter() - before

@@ -22,7 +22,8 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import Runs, TileAlignments
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.formats.paf import Paf
 from gpualign.core.output.formats.sam import Sam
@@ -56,7 +57,7 @@ class Tiles:
     def __init__(self, genes: SequenceSet) -> None:
         scoring = make_scoring(DNA, ScoringOptions())
         prepared = CpuEngine(None).prepare(Task(genes, genes, scoring, detail=Detail.PATH), BUDGET)
-        bands = list(compute_pair_bands(plan_task(prepared, Pairing.ALL), prepared, NullSink()))
+        bands = list(compute_pair_bands(plan_task(prepared, Pairing.ALL), prepared, NullProgress()))
         self.scores = np.concatenate([band.scores for band in bands])
         self.statistics = np.concatenate([band.statistics for band in bands])
         runs = [band.runs for band in bands if band.runs is not None]
@@ -87,7 +88,7 @@ class Tiles:
 
 def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[BandResults]:
     """The bands that these tiles make, the first ones of a plan."""
-    bands = bands_in_order(plan, (result for result in results), partial(PairCollector, task, 1), NullSink())
+    bands = bands_in_order(plan, (result for result in results), partial(PairCollector, task, 1), NullProgress())
     for _ in range(results[-1].tile.band.index + 1):
         yield next(bands)
 

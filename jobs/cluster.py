@@ -21,6 +21,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes
+from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
@@ -28,7 +29,6 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.search.runner import ExtendableProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory

@@ -30,7 +30,7 @@ from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.execution.pipeline import Progress
+from gpualign.core.execution.totals import Progress
 from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import describe_few_calls

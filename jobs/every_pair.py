@@ -16,8 +16,8 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask
-from gpualign.core.execution.pipeline import Closable, Progress, Totals
 from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task
+from gpualign.core.execution.totals import Closable, Progress, Totals
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan

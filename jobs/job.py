@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.alignment.task import Task
     from gpualign.core.execution.engine import Engine
-    from gpualign.core.execution.pipeline import Progress, Totals
+    from gpualign.core.execution.totals import Progress, Totals
     from gpualign.core.planning.tile_plan import Plan
     from gpualign.core.results.blocks import Block
     from gpualign.jobs.pair_sample import SampledPairs

@@ -18,8 +18,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
-from gpualign.core.execution.pipeline import Closable, Progress, Totals
 from gpualign.core.execution.runner import plan_task
+from gpualign.core.execution.totals import Closable, Progress, Totals
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.cost import UNIT_PAIR_COST

@@ -20,8 +20,8 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import PairAligningEngine, TimedPreparedTask
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.runner import plan_task
+from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.near_results import NearPairResults
 

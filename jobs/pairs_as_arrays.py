@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.pipeline import Progress
+from gpualign.core.execution.totals import Progress
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.job import PairJob
 

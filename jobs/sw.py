@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.pipeline import Closable, Totals
+from gpualign.core.execution.totals import Closable, ExtendableProgress, Totals
 from gpualign.core.output.pairs import FilteredBlocks
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock
@@ -22,7 +22,7 @@ from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, publish
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts
-from gpualign.core.search.runner import ExtendableProgress, SearchPlan, find_hits, plan_search
+from gpualign.core.search.runner import SearchPlan, find_hits, plan_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.core.sequences.translation import STANDARD_CODE

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.execution.pipeline import Totals
+    from gpualign.core.execution.totals import Totals
     from gpualign.jobs.job import DescriptionRows
 
 

@@ -19,8 +19,8 @@ from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPairsStream
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
+from gpualign.core.execution.totals import Closable
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 

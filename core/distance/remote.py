@@ -16,10 +16,10 @@ from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, 
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import BitPlanes, DistanceEngine, Panel, PreparedCounter, SelectedPairsStream, empty_planes
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import downcast_integers
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
+from gpualign.core.execution.totals import Closable
 
 _MAX_PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, in bytes."""

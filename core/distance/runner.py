@@ -17,11 +17,11 @@ from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
 from gpualign.core.distance.output.base import BandDistances, NearPairDistances
 from gpualign.core.distance.pair_selection import SelectedPairs
 from gpualign.core.distance.preparation import PreparedDistances
-from gpualign.core.execution.pipeline import Totals
+from gpualign.core.execution.totals import Totals
 from gpualign.core.planning.rectangle import Rect
 
 if TYPE_CHECKING:
-    from gpualign.core.execution.pipeline import Progress
+    from gpualign.core.execution.totals import Progress
 
 
 @dataclass

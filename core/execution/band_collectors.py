@@ -19,7 +19,7 @@ from gpualign.core.common.arrays import Booleans, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.common.scatter import AxisIndices, as_slice, put
-from gpualign.core.execution.pipeline import Closable, Progress
+from gpualign.core.execution.totals import Closable, Progress
 from gpualign.core.planning.tile_plan import Band, Plan, Tile
 
 CollectedT = TypeVar("CollectedT", covariant=True)

@@ -15,9 +15,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities, TimedEngine, TimedPreparedTask
 from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.retiling import run_retiled
 from gpualign.core.execution.tile_queue import LoadBalancing
+from gpualign.core.execution.totals import Closable
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes

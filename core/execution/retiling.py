@@ -18,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import AxisIndices
 from gpualign.core.execution.band_collectors import NearPairCollector, ResultGather
 from gpualign.core.execution.engine import PreparedTask
-from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 

@@ -13,26 +13,10 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
-from gpualign.core.execution.pipeline import Progress
+from gpualign.core.execution.totals import NullProgress, Progress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
-
-
-class NullSink:
-    """Sink and progress listener that discard everything, for timing."""
-
-    def begin(self, plan: object) -> None:
-        pass
-
-    def write(self, band: object) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, work: int) -> None:
-        pass
 
 
 def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
@@ -52,7 +36,7 @@ def compute_pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, t
 def time_plan(plan: Plan, prepared: PreparedTask) -> float:
     """Compute every tile of the plan, discard the results, and return the seconds taken."""
     start = time.perf_counter()
-    for _ in compute_pair_bands(plan, prepared, NullSink()):
+    for _ in compute_pair_bands(plan, prepared, NullProgress()):
         pass
     return time.perf_counter() - start
 

@@ -11,7 +11,7 @@ from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.totals import Closable
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, write_pieces

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.band_collectors import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
-from gpualign.core.execution.pipeline import Progress, Totals
 from gpualign.core.execution.runner import plan_task
+from gpualign.core.execution.totals import ExtendableProgress, Totals
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
@@ -43,12 +42,6 @@ _HIT_BYTES = 24
 _PROBE_QUERY_COUNT = 256
 """Number of queries in the first batch of a large search. If most of these must be searched again, later batches keep all targets from the
 start."""
-
-
-class ExtendableProgress(Progress, Protocol):
-    """Progress listener that is also notified, through `expect`, of work beyond that of the plan."""
-
-    def expect(self, work: int, /) -> None: ...
 
 
 @dataclass(frozen=True)

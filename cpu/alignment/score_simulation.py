@@ -8,7 +8,8 @@ import numpy.typing as npt
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Statistics
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
@@ -35,7 +36,7 @@ class CpuSimulator:
         """Return all scores: int64[queries][targets]."""
         prepared = self._engine.prepare(self._task(queries, targets), _SIMULATION_BUDGET)
         scores = np.zeros((len(queries), len(targets)), dtype=np.int64)
-        for one in compute_pair_bands(plan_task(prepared, Pairing.ALL), prepared, NullSink()):
+        for one in compute_pair_bands(plan_task(prepared, Pairing.ALL), prepared, NullProgress()):
             scores[one.band.start : one.band.stop, one.band.first_target : one.band.target_stop] = one.scores
         return scores
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any, Protocol, TypeVar, cast
 
-from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.totals import Closable
 from gpualign.jobs.output.stages import WRITING
 
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.execution.pipeline import Totals
-    from gpualign.core.search.runner import ExtendableProgress
+    from gpualign.core.execution.totals import ExtendableProgress, Totals
     from gpualign.jobs.job import DescriptionRows
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_summary import RunSummary

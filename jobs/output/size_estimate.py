@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import split_into_blocks
@@ -187,7 +187,7 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
         sink = make_row_sink(stream, job.task, spec.row_format, spec.path, line_width)
         if queries:
             sample = quiet.for_queries(start, start + queries)
-            results, totals = sample.run(_SampleProgress())
+            results, totals = sample.run(NullProgress())
             write_results(sink, sample.search_plan.plan, results)
             hits = totals.hit_count
         else:
@@ -198,13 +198,6 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
     before, (size, hits) = searched(0)[0], searched(count)
     each = (size - before) / max(1, hits)
     return describe_rows_size(FileSizeEstimate(before, each), hits * (stop - start) / count, spec.path, max_rows)
-
-
-class _SampleProgress(NullSink):
-    """Ignores the progress of the sample search in a dry run."""
-
-    def expect(self, work: int) -> None:
-        pass
 
 
 _MAX_SAMPLE_CELLS, _MAX_QUERY_CELLS = 5e8, 4e9

@@ -9,7 +9,8 @@ from work import edit, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, measure_cell_rate, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, MIN_BAND_ROWS, MIN_DIAGONAL_BANDS, Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
@@ -91,7 +92,7 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
     prepared = CpuEngine(2).prepare(big_task, Budget(1 << 20, 1 << 28))  # bands of few queries
     plan = plan_task(prepared, Pairing.ALL)
     with pytest.raises(OSError, match="disk full"):
-        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullSink()))
+        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullProgress()))
     assert not workers()
 
 

@@ -30,7 +30,7 @@ from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import compute_distances
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
@@ -85,7 +85,7 @@ def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 <
     """(distances, compared sites)."""
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], True, least), engine, memory):
         sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
-        write_results(sink, job.samples, compute_distances(job, NullSink())[0])
+        write_results(sink, job.samples, compute_distances(job, NullProgress())[0])
         return sink.arrays[0].values, sink.arrays[1].values
 
 
@@ -100,7 +100,7 @@ class Kept(PairsSink):
 def near(source, most, metric="hamming", rule="pairwise", engine=None, least=1):
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], False, least, most), engine):
         sink = Kept()
-        write_results(sink, job.samples, compute_distances(job, NullSink())[0])
+        write_results(sink, job.samples, compute_distances(job, NullProgress())[0])
         return sink.pairs
 
 

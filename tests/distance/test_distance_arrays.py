@@ -21,7 +21,7 @@ from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import compute_distances
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
@@ -187,7 +187,7 @@ def test_matrices_in_memory(samples, queries, compared, seed):
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.new_scratch)
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        write_results(sink, prepared.samples, compute_distances(prepared, NullSink())[0])
+        write_results(sink, prepared.samples, compute_distances(prepared, NullProgress())[0])
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
     np.testing.assert_array_equal(sink.arrays[0].values, expected[0])
     assert sink.arrays[0].values.dtype == prepared.dtype

@@ -14,7 +14,7 @@ from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.preparation import DistanceTask, prepare
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 from gpualign.jobs.output.result_writing import write_results
 
@@ -201,7 +201,7 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     task = DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(random_codes(rng, 40, 90)), task, Watched(1), DistanceBudget.of(20_000), scratch)
     with pytest.raises(OSError, match="no space left") as caught:
-        write_results(Full(), prepared.samples, compute_distances(prepared, NullSink())[0])
+        write_results(Full(), prepared.samples, compute_distances(prepared, NullProgress())[0])
     assert ended, caught
 
 

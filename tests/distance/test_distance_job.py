@@ -17,7 +17,7 @@ from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
@@ -42,7 +42,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, min_compared=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
     sink = MatrixSink(DistanceMatrices(job.dtype, has_compared_sites=True), [MemoryArray, MemoryArray])
-    distances, totals = job.run(NullSink())
+    distances, totals = job.run(NullProgress())
     write_results(sink, job.samples, distances)
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
@@ -97,7 +97,7 @@ def test_an_array_in_an_array_out(rng):
             options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.new_scratch, Heard()
         )
         sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
-        write_results(sink, job.samples, job.run(NullSink())[0])
+        write_results(sink, job.samples, job.run(NullProgress())[0])
     np.testing.assert_array_equal(sink.arrays[0].values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
 
 

@@ -14,7 +14,8 @@ from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
@@ -304,7 +305,7 @@ def test_the_sink_that_fails_ends_the_run(sequences):
     prepared = CudaEngine([device]).prepare(task, LITTLE)
     plan = plan_task(prepared, Pairing.ALL)
     with pytest.raises(OSError, match="disk full"):
-        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullSink()))
+        write_results(Full(), plan, compute_pair_bands(plan, prepared, NullProgress()))
     assert_clean(device)
 
 

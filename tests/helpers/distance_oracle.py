@@ -15,7 +15,7 @@ from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import RandomAccessSource
 from gpualign.core.distance.runner import compute_distances
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -169,7 +169,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
-        write_results(sink, prepared.samples, compute_distances(prepared, NullSink())[0])
+        write_results(sink, prepared.samples, compute_distances(prepared, NullProgress())[0])
         return sink.arrays[0].values, sink.arrays[1].values if compared else None
 
 

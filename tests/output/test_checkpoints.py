@@ -4,7 +4,8 @@ import pytest
 from work import sequence_set, two_valued
 
 from gpualign.core.alignment.task import Task
-from gpualign.core.execution.runner import NullSink, compute_pair_bands, plan_task
+from gpualign.core.execution.runner import compute_pair_bands, plan_task
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing
 from gpualign.cpu.alignment.engine import CpuEngine
@@ -49,5 +50,5 @@ def test_no_query_is_marked_behind_which_more_is_written(every, rng):
     plan = plan_task(prepared, Pairing.ALL)
     assert plan.targets_per_band < 40
     told = Told(every)
-    write_results(told, plan, compute_pair_bands(plan, prepared, NullSink()), told)
+    write_results(told, plan, compute_pair_bands(plan, prepared, NullProgress()), told)
     assert len(told.taken) > 1

@@ -14,7 +14,7 @@ from gpualign.core.alignment.tile_results import STATISTICS, TileScores
 from gpualign.core.common._placing import put_columns
 from gpualign.core.common.scatter import as_slice, put
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
-from gpualign.core.execution.runner import NullSink
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
@@ -39,7 +39,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    write_results(sink, plan, bands_in_order(plan, results(plan, order), partial(PairCollector, task, 2), NullSink()))
+    write_results(sink, plan, bands_in_order(plan, results(plan, order), partial(PairCollector, task, 2), NullProgress()))
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -161,7 +161,7 @@ def test_a_lost_tile_is_noticed(rng):
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 2, 1))
     some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
-        list(bands_in_order(plan, some, partial(PairCollector, task, 2), NullSink()))
+        list(bands_in_order(plan, some, partial(PairCollector, task, 2), NullProgress()))
 
 
 def test_an_error_in_the_sink_closes_the_source(rng):
@@ -176,12 +176,15 @@ def test_an_error_in_the_sink_closes_the_source(rng):
         finally:
             closed.append(True)
 
-    class Full(NullSink):
+    class Full:
+        def begin(self, plan):
+            pass
+
         def write(self, band):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        write_results(Full(), plan, bands_in_order(plan, source(), partial(PairCollector, task, 2), NullSink()))
+        write_results(Full(), plan, bands_in_order(plan, source(), partial(PairCollector, task, 2), NullProgress()))
     assert closed
 
 

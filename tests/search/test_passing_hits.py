@@ -12,7 +12,7 @@ from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.hit_collectors import QueryHits
-from gpualign.core.execution.pipeline import Totals
+from gpualign.core.execution.totals import Totals
 from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner

@@ -13,10 +13,10 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
+from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.execution.engine import PreparedTask
-from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.serialization import PackedTile, TileUnpacker, pack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities
 from gpualign.core.execution.retiling import run_retiled
+from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Tile
 
 

@@ -1,4 +1,4 @@
-"""Passes the results of bands to a sink in order, and holds the totals of a run."""
+"""Progress and totals of a run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,22 @@ class Progress(Protocol):
     """Receives notifications of finished work: DP cells, or comparisons of two samples' calls at a site."""
 
     def advance(self, work: int, /) -> Any: ...
+
+
+class ExtendableProgress(Progress, Protocol):
+    """Progress listener that is also notified, through `expect`, of work beyond that of the plan."""
+
+    def expect(self, work: int, /) -> None: ...
+
+
+class NullProgress:
+    """Progress listener that ignores all notifications."""
+
+    def expect(self, work: int) -> None:
+        pass
+
+    def advance(self, work: int) -> None:
+        pass
 
 
 @dataclass
