@@ -12,7 +12,6 @@ from gpualign.core.sequences.database_index import IndexBuilder, IndexSummary
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import (
     READ_AS_PROTEIN_NOTE,
-    OpenedFile,
     ReadOptions,
     check_line_end,
     describe_empty_records,
@@ -23,7 +22,7 @@ from gpualign.jobs.sequence_loading import (
 
 
 def build_index(
-    opened_database: OpenedFile,
+    opened_database: tuple[BinaryIO, str],
     options: ReadOptions,
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
@@ -32,6 +31,7 @@ def build_index(
 ) -> tuple[IndexSummary, Alphabet]:
     """Read a database and write its index. Return (a summary of the index, its alphabet).
 
+    opened_database: a binary stream and its name for messages
     output: opens the index file; called after everything has been read
     scratch: creates an unnamed file in `folder`, large enough for one byte per letter in the database
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import is_regular_file
+from gpualign.core.files.paths import open_input
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_protein_matrix, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.sequences.loading import (
@@ -25,9 +26,6 @@ from gpualign.core.sequences.loading import (
 )
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
-
-OpenedFile: TypeAlias = tuple[BinaryIO, str]
-"""A binary stream and its name for messages."""
 
 BY_LETTERS_REASON = "by its letters"
 """`Inputs.alphabet_reason` if no parameter names the alphabet."""
@@ -98,12 +96,10 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.has_added else len(self.queries))
 
 
-def read_inputs(
-    opened: Iterable[Iterable[OpenedFile]], options: ReadOptions, reporter: Reporter = SILENT_REPORTER, local: bool = False
-) -> Inputs:
-    """Read one set, or queries and targets, each from one or several files. Each file is requested only after the previous one has been
-    read.
+def read_inputs(sets: Iterable[Sequence[str]], options: ReadOptions, reporter: Reporter = SILENT_REPORTER, local: bool = False) -> Inputs:
+    """Read one set, or queries and targets, each from one or several files.
 
+    sets: the paths of each set; "-" is standard input
     local: whether the sequences are for a local search; empty records among the targets are then left out instead of being an error,
         because a database often comes from someone else
 
@@ -111,8 +107,8 @@ def read_inputs(
     """
     raw: list[RawRecords] = []
     ends = []
-    for files in opened:
-        raw.extend(read_set(files, options, local and bool(raw), reporter))
+    for paths in sets:
+        raw.extend(read_set(paths, options, local and bool(raw), reporter))
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
         reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
@@ -124,11 +120,11 @@ def read_inputs(
             _check_same_molecule_type(raw[: ends[0]], raw[ends[0] :])
         raise
     del raw
-    sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
+    joined = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
-        report_stop_codons(sets, reporter)
+        report_stop_codons(joined, reporter)
     return Inputs(
-        sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, is_masked=masked
+        joined[0], joined[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, is_masked=masked
     )
 
 
@@ -144,15 +140,17 @@ def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecord
             )
 
 
-def read_set(files: Iterable[OpenedFile], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
-    """Read one set from one or several files, and report anything unusual. allow_empty: whether records without letters are left out
-    instead of being an error. Raises `InputError` for invalid files."""
-    raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
+def read_set(paths: Iterable[str], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
+    """Read one set from one or several files, one after the other, and report anything unusual. allow_empty: whether records without
+    letters are left out instead of being an error. Raises `InputError` for invalid files."""
+    raw = []
+    for path in paths:
+        with open_input(path) as (stream, source):
+            raw.append(_read_file(stream, source, options, reporter, allow_empty or options.drop_empty))
     return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 
 
-def _read_file(opened: OpenedFile, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
-    stream, source = opened
+def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
     unknown = options.unknown_letters()
     raw = read_raw_records(
         stream,
@@ -201,8 +199,8 @@ def add_targets(inputs: Inputs) -> Inputs:
     )
 
 
-def read_queries_for_index(queries: Iterable[OpenedFile], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
-    """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError` for
+def read_queries_for_index(queries: Sequence[str], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
+    """Read queries from files with these paths, to search a database with the index file `index`. Raises `InputError` for
     invalid files, and for queries that do not fit the index."""
     from gpualign.core.sequences.database_index import open_index
 

@@ -19,7 +19,7 @@ from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated_frames
 from gpualign.core.sequences.translation import CODON_LENGTH, codon_table
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
-from gpualign.jobs.sequence_loading import Inputs, OpenedFile, ReadOptions, read_set, report_stop_codons, should_mask_lower
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions, read_set, report_stop_codons, should_mask_lower
 
 QUERY_SIDE, TARGET_SIDE, BOTH_SIDES = "query", "target", "both"
 
@@ -30,7 +30,7 @@ _SIDE_NAMES = ("queries", "targets")
 
 
 def read_translated(
-    opened: Iterable[Iterable[OpenedFile]],
+    sets: Iterable[Sequence[str]],
     translated_sets: str,
     options: ReadOptions,
     index: str | None = None,
@@ -39,21 +39,22 @@ def read_translated(
     """Read queries and targets, or one file for both. The sets named by `translated_sets` are nucleotides, the others proteins. Nothing is
     translated until `translate_inputs`.
 
+    sets: the paths of the files of each set; "-" is standard input
     index: index of the targets, instead of a second file
     options: options for reading; if `options.alphabet` is "dna" or "protein", sequences that look different are accepted
 
     Raises `InputError` for invalid files, and for sequences that do not have the alphabet of their set.
     """
     raw = []
-    for side, files in enumerate(opened):
+    for side, paths in enumerate(sets):
         of_side = options.unknown == ("n" if alphabet_of_set(side, translated_sets) is DNA else "x")
-        raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, reporter))
+        raw.append(read_set(paths, options if of_side else replace(options, unknown=None), side > 0, reporter))
     masked = should_mask_lower(chain(*raw), options, reporter)
-    sets = [encode_translated_set(one, side, translated_sets, options.alphabet, masked) for side, one in enumerate(raw)]
+    encoded = [encode_translated_set(one, side, translated_sets, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
-        sets.append(_load_database_frames(index, translated_sets))
-    report_stop_codons((one for side, one in enumerate(sets) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
-    return make_inputs(sets, translated_sets, masked)
+        encoded.append(_load_database_frames(index, translated_sets))
+    report_stop_codons((one for side, one in enumerate(encoded) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
+    return make_inputs(encoded, translated_sets, masked)
 
 
 def make_inputs(sets: list[SequenceSet], translated_sets: str, is_masked: bool = False) -> Inputs:

@@ -69,7 +69,7 @@ def cluster(
         prestart_for_pairs(params["device"], read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
 
-    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
+    from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import resolve_resources
@@ -111,7 +111,7 @@ def cluster(
 
         check_matrix_size(distances, CLUSTERING_USE)
 
-    inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
+    inputs = read_inputs([read.paths], reading, messages) if read.paths else None
     counts = {} if inputs is None else input_counts_of(inputs)
     if known is None:
         assert inputs is not None

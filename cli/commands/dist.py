@@ -121,6 +121,7 @@ def dist(
     from contextlib import ExitStack
     from dataclasses import replace
 
+    from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.genotype_files import (
         open_call_files,
         paths_of_input,
@@ -129,7 +130,6 @@ def dist(
         sample_counts,
         title_files,
     )
-    from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.samples import excluded_id_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.params import build_options

@@ -36,11 +36,11 @@ def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> 
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
-    from gpualign.cli.inputs.input_streams import open_input
     from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
+    from gpualign.core.files.paths import open_input
     from gpualign.jobs.index import build_index
     from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
     from gpualign.jobs.sequence_loading import ReadOptions

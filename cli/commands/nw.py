@@ -100,7 +100,7 @@ def nw(
     )
     from dataclasses import replace
 
-    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
+    from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.record_groups import read_group_pairs
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -127,7 +127,7 @@ def nw(
     spec = output_spec(options, others is None, add is not None)
     messages.begin([*files, matrix, groups], spec.outputs(others is None), spec.options.resume)
 
-    inputs = read_inputs((open_inputs(one.paths) for one in sets), options.read_options, messages)
+    inputs = read_inputs([one.paths for one in sets], options.read_options, messages)
     if add is not None:
         if shared := describe_shared_ids(inputs.queries.ids, inputs.targets.ids, add):
             messages.note(shared)

@@ -89,7 +89,7 @@ def plot(
     from pathlib import Path
 
     from gpualign.cli.inputs.distance_matrices import read_matrix
-    from gpualign.cli.inputs.input_streams import check_stdin
+    from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_file_and_columns

@@ -85,7 +85,7 @@ def sw(
     prestart_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS_PER_SECOND)  # beside the imports that follow
     from dataclasses import replace
 
-    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
+    from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.options.params import build_options
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -118,15 +118,15 @@ def sw(
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file it was made from")
-    opened = (open_inputs(one.paths) for one in (sets[:1] if by_index else sets))
+    named = [one.paths for one in (sets[:1] if by_index else sets)]
     if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 
-        inputs = read_translated(opened, options.translate, options.read_options, db if by_index else None, messages)
+        inputs = read_translated(named, options.translate, options.read_options, db if by_index else None, messages)
     elif db is not None and by_index:
-        inputs = read_queries_for_index(next(opened), db, options.read_options, messages)
+        inputs = read_queries_for_index(queries, db, options.read_options, messages)
     else:
-        inputs = read_inputs(opened, options.read_options, messages, local=True)
+        inputs = read_inputs(named, options.read_options, messages, local=True)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score

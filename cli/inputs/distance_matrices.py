@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
@@ -23,7 +22,7 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
-from gpualign.core.files.paths import STDIO
+from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
 from gpualign.core.sequences.ids import refuse_control_characters

@@ -1,4 +1,4 @@
-"""Multi-file inputs: @LIST, a text file with one file name per line."""
+"""Input files as named by users: @LIST is a text file with one file name per line, and "-" is standard input."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ def input_files(argument: str) -> InputFiles:
     """
     if not argument.startswith(LIST_PREFIX):
         return InputFiles((argument,))
-    from gpualign.cli.inputs.input_streams import open_input
     from gpualign.core.files.decompression import open_decompressed
-    from gpualign.core.files.paths import STDIO
+    from gpualign.core.files.paths import STDIO, open_input
 
     listed = argument.removeprefix(LIST_PREFIX)
     if not listed:
@@ -59,6 +58,14 @@ def input_files(argument: str) -> InputFiles:
                 f"{source}: line {number}: {name!a}: no such file; names in a list are relative to the working directory, {os.getcwd()}"
             )
     return InputFiles(tuple(name for _, name in named), listed)
+
+
+def check_stdin(*paths: str | None) -> None:
+    """Raise `InputError` if more than one input is standard input."""
+    from gpualign.core.files.paths import STDIO
+
+    if paths.count(STDIO) > 1:
+        raise InputError("only one input can be standard input")
 
 
 def _exists(name: str) -> bool:

@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.file_lists import InputFiles
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.files.decompression import open_decompressed
-from gpualign.core.files.paths import STDIO
+from gpualign.core.files.paths import STDIO, open_input
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples

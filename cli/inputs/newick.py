@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.files.decompression import open_decompressed
+from gpualign.core.files.paths import open_input
 from gpualign.core.trees.tree import Tree
 from gpualign.jobs.tree import parse_tree
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.clustering.edges import unique_edges
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
@@ -19,6 +18,7 @@ from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, 
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
+from gpualign.core.files.paths import open_input
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import refuse_control_characters
 

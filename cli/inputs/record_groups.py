@@ -8,13 +8,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.paths import STDIO
+from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids
 from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
 from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import site_count_or_fraction
 from gpualign.core.files.decompression import open_decompressed
+from gpualign.core.files.paths import open_input
 from gpualign.jobs.sample_selection import SampleFilters
 
 

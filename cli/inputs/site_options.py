@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.parameter_fractions import exact_fraction
 from gpualign.core.distance.intervals import GenomicIntervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
+from gpualign.core.files.paths import open_input
 from gpualign.jobs.site_selection import is_regions_file, read_regions
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import BinaryIO
 
@@ -37,6 +40,16 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
         raise InputError(f"{path}: no permission to read it") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
+    """Yield (binary stream, name for messages) for a file or, for "-", standard input. Raises `InputError` if opening fails."""
+    if path == STDIO:
+        yield sys.stdin.buffer, STDIN_NAME
+        return
+    with open_file(path) as stream:
+        yield stream, path
 
 
 def descriptor_of(path: str | PathLike[str]) -> int | None:

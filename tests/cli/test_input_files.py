@@ -1,0 +1,46 @@
+"""Inputs as users name them: files one after the other, and standard input once."""
+
+import io
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from gpualign.cli.inputs.file_lists import check_stdin
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.paths import open_input
+from gpualign.jobs import sequence_loading
+
+
+def test_files_are_closed_and_standard_input_is_not(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("a")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"piped")))
+    for path, name, content in ((str(tmp_path / "a"), str(tmp_path / "a"), b"a"), ("-", "standard input", b"piped")):
+        with open_input(path) as (stream, source):
+            assert (source, stream.read()) == (name, content)
+        assert stream.closed == (path != "-")
+
+
+def test_files_of_a_set_are_opened_in_turn(tmp_path, monkeypatch):
+    """A later file is not missed before its turn, and no more than one is open."""
+    opened = []
+
+    @contextmanager
+    def watched(path):
+        opened.append(path)
+        with open_input(path) as one:
+            yield one
+        opened.remove(path)
+
+    monkeypatch.setattr(sequence_loading, "open_input", watched)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f">{name}\nACGT\n")
+    with pytest.raises(InputError, match="gone: no such file"):
+        sequence_loading.read_inputs([[str(tmp_path / name) for name in ("a", "b", "gone")]], sequence_loading.ReadOptions())
+    assert opened == [str(tmp_path / "gone")]
+
+
+def test_standard_input_is_read_once():
+    check_stdin("-", None, "x", "./-")
+    with pytest.raises(InputError, match="only one input can be standard input"):
+        check_stdin("x", "-", "-")
