@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.output.preallocation import DiskPreallocation
-from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
+from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks
 from gpualign.core.results._rows import format_matrix_rows
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -215,7 +215,8 @@ def write_matrix_rows(
     for start, stop in row_blocks(matrix.shape, _MIN_BLOCK_CELLS, threads):
         rows, names = np.ascontiguousarray(matrix[start:stop]), ids.offsets[start : stop + 1]
         triangle = start if lower_triangle else None
-        write_pieces(stream, format_matrix_rows(ids.text, names, rows, separator, decimals, undefined_text, triangle, threads))
+        for piece in format_matrix_rows(ids.text, names, rows, separator, decimals, undefined_text, triangle, threads):
+            stream.write(piece)
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:

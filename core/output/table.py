@@ -14,7 +14,7 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.totals import Closable
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
-from gpualign.core.output.writer import ByteWriter, keep_freed_memory, write_pieces
+from gpualign.core.output.writer import ByteWriter, keep_freed_memory
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
@@ -64,10 +64,12 @@ class TableSink(PairsSink):
     def write(self, results: BandResults | NearPairResults | FilteredBlocks) -> None:
         with closing(cast("Closable", texts := self._threads.imap(self._format_rows, self._prepare_blocks(results)))):
             for text in texts:
-                write_pieces(self.stream, text)
+                for piece in text:
+                    self.stream.write(piece)
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        write_pieces(self.stream, self._format_rows((block, None, mask)))
+        for piece in self._format_rows((block, None, mask)):
+            self.stream.write(piece)
 
     def finish(self) -> None:
         self._threads.close()

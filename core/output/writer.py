@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol, TypeAlias
 
 TextBytes: TypeAlias = bytes | bytearray
@@ -23,12 +23,6 @@ class ByteWriter(Protocol):
     """A binary stream."""
 
     def write(self, data: TextBytes, /) -> object: ...
-
-
-def write_pieces(stream: ByteWriter, pieces: Iterable[TextBytes]) -> None:
-    """Write pieces one after the other."""
-    for piece in pieces:
-        stream.write(piece)
 
 
 def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator[tuple[int, int]]:

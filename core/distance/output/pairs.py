@@ -9,7 +9,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.distance.output.base import BandDistances, NearPairDistances
 from gpualign.core.output.matrix_files import IdentifiedRecords
-from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
+from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -87,7 +87,8 @@ def write_molten(
     for start, stop in row_blocks(values.shape, _BLOCK_CELLS, threads):
         some = compared_sites[start:stop] if compared_sites is not None else None
         cells = _columns(*ids, values[start:stop], some, text_format)
-        write_pieces(stream, format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None, threads))
+        for piece in format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None, threads):
+            stream.write(piece)
 
 
 class PairsSink:
@@ -151,5 +152,6 @@ class NearPairsSink(PairsSink):
         targets = _id_column(self._text.format_ids(samples.targets.id_column), pairs.targets)
         compared = pairs.compared_sites[None, :] if pairs.compared_sites is not None else None
         columns = _columns(queries, targets, pairs.values[None, :], compared, self._text)
-        write_pieces(self._stream, format_block(columns, 0, 1, count, [0], None, self._threads))
+        for piece in format_block(columns, 0, 1, count, [0], None, self._threads):
+            self._stream.write(piece)
         self.pairs += count
