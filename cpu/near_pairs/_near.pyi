@@ -26,9 +26,9 @@ class Records:
 
     def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], letters: int, q: int, bits: int) -> None: ...
 
-    def build(self, first: int, stop: int) -> None:
+    def build(self, first: int, stop: int, threads: int = 1) -> None:
         """
-        Build the records first to stop - 1. Every record must be built once; several threads may build disjoint ranges at the same time.
+        Build the records first to stop - 1, in `threads` threads. Every record must be built once.
         """
 
     @property

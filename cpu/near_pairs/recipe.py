@@ -11,7 +11,6 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.common.threads import map_in_order
 from gpualign.core.near_pairs.filter_cascade import (
     FilterCascade,
     StepCosts,
@@ -58,8 +57,9 @@ _NEAR_PAIR_BYTES = 100
 _FULL_MATRIX_PAIR_BYTES = 64
 """Memory, in bytes, per pair in a tile whose distances are all computed."""
 
-_MAX_CHUNK_LETTERS = 1 << 20
-"""Approximate number of letters in a chunk of records whose data is built by one thread."""
+_MAX_CALL_LETTERS = 1 << 25
+"""Approximate number of letters in the records whose data one call builds, in some tenths of a second. Between calls, interrupts are
+noticed."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def native_bound(bound: EditBound) -> _near.Bound:
 def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
     """Build the data that kernels keep for each record. threads: number of threads that build the data."""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.sketch_bits)
-    pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _MAX_CHUNK_LETTERS))
-    cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()
-    list(map_in_order(lambda cut: records.build(*cut), pairwise(cuts), threads))
+    calls = max(1, min(len(sequences), int(sequences.offsets[-1]) // _MAX_CALL_LETTERS))
+    for start, stop in pairwise(np.linspace(0, len(sequences), calls + 1).astype(np.int64).tolist()):
+        records.build(start, stop, threads)
     return records

@@ -376,7 +376,7 @@ def test_building_in_ranges(rng):
     for first, stop in ((20, 50), (0, 7), (7, 20)):
         with pytest.raises(ValueError, match="not built"):
             _near.within(SETS[0], parts, parts, np.arange(2), np.arange(2), _near.Bound(0, 0, 3), _near.Cancel())
-        parts.build(first, stop)
+        parts.build(first, stop, threads=3)
     whole = held(records, 15, 4, 1024)
     ids, firsts = np.arange(50), np.zeros(50, np.int64)
     found = [

@@ -137,10 +137,9 @@ NB_MODULE(_near, m) {
       .def(nb::init<Codes, Numbers, int, int, int>(), nb::arg("codes"), nb::arg("offsets"), nb::arg("letters"), nb::arg("q"),
            nb::arg("bits"))
       .def(
-          "build", [](HeldRecords& r, int64_t first, int64_t stop) { r.build(first, stop); }, nb::arg("first"), nb::arg("stop"),
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Build the records first to stop - 1. Every record must be built once; several threads may build disjoint ranges at the "
-          "same time.")
+          "build", [](HeldRecords& r, int64_t first, int64_t stop, int threads) { r.build(first, stop, threads); }, nb::arg("first"),
+          nb::arg("stop"), nb::arg("threads") = 1, nb::call_guard<nb::gil_scoped_release>(),
+          "Build the records first to stop - 1, in `threads` threads. Every record must be built once.")
       .def_prop_ro("nbytes", [](const HeldRecords& r) { return r.bytes(); }, "Bytes of memory, without codes and offsets.");
 
   nb::class_<Found>(m, "Found", "The near pairs of a tile, sorted by query, then target.")

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/common/src/threads.hpp"
+
 namespace gpualign {
 namespace {
 
@@ -56,8 +58,17 @@ int64_t Records::bytes() const {
   return plane_words_ * 8 + count_ * (sketch + 2 * letters_ + 1 + static_cast<int64_t>(sizeof(int64_t)));
 }
 
-void Records::build(int64_t first, int64_t stop) {
+void Records::build(int64_t first, int64_t stop, int threads) {
   if (first < 0 || stop < first || stop > count_) throw std::out_of_range("there are no such records");
+  constexpr int64_t kRecords = 16;  // that a thread takes at a time
+  share(static_cast<size_t>((stop - first + kRecords - 1) / kRecords), threads, [&](size_t part) {
+    const int64_t start = first + static_cast<int64_t>(part) * kRecords;
+    build_some(start, std::min(stop, start + kRecords));
+  });
+  built_ += stop - first;
+}
+
+void Records::build_some(int64_t first, int64_t stop) {
   for (int64_t i = first; i < stop; i++) {
     const uint8_t* const codes = codes_ + offsets_[i];
     const int64_t length = offsets_[i + 1] - offsets_[i], words = (length + 63) / 64;
@@ -78,7 +89,6 @@ void Records::build(int64_t first, int64_t stop) {
       counts_[i * letters_ + letter] = static_cast<uint16_t>(std::min<int64_t>(counts[letter], 65535));
     if (q_) fill_sketch(i);
   }
-  built_ += stop - first;
 }
 
 void Records::fill_sketch(int64_t i) {

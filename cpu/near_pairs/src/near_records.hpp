@@ -1,6 +1,5 @@
 // Records in the forms that the search for near pairs compares: bit planes, letter counts and sketches.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,8 +16,8 @@ class Records {
   // sketches. Throws std::invalid_argument.
   Records(const uint8_t* codes, int64_t code_count, const int64_t* offsets, int64_t count, int letters, int q, int bits);
 
-  // Computes the forms of the records first .. stop-1. Several threads may build disjoint ranges at the same time.
-  void build(int64_t first, int64_t stop);
+  // Computes the forms of the records first .. stop-1 in `threads` threads.
+  void build(int64_t first, int64_t stop, int threads = 1);
 
   int64_t count() const { return count_; }
   bool built() const { return built_ >= count_; }
@@ -44,6 +43,7 @@ class Records {
   }
 
  private:
+  void build_some(int64_t first, int64_t stop);
   void fill_sketch(int64_t i);
 
   const uint8_t* codes_;
@@ -57,7 +57,7 @@ class Records {
   std::unique_ptr<uint64_t[]> planes_, sketches_;
   std::unique_ptr<uint16_t[]> counts_, sizes_;
   int64_t plane_words_ = 0;
-  std::atomic<int64_t> built_{0};
+  int64_t built_ = 0;
 };
 
 }  // namespace gpualign
