@@ -161,9 +161,9 @@ def code_alleles(numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None, Non
     Convert numbers[samples][loci] of some loci to codes from 0 on, at their positions in codes[loci][samples], with NO_ALLELE for none. counts[loci]: number of alleles; lacking[loci]: samples without one.
     """
 
-def pack_alleles(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], loci: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int, called: bool, first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+def pack_alleles(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], loci: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int, called: bool, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
-    Pack codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more if `called`][samples][words]: the bits of the codes, and the loci with an allele.
+    Pack codes[all loci][samples] of the `loci` into planes[bits, and one more if `called`][samples][words]: the bits of the codes, and the loci with an allele.
     """
 
 def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_byte: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
@@ -171,9 +171,9 @@ def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
     Decode uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, to codes[samples][sites].
     """
 
-def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
     """
-    Pack codes[samples][sites] of some samples, at the sites of runs[runs][first, last + 1], into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With reference[sites], a call that equals the reference is coded as 0, any other as 1.
+    Pack codes[samples][sites], at the sites of runs[runs][first, last + 1], into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With reference[sites], a call that equals the reference is coded as 0, any other as 1.
     """
 
 def find_two(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_site: int, sites: int, one: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], more: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:

@@ -69,9 +69,6 @@ def _pack_panel(
     called = has_missing and bool(recipe.terms)
     planes: BitPlanes = empty_planes(bits + called, codes.shape[1], counter.words_per_sample(len(loci)))
 
-    def pack(share: tuple[int, int]) -> None:
-        _sites.pack_alleles(codes, loci, bits, called, *share, planes)
-
     if len(planes):
-        workers.map(pack, workers.split_rows(codes.shape[1]))
+        _sites.pack_alleles(codes, loci, bits, called, planes, workers.threads)
     return Panel(planes, len(loci), recipe)

@@ -148,10 +148,5 @@ def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, wo
         some = recipe.planes[first : first + _PLANES_AT_ONCE]
         for number, plane in enumerate(some):
             table[list(plane)] |= 1 << number
-        out = bits[first : first + len(some)]
-
-        def pack(share: tuple[int, int], table: Codes = table, out: BitPlanes = out) -> None:
-            _sites.pack(codes, subset.runs, subset.reference, table, *share, out)
-
-        workers.map(pack, workers.split_rows(samples))
+        _sites.pack(codes, subset.runs, subset.reference, table, bits[first : first + len(some)], workers.threads)
     return Panel(bits, sites, recipe)

@@ -15,8 +15,7 @@ def test_codes_become_planes(sites, samples, planes, kinds, seed):
     table = rng.integers(0, 1 << planes, 256).astype(np.uint8)
     words = -(-sites // 64) + 1
     found = np.full((planes, samples, words), 7, np.uint64)
-    for sample in range(samples):
-        _sites.pack(codes, np.array([[0, sites]]), None, table, sample, 1, found)
+    _sites.pack(codes, np.array([[0, sites]]), None, table, found, threads=3)
     bits = np.zeros((planes, samples, 64 * words), np.uint8)
     bits[:, :, :sites] = table[codes] >> np.arange(planes)[:, None, None] & 1
     np.testing.assert_array_equal(found, np.packbits(bits, axis=2, bitorder="little").view("<u8"))
@@ -50,15 +49,15 @@ def test_some_sites_become_planes(sites, samples, coded, seed):
     table = np.zeros(256, np.uint8)
     table[[0, 1, 2, 3]] = 3, 6, 4, 0
     found, expected = (np.full((3, samples, -(-sites // 64)), 7, np.uint64) for _ in range(2))
-    _sites.pack(codes, runs, reference if coded else None, table, 0, samples, found)
+    _sites.pack(codes, runs, reference if coded else None, table, found)
     some = np.ascontiguousarray(recoded[:, chosen])
-    _sites.pack(some, np.array([[0, some.shape[1]]]), None, table, 0, samples, expected)
+    _sites.pack(some, np.array([[0, some.shape[1]]]), None, table, expected)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_a_half_twice_is_not_the_whole():
     codes, planes, table = np.arange(70, dtype=np.uint8)[None, :] // 35, np.zeros((1, 1, 2), np.uint64), np.eye(256, dtype=np.uint8)[1]
-    _sites.pack(codes, np.array([[35, 70], [35, 70]]), None, table, 0, 1, planes)
+    _sites.pack(codes, np.array([[35, 70], [35, 70]]), None, table, planes)
     assert [int(word).bit_count() for word in planes[0, 0]] == [64, 6]
 
 
@@ -66,7 +65,7 @@ def test_sites_beyond_the_last_are_refused():
     codes, planes, table = np.zeros((2, 70), np.uint8), np.zeros((1, 2, 2), np.uint64), np.ones(256, np.uint8)
     for runs in ([[0, 71]], [[-1, 3]], [[5, 4]]):
         with pytest.raises(ValueError, match="no such sites"):
-            _sites.pack(codes, np.array(runs), None, table, 0, 2, planes)
+            _sites.pack(codes, np.array(runs), None, table, planes)
     for runs, reference in (([[0, 70], [0, 70]], None), ([[0, 70]], np.zeros(69, np.uint8))):
         with pytest.raises(ValueError, match="the shapes do not fit"):
-            _sites.pack(codes, np.array(runs), reference, table, 0, 2, planes)
+            _sites.pack(codes, np.array(runs), reference, table, planes)

@@ -21,6 +21,7 @@
 #include "alleles.hpp"
 #include "calls.hpp"
 #include "core/common/src/owned_array.hpp"
+#include "core/common/src/threads.hpp"
 #include "core/sequences/src/letters.hpp"
 #include "table_cells.hpp"
 
@@ -183,19 +184,25 @@ void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> 
 }
 
 // ---- bit planes
-void pack(Input<uint8_t, 2> codes, Input<int64_t, 2> runs, std::optional<Input<uint8_t, 1>> reference, Table table, size_t first_sample,
-          size_t samples, Output<uint64_t, 3> planes) {
-  const size_t sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
+// Calls pack(first, last) for ranges of samples, first .. last-1, in some threads.
+template <class Pack>
+void share_samples(size_t samples, int threads, const Pack& pack) {
+  const size_t count = static_cast<size_t>(threads), step = std::clamp<size_t>((samples + count - 1) / count, 1, 256);
+  share((samples + step - 1) / step, threads, [&](size_t part) { pack(part * step, std::min(samples, (part + 1) * step)); });
+}
+
+void pack(Input<uint8_t, 2> codes, Input<int64_t, 2> runs, std::optional<Input<uint8_t, 1>> reference, Table table,
+          Output<uint64_t, 3> planes, int threads) {
+  const size_t samples = codes.shape(0), sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
   if (runs.shape(1) != 2) throw nb::value_error("the shapes do not fit");
   for (size_t r = 0; r < runs.shape(0); r++)
     if (runs(r, 0) < 0 || runs(r, 0) > runs(r, 1) || runs(r, 1) > static_cast<int64_t>(sites)) throw nb::value_error("no such sites");
   const PlanePacker packer(codes.data(), sites, reinterpret_cast<const Run*>(runs.data()), runs.shape(0),
                            reference ? reference->data() : nullptr, table.data());
-  if (planes.shape(1) != codes.shape(0) || words * 64 < packer.chosen() || count > 8 || first_sample + samples > codes.shape(0) ||
-      (reference && reference->shape(0) != sites))
+  if (planes.shape(1) != samples || words * 64 < packer.chosen() || count > 8 || (reference && reference->shape(0) != sites))
     throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
-  packer.pack(first_sample, first_sample + samples, planes.shape(1), count, words, planes.data());
+  share_samples(samples, threads, [&](size_t first, size_t last) { packer.pack(first, last, samples, count, words, planes.data()); });
 }
 
 void two_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<uint8_t, 1> one, Output<uint8_t, 1> more) {
@@ -440,26 +447,27 @@ NB_MODULE(_sites, m) {
       "NO_ALLELE for none. counts[loci]: number of alleles; lacking[loci]: samples without one.");
   m.def(
       "pack_alleles",
-      [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, int64_t first, int64_t count,
-         Output<uint64_t, 3> planes) {
+      [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, Output<uint64_t, 3> planes, int threads) {
         const int64_t samples = static_cast<int64_t>(codes.shape(1)), chosen = static_cast<int64_t>(loci.shape(0));
         const bool known = std::all_of(loci.data(), loci.data() + chosen,
                                        [&](int64_t locus) { return 0 <= locus && locus < static_cast<int64_t>(codes.shape(0)); });
         if (!known || bits < 0 || bits > 32 || planes.shape(0) != static_cast<size_t>(bits + called) || planes.shape(1) != codes.shape(1) ||
-            planes.shape(2) * 64 < loci.shape(0) || first < 0 || count < 0 || first + count > samples)
+            planes.shape(2) * 64 < loci.shape(0))
           throw nb::value_error("the shapes do not fit");
         nb::gil_scoped_release unlocked;
-        pack_alleles(codes.data(), samples, loci.data(), chosen, bits, called, first, first + count, planes.data(),
-                     static_cast<int64_t>(planes.shape(2)));
+        share_samples(codes.shape(1), threads, [&](size_t first, size_t last) {
+          pack_alleles(codes.data(), samples, loci.data(), chosen, bits, called, static_cast<int64_t>(first), static_cast<int64_t>(last),
+                       planes.data(), static_cast<int64_t>(planes.shape(2)));
+        });
       },
-      nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
-      "Pack codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more if "
-      "`called`][samples][words]: the bits of the codes, and the loci with an allele.");
+      nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("planes"), nb::arg("threads") = 1,
+      "Pack codes[all loci][samples] of the `loci` into planes[bits, and one more if `called`][samples][words]: the bits of the codes, "
+      "and the loci with an allele.");
   m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
         "Decode uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, to codes[samples][sites].");
-  m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
-        nb::arg("samples"), nb::arg("planes"),
-        "Pack codes[samples][sites] of some samples, at the sites of runs[runs][first, last + 1], into uint64 planes[up to "
+  m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("planes"),
+        nb::arg("threads") = 1,
+        "Pack codes[samples][sites], at the sites of runs[runs][first, last + 1], into uint64 planes[up to "
         "8][samples][words]; bit p of table[code] goes to plane p. With reference[sites], a call that equals the reference is "
         "coded as 0, any other as 1.");
   m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
