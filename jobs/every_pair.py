@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +16,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask
 from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task
-from gpualign.core.execution.totals import Closable, Progress, Totals
-from gpualign.core.output.pairs import split_into_blocks
+from gpualign.core.execution.totals import Progress, Totals
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
-from gpualign.core.results.blocks import Block
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
@@ -143,12 +140,6 @@ class EveryPairJob:
     def run(self, progress: Progress) -> tuple[Iterator[BandResults], Totals]:
         """Return (whole bands in order, which are computed as they are requested; the totals). Closing the iterator stops all work."""
         return compute_pair_bands(self.plan, self.prepared, progress, self.threads), Totals(self.pair_count, self.total_work)
-
-    def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
-        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", bands := self.run(progress)[0])):
-            for band in bands:
-                yield from split_into_blocks(self.task, identity_definition, band, self.plan.pairing)
 
 
 def prepare_every_pair(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gpualign.core.execution.engine import Engine
     from gpualign.core.execution.totals import Progress, Totals
     from gpualign.core.planning.tile_plan import Plan
-    from gpualign.core.results.blocks import Block
     from gpualign.jobs.pair_sample import SampledPairs
 
 WorkPerQuery: TypeAlias = Reals
@@ -83,6 +82,3 @@ class PairJob(Job, Protocol):
     def run(self, progress: Progress, /) -> tuple[Iterator[Any], Totals]:
         """Return (results in order, as `BandResults` or `NearPairResults`, which are computed as they are requested; the totals, complete
         when all results have been requested). Closing the iterator stops all work."""
-
-    def blocks(self, identity_definition: int, progress: Progress, /) -> Iterator[Block]:
-        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

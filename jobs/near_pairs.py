@@ -21,12 +21,10 @@ from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import Closable, Progress, Totals
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
-from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
-from gpualign.core.results.blocks import Block
 from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -201,12 +199,6 @@ class NearPairJob:
         distinct_count = sum({id(duplicates): len(duplicates) for duplicates in self.duplicates}.values())
         totals = NearPairTotals(self.pair_count, self.total_work, Counter(), distinct_count)
         return self._iterate_results(progress, totals.survivors), totals
-
-    def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
-        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-        with closing(cast("Closable", results := self.run(progress)[0])):
-            for band in results:
-                yield from split_into_blocks(self.task, identity_definition, band, self.pairing)
 
     @property
     def _max_pairs(self) -> int:

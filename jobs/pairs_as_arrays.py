@@ -1,17 +1,27 @@
-"""The pairs of a job that pass thresholds, as arrays."""
+"""The pairs of a job as blocks, and those that pass thresholds as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import closing
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.totals import Progress
+from gpualign.core.execution.totals import Closable, Progress
+from gpualign.core.output.pairs import split_into_blocks
+from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.job import PairJob
+
+
+def result_blocks(job: PairJob, identity_definition: int, progress: Progress) -> Iterator[Block]:
+    """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
+    with closing(cast("Closable", results := job.run(progress)[0])):
+        for one in results:
+            yield from split_into_blocks(job.task, identity_definition, one, job.plan.pairing)
 
 
 def passing_blocks(
@@ -25,7 +35,7 @@ def passing_blocks(
 
     The job's detail must be STATISTICS if the filter uses statistics.
     """
-    for block in job.blocks(identity_definition, progress):
+    for block in result_blocks(job, identity_definition, progress):
         passing = block.output_mask(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.lowest_identity is None:

@@ -39,7 +39,7 @@ from gpualign.jobs.job import PairJob
 from gpualign.jobs.nw import NwOptions, prepare, prepare_filtered
 from gpualign.jobs.options import PairThresholds
 from gpualign.jobs.output.result_writing import write_results
-from gpualign.jobs.pairs_as_arrays import passing_pairs
+from gpualign.jobs.pairs_as_arrays import passing_pairs, result_blocks
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -256,7 +256,7 @@ def iter_pairs(
     )
     detail = max((column.detail for column in columns), key=list(Detail).index)
     job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within), detail)
-    blocks = job.blocks(options.identity_def, _reporter(job, progress))
+    blocks = result_blocks(job, options.identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
         waiting: list[dict[str, Any]] = []  # pieces of the next table, which has room for `room` more rows
