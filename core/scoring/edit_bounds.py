@@ -1,8 +1,9 @@
 """Upper bounds on the edit distance between sequences in pairs that pass a threshold. Pure.
 
 Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so
-kernels need three numbers, plus two if a minimum coverage limits how much of the sequences may be left unaligned. A bound may let pairs
-pass that do not meet the threshold, but never excludes a pair that does: the threshold itself is applied to the remaining pairs.
+kernels need three numbers, plus two and which sequence is meant if a minimum coverage limits how much of the sequences may be left
+unaligned. A bound may let pairs pass that do not meet the threshold, but never excludes a pair that does: the threshold itself is applied
+to the remaining pairs.
 
 In the proofs, S = m + n. In an alignment, M is the number of matches, X is the number of mismatches, P = M + X, and G is the number of
 unpaired letters, including letters in free gaps. Then S = 2 M + 2 X + G. The alignment turns one sequence into the other with X + G edits,
@@ -12,6 +13,8 @@ so ed <= X + G = S - 2 M - X, whatever scoring the alignment optimises. In short
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +43,7 @@ class EditBound:
     inside: maximum number of edits between the first and the last aligned pair of letters, per letter of the shorter sequence; only valid
         if `coverage` is not 0
     coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0 if unknown
+    coverage_of_shorter: whether `coverage` is a fraction of the shorter sequence's length instead
     ambiguous: if a rule for ambiguity letters applies, the maximum number of these letters in a pair for which the bound holds; otherwise 0
     """
 
@@ -48,6 +52,7 @@ class EditBound:
     constant: float
     inside: float = 0.0
     coverage: float = 0.0
+    coverage_of_shorter: bool = False
     ambiguous: int = 0
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
@@ -70,7 +75,8 @@ class EditBound:
 
         If the result is below 0, no pair with these lengths can pass.
         """
-        letters: Integers = np.floor(lengths - self.coverage * np.maximum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
+        covered = (np.minimum if self.coverage_of_shorter else np.maximum)(lengths, other_lengths)
+        letters: Integers = np.floor(lengths - self.coverage * covered + _ROUNDING_TOLERANCE).astype(np.int64)
         return letters
 
     def max_diagonals(self, lengths: Integers, other_lengths: Integers) -> Integers:
@@ -95,11 +101,12 @@ class EditBound:
         other_lengths: lengths n of the other sequence (t); both arrays are broadcast
 
         An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives a second bound.
-        Let s' be the part of s from the first to the last paired letter, t' the same part of t, and k' = floor(inside min(m, n)).
+        Let s' be the part of s from the first to the last paired letter, t' the same part of t, k' = floor(inside min(m, n)), and
+        c = max(m, n), or with `coverage_of_shorter` c = min(m, n), so that at least coverage c letters are paired.
 
         - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by start position. This function of l never decreases,
           and increases by at most 1 per letter. So s has at most m - |s'| more q-grams than s', even if s' is shorter than q: cutting s'
-          out of s does not cost q - 1 q-grams. Since s' contains all paired letters of s, m - |s'| <= m - coverage max(m, n).
+          out of s does not cost q - 1 q-grams. Since s' contains all paired letters of s, m - |s'| <= m - coverage c.
         - Inside s'. The part of the alignment between the first and the last pair turns s' into t' with one edit for each of the X
           mismatches and one for each letter in a gap, at most k' in total. If a q-gram of s' has no mismatched letters, no letters in gaps
           and no gap of s' between its letters, then it is opposite the same q consecutive letters, so t contains it. A mismatched letter,
@@ -132,7 +139,7 @@ class EditBound:
         """
         more = max_letters - self.ambiguous
         inside = self.inside + more / shortest_length if self.coverage else 0.0
-        return EditBound(self.per_letter, self.per_shorter, self.constant + more, inside, self.coverage, max_letters)
+        return replace(self, constant=self.constant + more, inside=inside, ambiguous=max_letters)
 
 
 def distance_bound(threshold: int) -> EditBound:
@@ -159,21 +166,29 @@ def columns_bound(threshold: float) -> EditBound:
     return EditBound((1.0 - threshold) / (1.0 + threshold), 0.0, _ROUNDING_TOLERANCE)
 
 
-def covered_bound(threshold: float, coverage: float) -> EditBound:
+def covered_bound(threshold: float, coverage: float, of_shorter: bool = False) -> EditBound:
     """Return the bound for identity under definitions 1, 2 and 4 if at least `coverage` of each sequence is paired, for any scoring and end
     gaps.
 
+    of_shorter: whether only the shorter sequence must be covered
+
     Proof, in the terms of the module docstring:
-    P >= coverage max(m, n). All three definitions divide M by P or by P plus letters in gaps, so M >= threshold P. From (1),
-    ed <= S - P - M <= S - (1 + threshold) P <= S - (1 + threshold) coverage max(m, n), and max(m, n) = S - min(m, n).
+    P letters of either sequence are paired, so P >= coverage c, where c is max(m, n), or min(m, n) if only the shorter sequence must be
+    covered. All three definitions divide M by P or by P plus letters in gaps, so M >= threshold P. From (1),
+    ed <= S - P - M <= S - (1 + threshold) P <= S - (1 + threshold) coverage c, and max(m, n) = S - min(m, n).
 
     Letters before the first and after the last pair count as edits here. Let H be the number of letters in gaps between these pairs. The
     definitions divide M by at least P + H, so threshold (P + H) <= M, and the number of edits between these pairs is
     X + H = P + H - M <= M / threshold - M <= min(m, n) (1 - threshold) / threshold.
+
+    A bound may not depend on which sequence is the query: equal records are compared once, although a copy may come before the other record
+    and another copy after it. So if the query or the target must be covered, whichever is shorter, the bound for the shorter one applies:
+    coverage m and coverage n are at least coverage min(m, n).
     """
     weight = (1.0 + threshold) * coverage
+    per_letter, per_shorter = (1.0, -weight) if of_shorter else (1.0 - weight, weight)
     inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_FOR_GRAM_BOUND else (0.0, 0.0)
-    return EditBound(1.0 - weight, weight, _ROUNDING_TOLERANCE, *inside)
+    return EditBound(per_letter, per_shorter, _ROUNDING_TOLERANCE, *inside, coverage_of_shorter=of_shorter)
 
 
 def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:

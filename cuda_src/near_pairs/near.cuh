@@ -29,6 +29,7 @@ SAME_AS_ON_HOST(NearRecords);
 struct NearBound {
   double per_letter, per_shorter, constant;
   double inside, coverage;
+  int32_t coverage_of_shorter;  // 0 or 1
 };
 SAME_AS_ON_HOST(NearBound);
 
@@ -51,7 +52,8 @@ DEVICE int64_t max_edits_inside(const NearBound& bound, int32_t m, int32_t n) {
 // Returns how many letters of a record a coverage leaves out before the first pair of letters, or after the last; below 0, no such pair is
 // allowed.
 DEVICE int64_t max_overhang(const NearBound& bound, int32_t own, int32_t other) {
-  return floor_of(double_sum(double_sum(own, -double_product(bound.coverage, own < other ? other : own)), kRounding));
+  const int32_t covered = (own < other) == (bound.coverage_of_shorter != 0) ? own : other;
+  return floor_of(double_sum(double_sum(own, -double_product(bound.coverage, covered)), kRounding));
 }
 
 // Returns how many different q-grams a record of `own` letters may have that its partner, of `other` letters, has not; as in

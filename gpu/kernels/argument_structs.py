@@ -226,7 +226,9 @@ CHOOSE_PAIRS_ARGS = _make_struct(
 )
 
 NEAR_RECORDS_STRUCT = _make_struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
-NEAR_BOUND_STRUCT = _make_struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")))
+NEAR_BOUND_STRUCT = _make_struct(
+    *((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")), ("coverage_of_shorter", _I)
+)
 NEAR_ROW_STRUCT = _make_struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
 NEAR_PAIR_STRUCT = _make_struct(("query", _I), ("target", _I))
 NEAR_DISTANCE_STRUCT = _make_struct(("query", _I), ("target", _I), ("distance", _I))

@@ -158,6 +158,8 @@ def test_bands_in_memory(rng, device, use):
         covered_bound(0.9, 0.8),
         covered_bound(0.97, 1.0),
         covered_bound(0.6, 0.5),
+        covered_bound(0.9, 0.8, of_shorter=True),
+        covered_bound(0.97, 1.0, of_shorter=True),
         EditBound(2.5, 0.0, -600.0),
         EditBound(0.0, 0.0, -1.0),
     ],
@@ -246,7 +248,33 @@ def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     assert left["q-grams"] == np.triu(near, 1).sum()
 
 
-@pytest.mark.parametrize("bound", [covered_bound(0.95, 0.9), covered_bound(0.97, 0.8), EditBound(0.9, 0.0, 0.0, 1 / 16, 15 / 16)], ids=str)
+@pytest.mark.parametrize("of_shorter", [False, True], ids=["both", "shorter"])
+@pytest.mark.parametrize("size", [0, 30, 64, 100, 230])
+def test_fragments(rng, device, use, size, of_shorter):
+    """Pieces of 50 letters of longer records, some of them with strange ends: covered themselves, while the longer records are not."""
+    use(SKETCHES)
+    part, ends = rng.integers(0, 4, 100 + 2 * size), rng.integers(0, 4, (5, size))
+    few = [part, edited(rng, part, 3, 4), rng.integers(0, 4, 50), rng.integers(0, 4, 100 + 2 * size)]
+    few += [
+        edited(rng, part[at : at + 50], edits, 4) for at, edits in ((0, 0), (size, 2), (size + 17, 3), (50 + size, 1), (50 + 2 * size, 0))
+    ]
+    few += [np.concatenate([ends[k], part[size + 20 * k : size + 20 * k + 50], ends[k + 1][: size // (1 + k)]]) for k in range(3)]
+    few = sequence_set([few[k] for k in rng.permutation(len(few))])
+    found, _ = check(few, few, covered_bound(0.9, 0.9, of_shorter), Pairing.ABOVE, device)
+    apart = [abs(int(few.lengths[i]) - int(few.lengths[j])) for i, j in found]
+    assert (max(apart, default=0) >= 50) == of_shorter
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        covered_bound(0.95, 0.9),
+        covered_bound(0.97, 0.8),
+        covered_bound(0.95, 0.9, of_shorter=True),
+        EditBound(0.9, 0.0, 0.0, 1 / 16, 15 / 16),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("pairing", [Pairing.ABOVE, Pairing.ALL])
 def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     """Records of different lengths have limits of their own; no pair is left out but by them."""
@@ -280,7 +308,15 @@ def test_sketches_of_the_host_are_sets_of_q_grams(rng):
 
 
 @pytest.mark.parametrize(
-    "bound", [distance_bound(3), matches_bound(0.8), columns_bound(0.7), covered_bound(0.9, 0.7), EditBound(1.4, 0, -40)]
+    "bound",
+    [
+        distance_bound(3),
+        matches_bound(0.8),
+        columns_bound(0.7),
+        covered_bound(0.9, 0.7),
+        covered_bound(0.9, 0.7, of_shorter=True),
+        EditBound(1.4, 0, -40),
+    ],
 )
 def test_columns_that_fit(rng, bound):
     ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))

@@ -103,9 +103,10 @@ def name(request):
     return request.param
 
 
-def edits_inside(coverage, query, target):
+def edits_inside(coverage, query, target, of_shorter=False):
     """The fewest edits between the parts that a coverage requires; more than any limit if it allows no such pair."""
-    overhangs = [math.floor(len(one) - coverage * max(len(query), len(target)) + 1e-6) for one in (query, target)]
+    covered = (min if of_shorter else max)(len(query), len(target))
+    overhangs = [math.floor(len(one) - coverage * covered + 1e-6) for one in (query, target)]
     edits = edit_distance_free_ends(query, target, overhangs)
     return 10**9 if edits is None else edits
 
@@ -115,19 +116,23 @@ def expected_inside(pairs, truth, inside):
     return [d if d <= limit else -1 for d, limit in zip(truth, limits, strict=True)]
 
 
+@pytest.mark.parametrize("of_shorter", [False, True], ids=["both", "shorter"])
 @pytest.mark.parametrize("coverage", [0.3, 0.5, 0.8, 0.9, 0.97, 1.0])
 @pytest.mark.parametrize("letters", [2, 4, 15, 32])
-def test_distances_with_free_ends(rng, letters, coverage):
+def test_distances_with_free_ends(rng, letters, coverage, of_shorter):
     pairs = [pair for pair in pairs_of(rng, letters) if len(pair[0]) and len(pair[1])]
     pairs = [pairs[k] for k in rng.permutation(len(pairs))[:70]]
     part, ends = rng.integers(0, letters, 400).tolist(), rng.integers(0, letters, (4, 200)).tolist()
     for size in (0, 3, 15, 16, 17, 60, 63, 64, 65, 130, 200):  # of what stands out, on either side
         other = edited(rng, part, int(rng.integers(12)), letters)
         pairs += [(ends[0][:size] + part + ends[1][:size], ends[2][: size // 2] + other + ends[3][:size]), (part[size:], other)]
-    truth = [edits_inside(coverage, *pair) for pair in pairs]
+        fragment = edited(rng, part[size : size + 50], int(rng.integers(4)), letters)
+        pairs += [(fragment, part), (ends[0][:size] + part, ends[1][: size // 16] + fragment), (fragment[:20], ends[0])]
+    truth = [edits_inside(coverage, *pair, of_shorter) for pair in pairs]
     for inside in (0.0, 0.03, 0.2, 0.95):
         for name in SETS:
-            assert within(name, pairs, letters, (2, 0, 0, inside, coverage)) == expected_inside(pairs, truth, inside), (inside, name)
+            found = within(name, pairs, letters, (2, 0, 0, inside, coverage, of_shorter))
+            assert found == expected_inside(pairs, truth, inside), (inside, name)
 
 
 @pytest.mark.parametrize("letters", [2, 4, 8, 15, 20, 32])
@@ -175,12 +180,13 @@ strings = st.lists(st.integers(0, 2), max_size=90)
     st.lists(st.tuples(strings, strings), min_size=1, max_size=40),
     st.sampled_from([0.0, 0.02, 0.1, 0.5, 1.0]),
     st.sampled_from([0.1, 0.5, 0.75, 0.9, 1.0]),
+    st.booleans(),
 )
-def test_free_ends_of_any_strings(pairs, inside, coverage):
+def test_free_ends_of_any_strings(pairs, inside, coverage, of_shorter):
     pairs = [pair for pair in pairs if pair[0] and pair[1]]
-    truth = expected_inside(pairs, [edits_inside(coverage, *pair) for pair in pairs], inside)
+    truth = expected_inside(pairs, [edits_inside(coverage, *pair, of_shorter) for pair in pairs], inside)
     for name in SETS:
-        assert within(name, pairs, 3, (2, 0, 0, inside, coverage)) == truth
+        assert within(name, pairs, 3, (2, 0, 0, inside, coverage, of_shorter)) == truth
 
 
 @settings(max_examples=100)
@@ -266,23 +272,24 @@ def test_each_step_leaves_what_the_definition_leaves(rng, name):
     assert found.steps.tolist() == [len(records) ** 2, lengths, counts, sketches]
 
 
+@pytest.mark.parametrize("of_shorter", [False, True], ids=["both", "shorter"])
 @pytest.mark.parametrize("few", [False, True], ids=["panels", "pairs"])
-def test_covered_steps_leave_what_the_definition_leaves(rng, name, few):
+def test_covered_steps_leave_what_the_definition_leaves(rng, name, few, of_shorter):
     """With a coverage the two records of a pair have limits of their own, by their lengths. few: too few targets for whole panels."""
     q, inside, coverage = 3, 1 / 32, 15 / 16
     targets = families(rng, 12 if few else 150, 80, 4, 9)
     targets[1] = targets[0][::-1]  # as long and with as many of each letter, but other q-grams
     queries = [edited(rng, [*record[int(rng.integers(4)) :], 0, 1, 2], 3, 4) for record in targets[:: 1 if few else 3]]
-    bound = (0.5, -0.4, 1.0, inside, coverage)
+    bound = (0.5, -0.4, 1.0, inside, coverage, of_shorter)
     found = tile(name, queries, targets, bound, 4, q=q, bits=32768, counts=True)
     lengths, counts, sketches = [], [], []
     for i, s in enumerate(queries):
         for j, t in enumerate(targets):
-            k, longer = limit(bound, s, t), max(len(s), len(t))
+            k, covered = limit(bound, s, t), (min if of_shorter else max)(len(s), len(t))
             if abs(len(s) - len(t)) > k:
                 continue
             lengths.append((i, j))
-            beyond = [math.floor(len(r) - coverage * longer) for r in (s, t)]
+            beyond = [math.floor(len(r) - coverage * covered) for r in (s, t)]
             edits = math.floor(inside * min(len(s), len(t)))
             surplus = np.bincount(s, minlength=4) - np.bincount(t, minlength=4)
             if max(surplus.clip(0).sum(), (-surplus).clip(0).sum()) > max(0, min(k, edits + max(beyond))):
@@ -296,7 +303,7 @@ def test_covered_steps_leave_what_the_definition_leaves(rng, name, few):
     assert 0 < len(sketches) < len(counts) <= len(lengths)
     assert few or len(counts) < len(lengths)
     pairs = [(queries[i], targets[j]) for i, j in sketches]
-    edits = expected_inside(pairs, [edits_inside(coverage, *pair) for pair in pairs], inside)
+    edits = expected_inside(pairs, [edits_inside(coverage, *pair, of_shorter) for pair in pairs], inside)
     assert triples(found) == [(*pair, d) for pair, d in zip(sketches, edits, strict=True) if d >= 0]
     assert few or 0 < len(found.queries) < len(sketches)
     assert any(len(queries[i]) != len(targets[j]) for i, j in sketches)

@@ -1,5 +1,7 @@
 """Each bound on the edit distance against alignments that try to break it: it may be too large, never too small."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,7 @@ def test_bounds_of_identities_and_scores(query, target, scoring, end_gaps):
             assert edits <= most(columns_bound(value), query, target)
         if definition != 0:
             assert edits <= most(covered_bound(value, coverage), query, target)
+            assert edits <= most(covered_bound(value, paired / min(len(query), len(target)), of_shorter=True), query, target)
     letters = np.unique(query + target).astype(np.uint8)
     if not scoring.edit and (bound := score_bound(score, scoring, letters, end_gaps is not EndGaps.PENALISED)):
         assert edits <= most(bound, query, target)
@@ -81,12 +84,14 @@ def parts_alike(draw):
 
 
 def bounds_met(query, target, scoring, end_gaps):
-    """The bounds that the identities, by several definitions, and the coverage of the pair itself imply."""
+    """The bounds that the identities, by several definitions, and the coverage of the pair itself, or of its shorter record, imply."""
     _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
-    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
+    paired = int(found["matches"][0] + found["mismatches"][0])
     for definition in (1, 2, 4):
         num, den = identity_ratio(found, np.array([len(query)]), np.array([len(target)]), definition)
-        yield covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+        identity = float(num[0] / den[0]) if den[0] else 0.0
+        yield covered_bound(identity, paired / max(len(query), len(target)))
+        yield covered_bound(identity, paired / min(len(query), len(target)), of_shorter=True)
 
 
 @settings(max_examples=400, deadline=None)
@@ -140,6 +145,11 @@ def test_grams_are_met():
     assert int(bound.max_diagonals(*lengths)[0]) == 2 * 10 + 3
     assert int(columns_bound(97 / 103).max_diagonals(*lengths)[0]) == 6
     assert int(covered_bound(0.97, 0.9).max_different_grams(q, np.array([10]), np.array([100]))[0]) == 0
+    # Of the shorter record alone, a tenth may be beyond; of the longer, all but nine tenths of what the shorter one has.
+    fragment = covered_bound(90 / 93, 0.9, of_shorter=True)
+    assert [int(fragment.max_overhang(np.array([one]), np.array([150 - one]))[0]) for one in (50, 100)] == [5, 55]
+    assert int(fragment.max_diagonals(np.array([100]), np.array([50]))[0]) == 5 + 55 + 1
+    assert most(fragment, [0] * 50, [0] * 100) == math.floor(150 - (1 + 90 / 93) * 45)
 
 
 def test_bounds_are_met():

@@ -9,12 +9,13 @@
 namespace gpualign {
 
 // A bound on the edit distance of a pair of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant). If coverage
-// is above 0, either record also has a part of at least coverage * max(m, n) letters, and inside * min(m, n) edits turn one part into the
-// other. core/scoring/edit_bounds.py has the proofs.
+// is above 0, either record also has a part of at least coverage * max(m, n) letters, or coverage * min(m, n) if it is that of the shorter
+// record, and inside * min(m, n) edits turn one part into the other. core/scoring/edit_bounds.py has the proofs.
 class Bound {
  public:
-  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage)
-      : per_letter_(per_letter), per_shorter_(per_shorter), constant_(constant), inside_(inside), coverage_(coverage) {
+  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter)
+      : per_letter_(per_letter), per_shorter_(per_shorter), constant_(constant), inside_(inside), coverage_(coverage),
+        coverage_of_shorter_(coverage_of_shorter) {
     for (const double number : {per_letter, per_shorter, constant, inside, coverage})
       if (!std::isfinite(number)) throw std::invalid_argument("a bound is of finite numbers");
   }
@@ -37,7 +38,8 @@ class Bound {
   // Returns the largest number of letters that a coverage leaves out of a record of `own` letters, whose partner has `other` letters; below
   // 0, no such pair is allowed.
   int64_t overhang(int64_t own, int64_t other) const {
-    return static_cast<int64_t>(std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(std::max(own, other)) + kRounding));
+    const int64_t covered = coverage_of_shorter_ ? std::min(own, other) : std::max(own, other);
+    return static_cast<int64_t>(std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(covered) + kRounding));
   }
 
   // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
@@ -50,6 +52,7 @@ class Bound {
   static constexpr double kRounding = 1e-6;  // exceeds the rounding error for records of up to 10^8 letters
 
   double per_letter_, per_shorter_, constant_, inside_, coverage_;
+  bool coverage_of_shorter_;
 };
 
 }  // namespace gpualign
