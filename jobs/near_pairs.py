@@ -293,8 +293,7 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     """True if a bound excludes any pairs."""
     bound = replace(task, edit_bound=bound).mean_edit_bound
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
-    apart = max(int(bound.max_different_grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
-    return apart < _MAX_EDIT_FRACTION * max(int(length[0]) for length in lengths)
+    return bound.max_different_gram_fraction(1, *lengths) < _MAX_EDIT_FRACTION  # letters, from the edits or the coverage
 
 
 def prepare_near_pair_job(

@@ -122,19 +122,21 @@ def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
-def sketch_candidates(mean_length: float, alphabet_size: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def sketch_candidates(
+    mean_length: float, alphabet_size: float, max_different_fraction: Callable[[int], float]
+) -> Iterator[tuple[int, int]]:
     """Yield pairs (q, number of bits per sketch) that are worth trying. The q-grams are long enough to distinguish records, and there are
     enough bits for the q-grams of a record.
 
     mean_length: mean record length
     alphabet_size: effective alphabet size
-    max_different_grams: given q, returns how many q-grams of a record another record may lack. If another record may lack all q-grams, this
-        q is skipped
+    max_different_fraction: given q, returns which fraction of the q-grams of a record another record may lack. If another record may lack
+        all q-grams, this q is skipped
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(alphabet_size, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
     for q in range(min_q, min_q + 4):
-        if max_different_grams(q) < mean_length:
+        if max_different_fraction(q) < 1:
             for bits in (full, 2 * full, 4 * full, 8 * full):
                 if 64 <= bits <= 1 << 15:
                     yield q, bits

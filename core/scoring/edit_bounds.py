@@ -119,6 +119,15 @@ class EditBound:
         )
         return np.maximum(bound, 0)
 
+    def max_different_gram_fraction(self, q: int, lengths: Integers, other_lengths: Integers) -> float:
+        """Return how many of its q-grams a sequence may have that the other lacks, per letter of the sequence: the lower of this number for
+        either sequence. At 1 or more, q-grams exclude no pair.
+
+        lengths, other_lengths: lengths of the two sequences, int64[1] each
+        """
+        sides = (lengths, other_lengths), (other_lengths, lengths)
+        return min(float(self.max_different_grams(q, *side)[0]) / float(side[0][0]) if side[0][0] else 1.0 for side in sides)
+
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return only the second bound of `max_different_grams`. If `coverage` is 0, the result is the sequence length, which is always a
         bound."""

@@ -106,8 +106,8 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     near, has_sample = 1.0, len(task.queries) * len(task.targets) >= _MIN_SAMPLED_PAIRS
 
-    def max_different_grams(q: int) -> int:
-        return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
+    def max_different_fraction(q: int) -> float:
+        return bound.max_different_gram_fraction(q, *lengths)
 
     def measure(steps: FilterCascade) -> SurvivorCounts:
         nonlocal near
@@ -132,7 +132,7 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
             FilterCascade(compare_counts=True),
             *(
                 FilterCascade(False, q, bits)
-                for q, bits in sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
+                for q, bits in sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_fraction)
             ),
         ]
         yield options[0]

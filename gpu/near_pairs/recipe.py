@@ -79,8 +79,8 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     max_diagonals = max(0, int(bound.max_diagonals(*lengths)[0]))
     costs = _TENSOR_COSTS if has_tensor_cores else _POPC_COSTS
 
-    def max_different_grams(q: int) -> int:
-        return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
+    def max_different_fraction(q: int) -> float:
+        return bound.max_different_gram_fraction(q, *lengths)
 
     def measure(steps: FilterCascade) -> SurvivorCounts:
         return _count_survivors(steps, queries, targets, bound, ranks, len(used)) if worth else SurvivorCounts(1, 1, 1, 1)
@@ -88,7 +88,7 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
         if worth:
-            tried = sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
+            tried = sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_fraction)
             for q, bits in dict.fromkeys((q, max(bits, _MIN_SKETCH_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, sketch_bits=bits)
 

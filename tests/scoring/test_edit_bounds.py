@@ -150,6 +150,11 @@ def test_grams_are_met():
     assert [int(fragment.max_overhang(np.array([one]), np.array([150 - one]))[0]) for one in (50, 100)] == [5, 55]
     assert int(fragment.max_diagonals(np.array([100]), np.array([50]))[0]) == 5 + 55 + 1
     assert most(fragment, [0] * 50, [0] * 100) == math.floor(150 - (1 + 90 / 93) * 45)
+    # The shorter record decides whether q-grams can exclude the pair.
+    assert fragment.max_different_gram_fraction(2, np.array([50]), np.array([5000])) == (2 * 1 + 5) / 50
+    assert fragment.max_different_gram_fraction(2, np.array([5000]), np.array([50])) == (2 * 1 + 5) / 50
+    assert columns_bound(97 / 103).max_different_gram_fraction(3, *lengths) == 3 * 6 / 100
+    assert distance_bound(3).max_different_gram_fraction(3, np.array([0]), np.array([0])) == 1
 
 
 def test_bounds_are_met():
@@ -165,9 +170,9 @@ def test_bounds_are_met():
 def test_a_few_other_letters_change_no_q(rng):
     """Substrings of DNA with an N here and there are as long as those of DNA without."""
     codes = rng.integers(0, 4, 20_000).astype(np.uint8)
-    plain = list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q))
+    plain = list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q / 1500))
     codes[::2000] = 4 + np.arange(10)
-    assert list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q)) == plain
+    assert list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q / 1500)) == plain
     assert {q for q, _ in plain} == {6, 7, 8, 9}
     assert effective_letters(np.zeros(9, np.uint8)) == 1
     assert round(effective_letters(np.arange(20, dtype=np.uint8))) == 20
