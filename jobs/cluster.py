@@ -33,7 +33,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
-from gpualign.jobs.options import check_distance
+from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
@@ -62,6 +62,12 @@ class ClusterOptions:
     uc: str | None = None
     representatives: str | None = None
 
+    @property
+    def thresholds(self) -> PairThresholds:
+        """Thresholds of near pairs, with the coverage that is required by default."""
+        given = self.alignment_options
+        return given.thresholds.with_cluster_coverage(given.scoring.edit, given.identity_def)
+
     def check(self, aligned: bool) -> None:
         """Raise `InputError` if options contradict each other, or if scipy is needed but missing. aligned: whether distances come from
         alignments."""
@@ -69,8 +75,10 @@ class ClusterOptions:
         if (thresholds.max_distance is None) == (thresholds.min_identity is None):
             both = "; found both" if thresholds.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
+        if thresholds.coverage_of in ("query", "target"):
+            raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
         if aligned:
-            self.alignment_options.make_filter()
+            replace(self.alignment_options, thresholds=self.thresholds).make_filter()
         else:
             thresholds.check_fractions()
             check_distance(thresholds.max_distance)
@@ -175,13 +183,14 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     """Return (the job, the source of its distances) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError`
     for contradictory options."""
     options.check(aligned=True)
-    given = options.alignment_options
-    thresholds = given.thresholds.with_cluster_coverage(given.scoring.edit, given.identity_def)
+    given, thresholds = options.alignment_options, options.thresholds
     if thresholds.min_coverage is not None and given.thresholds.min_coverage is None:
-        reporter.note(
-            f"in near pairs at least {thresholds.min_coverage:g} of each sequence is aligned with the other, so that fragments do not join"
-            f" clusters; {parameter('min_coverage', 0)} takes any"
+        covered = (
+            "the shorter sequence is aligned with the longer"
+            if thresholds.coverage_of == "shorter"
+            else "each sequence is aligned with the other, so that fragments do not join clusters"
         )
+        reporter.note(f"in near pairs at least {thresholds.min_coverage:g} of {covered}; {parameter('min_coverage', 0)} takes any")
     o = replace(given, thresholds=thresholds)
     filter = o.make_filter()
     records, memory = inputs.queries, o.resources.memory or default_memory()
@@ -222,8 +231,9 @@ def prepare_precomputed(
     given = options.alignment_options.thresholds
     if are_identities:
         check_fraction("max_distance", given.max_distance, meaning="1 - identity,")
-    if given.min_coverage is not None:
-        raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
+    for name in ("min_coverage", "coverage_of"):
+        if getattr(given, name) is not None:
+            raise InputError(f"{parameter(name)} is about alignments; it cannot be combined with precomputed distances")
     if given.min_identity is not None and not are_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")

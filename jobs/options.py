@@ -60,15 +60,20 @@ CLUSTER_MIN_COVERAGE = 0.8
 """Minimum coverage of near pairs in clusters if the user gives none: the default of MMseqs2."""
 
 
+NO_SIDES_IN_CLUSTERS = "near pairs of a cluster have no query and no target"
+"""Reason why only the coverage of both sequences, or of the shorter, can be required in clusters."""
+
+
 @dataclass(frozen=True)
 class PairThresholds:
     """Thresholds that pairs must pass; None: not given.
 
     min_score: minimum score
     min_identity: minimum identity, a fraction
-    min_coverage: minimum fraction of each sequence that is aligned to letters of the other
+    min_coverage: minimum fraction of a sequence's letters that are aligned to letters of the other
     max_distance: maximum 1 - identity, or number of edits
     nearest: number of pairs to keep per query, nearest first
+    coverage_of: sequence to which `min_coverage` applies: "both" (as None), "query", "target" or "shorter"
     """
 
     min_score: int | None = None
@@ -76,6 +81,7 @@ class PairThresholds:
     min_coverage: float | None = None
     max_distance: float | None = None
     nearest: int | None = None
+    coverage_of: str | None = None
 
     def make_filter(self, edit: bool, same_set: bool = False) -> Filter:
         """Return the conditions for pairs.
@@ -83,8 +89,10 @@ class PairThresholds:
         edit: whether scores are edit distances, and `max_distance` is a number of edits
         same_set: whether query i and target i are the same record
 
-        Raises `InputError` for thresholds out of range, and for a minimum score if scores are edit distances.
+        Raises `InputError` for thresholds out of range, for a minimum score if scores are edit distances, and for `coverage_of` without a
+        minimum coverage.
         """
+        from gpualign.core.alignment.coverage import CoveredSequence
         from gpualign.core.common.parameter_fractions import check_fraction
         from gpualign.core.results.filter import Filter
 
@@ -93,17 +101,28 @@ class PairThresholds:
                 f"{parameter('min_score')} cannot be combined with {parameter('edit')}; for distances give {parameter('max_distance')}"
             )
         self.check_fractions()
+        if self.coverage_of is not None and self.min_coverage is None:
+            coverage = parameter("min_coverage")
+            raise InputError(f"{parameter('coverage_of')} says to which sequence {coverage} applies; give also {coverage}, say 0.8")
         max_edits, max_distance = None, self.max_distance
         if edit and max_distance is not None:
             check_distance(max_distance, must_be_whole=True)
             max_edits, max_distance = int(max_distance), None
         check_fraction("max_distance", max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
-        nearest_other = same_set and self.nearest is not None
-        return Filter(self.min_score, max_edits, self.min_identity, max_distance, self.min_coverage, self.nearest, nearest_other)
+        return Filter(
+            min_score=self.min_score,
+            max_score=max_edits,
+            min_identity=self.min_identity,
+            max_distance=max_distance,
+            min_coverage=self.min_coverage,
+            coverage_of=CoveredSequence(self.coverage_of or CoveredSequence.BOTH),
+            nearest_count=self.nearest,
+            one_set=same_set and self.nearest is not None,
+        )
 
     def with_cluster_coverage(self, edit: bool, definition: int) -> PairThresholds:
         """Return the thresholds, with `CLUSTER_MIN_COVERAGE` if no coverage was given and a threshold applies to an identity that leaves
-        out end gaps. A coverage of 0 becomes None.
+        out end gaps. A coverage of 0 becomes None, and so does `coverage_of` then.
 
         edit: as for `make_filter`
         definition: identity definition
@@ -112,7 +131,7 @@ class PairThresholds:
         coverage = self.min_coverage
         if coverage is None and by_identity and definition in (0, 2):
             coverage = CLUSTER_MIN_COVERAGE
-        return replace(self, min_coverage=coverage or None)
+        return replace(self, min_coverage=coverage or None, coverage_of=None if coverage == 0 else self.coverage_of)
 
     def check_fractions(self) -> None:
         """Raise `InputError` for a minimum identity or coverage that is not a fraction."""

@@ -79,6 +79,7 @@ def cluster(
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_coverage: float | None = None,
+    coverage_of: str | None = None,
     method: str = "single",
     order: str | None = None,
     identity_def: int = DEFAULT_DEFINITION,
@@ -98,6 +99,7 @@ def cluster(
     min_identity: minimum identity, a fraction, instead of `max_distance`
     min_coverage: minimum fraction of each sequence that is aligned to letters of the other; 0 for any. Default: 0.8 if a threshold of
         identity leaves out end gaps (definitions 0 and 2), else 0
+    coverage_of: sequences to which `min_coverage` applies: "both" (default) or "shorter"
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
     order: order in which greedy centroids are chosen: "length" (longest first), "size" (most abundant first, according to `;size=` in
         the ids) or "input"
@@ -125,7 +127,7 @@ def cluster(
         raise InputError("ambiguous is for sequences; found a matrix, whose alignments are done")
     alignment = nw_options(
         scoring=checked_scoring(scoring).options(),
-        thresholds=pair_thresholds(None, min_identity, min_coverage, max_distance),
+        thresholds=pair_thresholds(None, min_identity, min_coverage, max_distance, coverage_of),
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,

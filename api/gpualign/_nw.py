@@ -25,6 +25,7 @@ from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, StrPath, encode_inputs
 from gpualign.core.alignment.ambiguity import AmbiguityRule
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
@@ -122,6 +123,7 @@ def pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
+    coverage_of: str | None = None,
     groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
@@ -147,6 +149,8 @@ def pairs(
     min_identity: minimum identity, a fraction
     min_score: minimum score
     min_coverage: minimum fraction of each sequence that is aligned to letters of the other; applied in addition to the threshold
+    coverage_of: sequence to which `min_coverage` applies: "both" (default), "query", "target" or "shorter"; in one set the query is the
+        earlier record
     groups: group for each record: a dict from ids to groups, a pandas.Series, or a one-column DataFrame with the ids as its index (or as
         the first of two columns)
     between: whether only pairs between different groups are aligned
@@ -175,7 +179,7 @@ def pairs(
         raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
     options = nw_options(
         scoring=checked_scoring(scoring).options(),
-        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance),
+        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance, coverage_of),
         end_gaps=end_gaps,
         strand=strand,
         identity_def=identity_def,
@@ -198,6 +202,7 @@ def iter_pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
+    coverage_of: str | None = None,
     groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
@@ -219,7 +224,7 @@ def iter_pairs(
     scoring: letter scores and gap costs; None: the defaults for the alphabet
     fields: column names, as for `gpualign nw --fields`: "identity", "cigar" and so on
     batch: maximum number of rows per table
-    max_distance, min_identity, min_score, min_coverage: thresholds as for `pairs`; none, one or several
+    max_distance, min_identity, min_score, min_coverage, coverage_of: thresholds as for `pairs`; none, one or several
     groups, between, within: groups of the records, and which pairs are aligned according to them, as for `pairs`
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
@@ -247,7 +252,7 @@ def iter_pairs(
         raise InputError("batch None: expected a whole number")
     options = nw_options(
         scoring=costs,
-        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance),
+        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance, coverage_of),
         end_gaps=end_gaps,
         strand=strand,
         identity_def=identity_def,
@@ -293,11 +298,13 @@ def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, 
 
 
 def pair_thresholds(
-    min_score: int | None, min_identity: float | None, min_coverage: float | None, max_distance: float | None
+    min_score: int | None, min_identity: float | None, min_coverage: float | None, max_distance: float | None, coverage_of: str | None
 ) -> PairThresholds:
-    """Return the thresholds. Raises `InputError` for anything but numbers and None."""
+    """Return the thresholds. Raises `InputError` for anything but numbers and None, and for an unknown `coverage_of`."""
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance)
+    if coverage_of is not None:
+        checked_choice("coverage_of", coverage_of, (one.value for one in CoveredSequence))
+    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance, coverage_of=coverage_of)
 
 
 def _prepare_filtered_job(

@@ -31,16 +31,23 @@ _BLAST_OPTION_ADVICE = {
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """Click type for one of `choices`. number_option: option to suggest if the user types a number instead of a choice."""
+    """Click type for one of `choices`.
 
-    def __init__(self, choices: Sequence[str], number_option: str | None = None) -> None:
+    number_option: option to suggest if the user types a number instead of a choice
+    refused: choices that only another command has, and why this one has not
+    """
+
+    def __init__(self, choices: Sequence[str], number_option: str | None = None, refused: Mapping[str, str] | None = None) -> None:
         super().__init__(choices)
         self._number_option = number_option
+        self._refused = refused or {}
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
             if self._number_option is not None and value[:1].isdigit():
                 self.fail(f"{value!r} is not one of {', '.join(self.choices)}; type {self._number_option} {value}", param, ctx)
+            if value in self._refused:
+                self.fail(f"{value!r} is not one of {', '.join(self.choices)}: {self._refused[value]}", param, ctx)
             self.fail(f"{value!r} is not one of {', '.join(self.choices)}{did_you_mean(value, self.choices)}", param, ctx)
         return value
 

@@ -9,6 +9,7 @@ from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.input import strand_option
 from gpualign.cli.options.param_types import FiniteNumberType
 from gpualign.cli.options.thresholds import ambiguous_option, identity_definition_option
+from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS
 
 
 def cluster_options(function: F) -> F:
@@ -48,6 +49,12 @@ def cluster_options(function: F) -> F:
             metavar="F",
             help="Also require that at least this fraction of each sequence is aligned with letters of the other; 0: any.  [0.8 for"
             " identities that leave out end gaps, --identity-def 0 and 2; else 0]",
+        ),
+        Heading.PAIRS.option(
+            "--coverage-of",
+            type=ChoiceType(["both", "shorter"], refused=dict.fromkeys(["query", "target"], NO_SIDES_IN_CLUSTERS)),
+            help="Sequence to which --min-coverage applies: both (CD-HIT -aL, MMseqs2 --cov-mode 0), or the shorter (CD-HIT -aS), so that"
+            " fragments join clusters.  [both]",
         ),
         strand_option,
         identity_definition_option(),

@@ -34,7 +34,7 @@ def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
 
 _FIELD_NAMES = (
     "query,target,score,distance, qlen,tlen, identity,matches,mismatches, length,gap_opens,gaps, qstart,qend,tstart,tend,"
-    " qcov,tcov,coverage, cigar,cigar_m, qaln,taln, strand,qtitle,ttitle"
+    " qcov,tcov, coverage,coverage_query, coverage_target,coverage_shorter, cigar,cigar_m, qaln,taln, strand,qtitle,ttitle"
 )
 
 

@@ -54,6 +54,12 @@ def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
             metavar="F",
             help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
         ),
+        Heading.PAIRS.option(
+            "--coverage-of",
+            type=ChoiceType(["both", "query", "target", "shorter"]),
+            help="Sequence to which --min-coverage applies: both (CD-HIT -aL, MMseqs2 --cov-mode 0), the query (--cov-mode 2), the target"
+            " (--cov-mode 1) or the shorter (CD-HIT -aS). In one file the query is the earlier record.  [both]",
+        ),
         Heading.PAIRS.option("--min-score", type=IntegerType(), metavar="S", help="Write only pairs with score S or more."),
         Heading.PAIRS.option(
             "--nearest",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.common.arrays import distinct
 from gpualign.core.common.errors import parameter
@@ -29,18 +30,19 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
             letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
         bounds.append(score_bound(filter.min_score, task.scoring, letters, free_ends))
     if filter.lowest_identity is not None:
-        bounds += _identity_bounds(filter.lowest_identity, filter.min_coverage, definition, free_ends, task)
+        bounds += _identity_bounds(filter.lowest_identity, filter, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
     return min((one for one in bounds if one is not None), key=lambda one: int(one.max_edits(*lengths)[0]), default=None)
 
 
-def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
+def _identity_bounds(identity: float, filter: Filter, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
     """Return the edit distance bounds that an identity threshold implies.
 
-    coverage: coverage threshold, None if there is none
+    filter: conditions whose threshold on coverage, if there is one, adds a bound
     definition: number of the identity definition, see core/alignment/identity.py
     free_ends: whether end gaps cost nothing
     """
+    coverage = filter.min_coverage
     kinds = identity_bounds(definition, free_ends, bool(coverage))
     bounds = []
     if MATCHES_BOUND in kinds:
@@ -48,7 +50,7 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     if COLUMNS_BOUND in kinds:
         bounds.append(columns_bound(identity))
     if coverage is not None and COVERED_BOUND in kinds:
-        bounds.append(covered_bound(identity, coverage))
+        bounds.append(covered_bound(identity, coverage, of_shorter=filter.coverage_of is not CoveredSequence.BOTH))
     if task.ambiguity is None:
         return bounds
     shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import fraction, identity_distance, identity_ratio
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
@@ -205,12 +206,11 @@ class Block(ABC):
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.input_lengths[0 if side == "query" else 1], spans.shape)
 
-    @property
-    def paired_letter_counts(self) -> tuple[Integers, Integers]:
-        """Number of letters in each alignment that are aligned with a letter, equal or not, and length of the longer of the two sequences,
-        as aligned."""
+    def paired_letter_counts(self, covered: CoveredSequence) -> tuple[Integers, Integers]:
+        """Return, for each pair, the number of letters of a sequence that are aligned with a letter, equal or not, and the length of the
+        sequence, as aligned. covered: which sequence."""
         pairs = self.statistics_from_engine["matches"].astype(np.int64) + self.statistics_from_engine["mismatches"]
-        return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
+        return pairs, np.broadcast_to(covered.letter_counts(*self.lengths), pairs.shape)
 
     def integer_column(self, values: npt.NDArray[np.signedinteger]) -> Column:
         """Return a column of integers. values: one value per pair, int32 or int64."""

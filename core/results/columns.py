@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import column_counts, fraction
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.arrays import Booleans
@@ -190,6 +191,22 @@ def _coverage_field(name: str, meaning: str, side: str) -> Field:
     )
 
 
+def _paired_field(name: str, covered: CoveredSequence) -> Field:
+    """Return a field for the fraction of a sequence's letters that are aligned with letters of the other sequence.
+
+    name: name of the sequence in the description
+    covered: which sequence
+    """
+    return Field(
+        covered.field_name,
+        f"fraction of the {name} that is aligned with letters of the other",
+        lambda block: block.ratio_column(block.paired_letter_counts(covered), 1, DECIMALS),
+        _STATISTICS,
+        get_values=lambda block: fraction(*block.paired_letter_counts(covered)),
+        dtype_for_task=_REAL,
+    )
+
+
 def _hit_field(name: str, meaning: str, make_column: Callable[[HitBlock], Column], get_values: Callable[[HitBlock], Reals]) -> Field:
     """Return a field that exists only in searches."""
     return Field(
@@ -268,14 +285,10 @@ FIELDS: dict[str, Field] = {
         Field("taln", "aligned part of the target, with gaps", path_column_maker("target"), _PATH, has_letters=True),
         _coverage_field("qcov", "fraction of the query that is aligned", "query"),
         _coverage_field("tcov", "fraction of the target that is aligned", "target"),
-        Field(
-            "coverage",
-            "fraction of the longer sequence that is aligned with letters of the other",
-            lambda b: b.ratio_column(b.paired_letter_counts, 1, DECIMALS),
-            _STATISTICS,
-            get_values=lambda b: fraction(*b.paired_letter_counts),
-            dtype_for_task=_REAL,
-        ),
+        _paired_field("longer sequence", CoveredSequence.BOTH),
+        _paired_field("query", CoveredSequence.QUERY),
+        _paired_field("target", CoveredSequence.TARGET),
+        _paired_field("shorter sequence", CoveredSequence.SHORTER),
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strand_column()),
         _frame_field("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame_field("tframe", "reading frame of the target", 1),
@@ -305,16 +318,16 @@ def default_fields(
     has_min_identity: bool = False,
     has_max_distance: bool = False,
     has_strands: bool = False,
-    has_min_coverage: bool = False,
+    coverage_field: str | None = None,
 ) -> str:
     """Return the default columns of a pair table, as a comma-separated list: score or distance, the strand if both strands are aligned, and
-    the values to which thresholds apply."""
+    the values to which thresholds apply. coverage_field: column of the coverage to which a threshold applies; None: there is none"""
     shown = ["query", "target", "distance" if edit_distance else "score"]
     if has_max_distance and not edit_distance:
         shown.append("distance")
     if has_strands:
         shown.insert(3, "strand")
-    return ",".join([*shown, *(["identity"] if has_min_identity else []), *(["coverage"] if has_min_coverage else [])])
+    return ",".join([*shown, *(["identity"] if has_min_identity else []), *([coverage_field] if coverage_field else [])])
 
 
 def description_fields(text: str | None) -> set[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import fraction
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
@@ -24,7 +25,8 @@ class Filter:
     min_score, max_score: bounds on the score, inclusive
     min_identity: minimum identity
     max_distance: maximum distance, which is 1 - identity
-    min_coverage: minimum fraction, in each of the two sequences, of letters that are aligned with a letter, equal or not
+    min_coverage: minimum fraction of a sequence's letters that are aligned with a letter, equal or not
+    coverage_of: sequence to which `min_coverage` applies
     nearest_count: number of pairs to write per query, nearest first. Pairs are compared by distance or identity if either is bounded, else
         by score; ties are broken by file order. Each block must then hold all pairs of its queries
     one_set: whether query i and target i are the same record; a record is then not counted among its own nearest records
@@ -36,6 +38,7 @@ class Filter:
     min_identity: float | None = None
     max_distance: float | None = None
     min_coverage: float | None = None
+    coverage_of: CoveredSequence = CoveredSequence.BOTH
     nearest_count: int | None = None
     one_set: bool = False
     groups: GroupPairSelector | None = None
@@ -73,7 +76,7 @@ class Filter:
         if self.max_distance is not None:
             mask &= block.identity_distance <= self.max_distance
         if self.min_coverage is not None:
-            mask &= fraction(*block.paired_letter_counts) >= self.min_coverage
+            mask &= fraction(*block.paired_letter_counts(self.coverage_of)) >= self.min_coverage
         return mask if self.nearest_count is None else self._nearest_mask(block, block.output_mask(mask), self.nearest_count)
 
     def _nearest_mask(self, block: Block, mask: Booleans, limit: int) -> Booleans:

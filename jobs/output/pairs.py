@@ -104,7 +104,8 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
 
         picture = check_plot(o.plot)
     t = options.thresholds
-    identity, distance, coverage = (one is not None for one in (t.min_identity, t.max_distance, t.min_coverage))
+    identity, distance = t.min_identity is not None, t.max_distance is not None
+    coverage = None if filter.min_coverage is None else filter.coverage_of.field_name
     shown = default_fields(edit, identity, distance, options.strand == BOTH, coverage) if o.fields is None else o.fields
     rows = select_row_format(format, path, parse_fields(shown, edit_distance=edit))
     pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE

@@ -95,6 +95,10 @@ _ALIGNMENTS = [
         for format in ("tsv", "m8", "paf", "sam", "aln", "fasta")
     ),
     _golden("covered.tsv", "nw", "--end-gaps", "free", "--min-coverage", 0.5, ONE),
+    *(
+        _golden(f"covered_{which}.tsv", *("nw", "--min-identity", 0.8, "--min-coverage", 0.9, "--coverage-of", which, ONE))
+        for which in ("query", "target", "shorter")
+    ),
     _golden("identity_matrix.tsv", "nw", "--format", "matrix", "--value", "identity", ONE),
     _golden("distances.phy", "nw", "--format", "phylip", ONE),
     _golden("edit_distances.phy", "nw", "--format", "phylip", "--edit", ONE),
@@ -182,6 +186,7 @@ _CLUSTERS = [
         ("greedy.tsv", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", ONE),
         ("greedy.uc", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "uc", ONE),
         ("single.uc", "--min-identity", 0.5, "--min-coverage", 0, "--format", "uc", ONE),
+        ("shorter.tsv", "--min-identity", 0.8, "--coverage-of", "shorter", ONE),
         ("greedy.fasta", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "fasta", ONE),
     )
 ]

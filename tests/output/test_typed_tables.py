@@ -26,7 +26,7 @@ DECIMALS = {
     "distance": "{:.6f}",
     "qcov": "{:.6f}",
     "tcov": "{:.6f}",
-    "coverage": "{:.6f}",
+    **dict.fromkeys(("coverage", "coverage_query", "coverage_target", "coverage_shorter"), "{:.6f}"),
     "bits": "{:.1f}",
     "evalue": "{:.3g}",
 }
