@@ -13,21 +13,26 @@ _FOREIGN_OPTION_ADVICE = {
     "outfmt": "--format m8 writes BLAST's columns",
     "max-hsps": "sw writes one hit of a pair, its best",
     "max-target-seqs": "--max-hits K writes the K best hits of each query",
+    "cov-mode": "nw --coverage-of both, target or query, which are MMseqs2's 0, 1 and 2",
+    "query-cov": "nw --min-coverage F --coverage-of query",
+    "target-cov": "nw --min-coverage F --coverage-of target",
     "num-threads": "--threads N",
     "id": "--min-identity F",
     "out": "--output FILE",
 }
-"""Options of BLAST and vsearch, and what to type instead."""
+"""Options of BLAST, vsearch and MMseqs2, and what to type instead."""
 
 _FILES_ADVICE = "files are named without options: gpualign sw QUERY DB"
-_BLAST_OPTION_ADVICE = {
+_SINGLE_DASH_ADVICE = {
     **dict.fromkeys(("query", "db", "subject"), _FILES_ADVICE),
     "evalue": "--max-evalue E; --evalue says how E-values are made",
     "perc-identity": "--min-identity F, a fraction",
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
     "gapextend": "--gap-extend G",
+    "aL": "--min-coverage F",
+    "aS": "--min-coverage F --coverage-of shorter",
 }
-"""Options found only in BLAST, with one dash, and what to type instead."""
+"""Options of BLAST and CD-HIT with one dash, and what to type instead."""
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -72,7 +77,7 @@ def _reject_single_dash(command: click.Command, args: Sequence[str]) -> None:
         name = word[1:].replace("_", "-")
         if len(name) < 2 or not arg.startswith("-") or arg.startswith("--"):
             continue
-        advice = {**_FOREIGN_OPTION_ADVICE, **_BLAST_OPTION_ADVICE}.get(name) or (
+        advice = {**_FOREIGN_OPTION_ADVICE, **_SINGLE_DASH_ADVICE}.get(name) or (
             f"did you mean --{name}?" if f"--{name}" in _long_option_names(command) else None
         )
         if advice is not None:
