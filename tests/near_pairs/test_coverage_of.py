@@ -172,6 +172,17 @@ def test_clusters_of_pieces(rng, tmp_path):
     assert len({row["representative"] for row in centroids}) < len(set(records))
 
 
+def test_pieces_aligned_with_free_ends_are_clustered_from_a_list(rng, tmp_path):
+    """The last letter of the piece is also that of the gene: with costly end gaps it is aligned there, and the identity is low."""
+    piece, *others = (as_text(rng.integers(0, 4, size).tolist()) for size in (49, 198, 248))
+    file = write(tmp_path / "x.fa", [f"T{others[0]}G{piece[:-1]}A{others[1]}A", f"G{piece[:-1]}A"], "r")
+    identity, covered = ["--min-identity", "0.97"], ["--min-coverage", "0.9", "--coverage-of", "shorter"]
+    listed = gpualign("nw", file, *identity, *covered, "--end-gaps", "free").stdout
+    words = ["--method", "greedy", *identity]
+    assert set(clusters(gpualign("cluster", "--edges", "-", file, *words, stdin=listed).stdout).values()) == {1}
+    assert set(clusters(gpualign_here("cluster", file, *words, *covered)[0]).values()) == {1, 2}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
