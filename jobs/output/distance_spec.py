@@ -51,8 +51,13 @@ class DistanceSpec(FileSpec):
 
     @property
     def is_pair_list(self) -> bool:
-        """True if pairs are written once each, as computed, without holding a matrix in memory."""
+        """True if pairs are written, or counted, once each, as computed, without holding a matrix in memory."""
         return self.threshold_option is not None or self.lists_added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+
+    @property
+    def is_counts(self) -> bool:
+        """True if only the number of near pairs of each sample is written."""
+        return self.layout is Layout.COUNTS
 
     @property
     def no_matrix_reason(self) -> str | None:
@@ -80,11 +85,15 @@ def compared_path(path: Path) -> Path:
 
 
 def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
-    """Return a sink that writes a pair list to a stream."""
+    """Return a sink that writes a pair list, or the number of pairs of each sample, to a stream."""
     if spec.container is not None:
         from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
         return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.writes_compared)
     separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
+    if spec.is_counts:
+        from gpualign.core.distance.output.neighbour_counts import NeighbourCountsSink
+
+        return NeighbourCountsSink(stream, separator, threads)
     text = PairTextFormat(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
     return NearPairsSink(stream, text, spec.writes_compared, threads)

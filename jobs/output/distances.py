@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.run_identity import ResumePolicy
 
 
+_NUMBER_LAYOUTS = (Layout.SPARSE, Layout.COUNTS)
+"""Layouts with one number per pair, or per record, and thus no place for numbers of compared sites."""
+
+
 def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     """Return the specification of the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
     o, compared, added = options.output_options, options.compared, options.added
@@ -46,6 +50,11 @@ def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     threshold = parameter("max_distance") if near else parameter("min_kinship") if related else None
     if threshold is not None and not FORMATS[format].supports_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_pair_list_formats()}; {format} holds every pair")
+    if threshold is None and FORMATS[format].layouts[ResultKind.DISTANCES] is Layout.COUNTS:
+        raise InputError(
+            f"{parameter('format', format)} counts the pairs within a threshold, and without one every pair is; give"
+            f" {parameter('max_distance')} or {parameter('min_kinship')}"
+        )
     check_distance(options.max_distance)
     if added and not FORMATS[format].supports_any_pairs:
         raise InputError(
@@ -58,10 +67,11 @@ def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
     format = apply_suffix_separator(format, path)
     spec = DistanceSpec(o, format, path, threshold, compared, added, container_of(format, path))
     # A minimum decides which pairs have a distance, so tables with column names show the number of compared sites.
-    if options.min_compared is not None and options.kernel == AUTO and spec.is_pair_list and spec.layout is not Layout.SPARSE:
+    if options.min_compared is not None and options.kernel == AUTO and spec.is_pair_list and spec.layout not in _NUMBER_LAYOUTS:
         spec = replace(spec, writes_compared=compared or format != "molten")
-    if compared and spec.layout is Layout.SPARSE:
-        raise InputError(f"{parameter('compared')}: {format} holds one number per pair; write parquet, arrow or molten, or a second file")
+    if compared and spec.layout in _NUMBER_LAYOUTS:
+        of = "record" if spec.is_counts else "pair"
+        raise InputError(f"{parameter('compared')}: {format} holds one number per {of}; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.is_pair_list and format != "molten":
         raise InputError(
             f"{parameter('compared')} with {format} writes a second matrix beside the first: name a file with -o, or write"

@@ -25,6 +25,7 @@ from gpualign.jobs.output.format_selection import (
     pick_output,
     report_unusual_names,
     select_row_format,
+    separator_of,
 )
 from gpualign.jobs.output.job_part import JobPart
 from gpualign.jobs.output.result_writing import write_results
@@ -84,6 +85,8 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
             f"{parameter('value')} selects the values of a matrix, and {format} is not a matrix; write {parameter('format', 'matrix')},"
             " .npy, .npz, phylip or csr"
         )
+    if layout is Layout.COUNTS:
+        check_counts_thresholds(filter)
     if o.condensed:
         check_condensed(format, one_set and not options.with_self)
     value = o.value or ("distance" if format == "phylip" or edit else "score")
@@ -98,7 +101,7 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
             matrices = ", ".join(
                 name for name in format_names(ResultKind.PAIRS) if FORMATS[name].layouts[ResultKind.PAIRS] in MATRIX_LAYOUTS
             )
-            kind = "a sparse one" if is_sparse else "a table of pairs"
+            kind = "a sparse one" if is_sparse else "a table of records" if layout is Layout.COUNTS else "a table of pairs"
             raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
         from gpualign.jobs.plotting.output import check_plot
 
@@ -113,6 +116,16 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
         pairing = Pairing.ALL
     matrix_value = MatrixValueKind(value, options.identity_def, edit)
     return OutputSpec(o, apply_suffix_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
+
+
+def check_counts_thresholds(filter: Filter) -> None:
+    """Raise `InputError` if a filter has no threshold, so that `--format counts` would count every pair, or selects the nearest pairs."""
+    counts = parameter("format", "counts")
+    if filter.nearest_count is not None:
+        raise InputError(f"{counts} counts the pairs within a threshold, and {parameter('nearest')} sets their number; give one of them")
+    if replace(filter, one_set=False, groups=None) == Filter():
+        *others, last = (parameter(name) for name in ("max_distance", "min_identity", "min_coverage", "min_score"))
+        raise InputError(f"{counts} counts the pairs within a threshold, and without one every pair is; give {', '.join(others)} or {last}")
 
 
 def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
@@ -192,6 +205,12 @@ def _open_sink(
         dtype = stored_dtype(spec.value.dtype(task), task)
         with open_sparse_spools(spec.path, files, task.queries, task.targets, dtype, session.part_file) as spools:
             yield CsrSink(spools, task, spec.value, spec.filter)
+    elif spec.is_counts:
+        from gpualign.core.output.neighbour_counts import NeighbourCountsSink
+
+        one_set, separator = job.plan.pairing is not Pairing.ALL, separator_of(spec.format, spec.path)
+        with session.open_text() as text:
+            yield NeighbourCountsSink(text, task, one_set, separator, spec.filter, spec.value.identity_definition, job.text_threads)
     else:
         with open_row_sink(
             session, task, spec.row_format, line_width, spec.filter, spec.value.identity_definition, job.text_threads

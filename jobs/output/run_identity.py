@@ -74,7 +74,8 @@ def check_resumable(o: OutputOptions, path: Path | None, format: str, results: R
         raise InputError(f"{shard} writes a part file beside the output; name that with -o")
     if (o.resume or o.shard is not None) and not can_resume(format, results):
         option, done = (resume, "resumed") if o.resume else (shard, "sharded")
-        raise InputError(f"{option}: {format} is written in one piece; text, matrices, npy, npz and csr can be {done}")
+        reason = "needs the pairs of all queries" if FORMATS[format].layouts[results] is Layout.COUNTS else "is written in one piece"
+        raise InputError(f"{option}: {format} {reason}; text, matrices, npy, npz and csr can be {done}")
     if o.shard is not None and o.plot is not None:
         raise InputError(
             f"{plot} draws a whole matrix, and {shard} writes a part of one; draw it with `gpualign plot` after the parts are merged"
@@ -83,7 +84,7 @@ def check_resumable(o: OutputOptions, path: Path | None, format: str, results: R
 
 def can_resume(format: str, results: ResultKind) -> bool:
     """Return whether an output in this format can be resumed."""
-    return FORMATS[format].layouts[results] is not Layout.COLUMNS
+    return FORMATS[format].layouts[results] not in (Layout.COLUMNS, Layout.COUNTS)
 
 
 def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_digest: Callable[[], str], nbytes: int) -> ResumePolicy:

@@ -81,6 +81,8 @@ def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: C
     rows: number of queries written
     line_width: returns the width, in characters, of human-readable lines written to a given output
     """
+    if spec.is_counts:
+        return describe_counts_size(job.task.queries, rows, spec.path)
     task, sampled = job.task, job.sample
     if spec.is_matrix:
         dtype = spec.value.dtype(task)
@@ -129,6 +131,8 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         if spec.writes_compared:
             arrays["compared"] = (shape, np.dtype(np.int32))
         return describe_arrays_size(spec.format, spec.path, arrays, samples.queries, samples.targets)
+    if spec.is_counts:
+        return describe_counts_size(samples.queries, rows, spec.path)
     sampled, looked_at = sample_distances(job.prepared)
     if not spec.is_pair_list:
         matrices = [[one.values for one in sampled]]
@@ -169,6 +173,11 @@ def describe_distances_size(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     return describe_rows_size(size, pairs * count / looked_at, spec.path, pairs)
 
 
+def describe_counts_size(queries: IdentifiedRecords, rows: int, path: Path | None) -> str:
+    """Return the human-readable size of the numbers of neighbours of `rows` queries."""
+    return describe_rows_size(FileSizeEstimate(0, float(queries.id_column.lengths.mean()) + 1 + _ASSUMED_CELL_CHARS), rows, path)
+
+
 def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for the hits of the queries [start, stop) in `span`, extrapolated from as many of the first
     queries as can be searched quickly."""
@@ -204,7 +213,7 @@ _MAX_SAMPLE_CELLS, _MAX_QUERY_CELLS = 5e8, 4e9
 """Maximum number of DP cells that a dry run computes to search with the whole sample of queries, and with a single query."""
 
 _ASSUMED_CELL_CHARS = 3
-"""Assumed number of characters that the distance of a near pair takes, including the line end, if the sample has no near pairs."""
+"""Assumed number of characters of a distance, if a sample has no near pairs, and of a number of neighbours, including the line end."""
 
 _UNMEASURED_MESSAGE = "unknown: aligning one pair of the sample would take too long"
 

@@ -96,8 +96,15 @@ class OutputSpec(FileSpec):
         return self.layout is Layout.SPARSE
 
     @property
+    def is_counts(self) -> bool:
+        """True if only the number of pairs of each query is written."""
+        return self.layout is Layout.COUNTS
+
+    @property
     def detail(self) -> Detail:
         """Results to compute for each alignment, as needed for the output and the filter."""
+        if self.is_counts:
+            return self.filter.detail
         of_rows = Detail.PATH if self.row_format is None else self.row_format.alignment_detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return self.filter.detail if written is Detail.SCORE else written

@@ -82,6 +82,7 @@ _SCORES = [
     _golden("matrix.npy", "nw", ONE, output="x.npy"),
     _golden("matrix.npz", "nw", ONE, output="x.npz"),
     _golden("near_csr.npz", "nw", "--edit", "--max-distance", 3, "--format", "csr", ONE, output="x.npz"),
+    _golden("counts.tsv", "nw", "--edit", "--max-distance", 3, "--format", "counts", ONE),
 ]
 
 _ALIGNMENTS = [
@@ -139,6 +140,7 @@ _DISTANCES = [
         ("square.csv", "--format", "csv", CORE),
         ("square.molten", "--format", "molten", CORE),
         ("square.phy", "--format", "phylip", CORE),
+        ("counts.tsv", "--max-distance", "2", "--format", "counts", CORE),
         ("square.meg", "--format", "mega", CORE),
         ("fraction.tsv", "--metric", "fraction", CORE),
         ("jc69.meg", "--metric", "jc69", "--format", "mega", CORE),

@@ -67,6 +67,13 @@ def _proteins(path):
     _write(path, "".join(f">{title}\n{letters}\n" for title, letters in kept))
 
 
+def _protein_rows(path):
+    """Rows of an alignment of proteins: one, the same with a gap, and one of other letters."""
+    letters = next(letters for _, letters in _records("proteins_db.fasta"))[:60]
+    rows = [letters, f"{letters[:20]}---{letters[23:]}", letters[::-1]]
+    _write(path, "".join(f">{_stem(path)}_{k}\n{row}\n" for k, row in enumerate(rows, 1)))
+
+
 def _index(path):
     _proteins(path.with_name(f"of_{path.stem}.fa"))
     gpualign_here("index", "-q", path.with_name(f"of_{path.stem}.fa"), "-o", path)
@@ -142,7 +149,8 @@ FILES = {
     **dict.fromkeys(["patient.fa", "healthy.fa"], _receptors),
     "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
     "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),
-    **dict.fromkeys(["db.fa", "proteins.fa", "swissprot.fasta.gz"], _proteins),
+    **dict.fromkeys(["db.fa", "proteins.fa", "proteins.fasta", "swissprot.fasta.gz"], _proteins),
+    "proteins.aln": _protein_rows,
     "db.gpa": _index,
     **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln"], _alignment),
     "failed.txt": lambda path: _write(path, "# by their coverage\ncore_2\n"),

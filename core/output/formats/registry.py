@@ -42,6 +42,7 @@ class Layout(Enum):
     MATRIX: a text matrix
     ARRAY: a binary matrix
     SPARSE: a binary sparse matrix
+    COUNTS: one row per record, with the number of its pairs
     """
 
     ROWS = "rows"
@@ -50,6 +51,7 @@ class Layout(Enum):
     MATRIX = "matrix"
     ARRAY = "array"
     SPARSE = "sparse"
+    COUNTS = "counts"
 
 
 def _make_tsv(fields: list[Field]) -> RowFormat:
@@ -165,7 +167,8 @@ class Format:
     @property
     def supports_any_pairs(self) -> bool:
         """True if the format can hold distances for any selection of pairs, even if the pairs are selected while distances are computed."""
-        return self.pair_list_separator is not None or self.layouts.get(ResultKind.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
+        listing = (Layout.COLUMNS, Layout.SPARSE, Layout.COUNTS)
+        return self.pair_list_separator is not None or self.layouts.get(ResultKind.DISTANCES) in listing
 
 
 def _pair_layouts(layout: Layout, includes_hits: bool = True) -> dict[ResultKind, Layout]:
@@ -200,6 +203,7 @@ FORMATS: dict[str, Format] = {
         Format("npy", dict.fromkeys(_ALL_PAIRS_RESULTS, _ARRAY_LAYOUT), (".npy",)),
         Format("npz", dict.fromkeys(_ALL_PAIRS_RESULTS, _ARRAY_LAYOUT), (".npz",)),
         Format("csr", dict.fromkeys(_ALL_PAIRS_RESULTS, Layout.SPARSE)),
+        Format("counts", dict.fromkeys((ResultKind.PAIRS, ResultKind.DISTANCES), Layout.COUNTS)),
         Format(
             "phylip",
             {ResultKind.PAIRS: _MATRIX_LAYOUT, ResultKind.DISTANCES: _MATRIX_LAYOUT},

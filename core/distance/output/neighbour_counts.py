@@ -1,0 +1,33 @@
+"""Writes the number of near pairs of each sample."""
+
+from __future__ import annotations
+
+from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.output.base import NearPairDistances
+from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.output.neighbour_counts import NeighbourCounts, write_neighbour_counts
+from gpualign.core.output.writer import ByteWriter
+
+
+class NeighbourCountsSink(PairsSink):
+    """Counts near pairs, and writes the counts when all pairs are known.
+
+    stream: destination of the text
+    separator: column separator
+    threads: threads for formatting text
+    """
+
+    def __init__(self, stream: ByteWriter, separator: str, threads: int = 1) -> None:
+        self._stream = stream
+        self._separator = separator
+        self._threads = threads
+
+    def begin(self, samples: Samples) -> None:
+        super().begin(samples)
+        self._neighbours = NeighbourCounts(len(samples.queries), samples.upper_triangle)
+
+    def write_pairs(self, pairs: NearPairDistances) -> None:
+        self._neighbours.add_pairs(pairs.queries, pairs.targets)
+
+    def finish(self) -> None:
+        write_neighbour_counts(self._stream, self.samples.queries, self._neighbours.counts, self._separator, self._threads)
