@@ -6,24 +6,23 @@ copied out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, Term
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPairsStream
 from gpualign.core.distance.grm import SUM_NAME, RelationshipTerms, TermArray, relationship_term, sum_dtype
 from gpualign.core.distance.pair_selection import (
     COMPARED,
+    FAR_OFFSET,
     PairSelectionRule,
     SelectedPairs,
-    count_undefined_pairs,
     select_pairs_in_bands,
     selected_pair_bytes,
 )
@@ -39,18 +38,20 @@ _TILE_ROWS = 64
 _MAX_TILE_COMPARISONS = 20_000_000_000
 """Maximum number of comparisons per tile: a few hundredths of a second."""
 
-_SELECTION_TILE_COLUMNS = 496
-"""Number of columns per tile when selecting near pairs: the tile's counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd
-number of cache lines do not share cache sets."""
+_SELECTION_TILE_ROWS, _SELECTION_TILE_COLUMNS = 192, 496
+"""Minimum numbers of rows and columns per tile when selecting near pairs; multiples of them make whole blocks in pair_selector.hpp."""
+
+_MAX_SELECTION_TILE_COMPARISONS = 5_000_000_000
+"""Maximum number of comparisons per larger tile: a few hundredths of a second."""
+
+_SELECTION_TILES_PER_THREAD = 8
+"""Minimum number of tiles per thread, if there are enough pairs, so that all threads finish at about the same time."""
 
 _RELATIONSHIP_TILE_ROWS, _RELATIONSHIP_TILE_COLUMNS = 1024, 128
 """Numbers of rows and columns in a tile of relationships: building a table for the columns takes as long as a few dozen rows, and all rows
 use this table."""
 
 _MAX_COUNT = (1 << 31) - 1
-
-_CountLimits = list[tuple[CountMatrix, int]]
-"""(count matrix, limit) for some of the counts. A pair may be skipped if its counts exceed all these limits."""
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
@@ -88,11 +89,11 @@ class CpuDistanceEngine:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
                 yield from select_pairs_in_bands(rule, self._count_bands(panels, bands, names, on_progress))
                 return
-            chooser = _TilePairSelector(self.instruction_set, panels, names, rule)
+            selector = _TilePairSelector(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
                 for band in bands:
                     yield from _select_band_pairs(
-                        chooser, band, pairs_memory // selected_pair_bytes(len(names)), workers, _Progress(on_progress)
+                        selector, band, pairs_memory // selected_pair_bytes(len(names)), self.threads, workers, _Progress(on_progress)
                     )
 
         return PreparedCounter(
@@ -136,7 +137,7 @@ class CpuDistanceEngine:
         for term in panel.recipe.terms:
             matrix = counts[term.count_name]
             if term.operation is not Operation.RELATE:
-                _add_term_counts(self.instruction_set, panel, term, tile, matrix, position, [])
+                _add_term_counts(self.instruction_set, panel, term, tile, matrix, position)
                 continue
             assert terms is not None
             (one, two), called = term.left, -1 if term.mask is None else term.mask
@@ -154,89 +155,68 @@ def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
 
 
 def _add_term_counts(
-    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int], limits: _CountLimits
+    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int]
 ) -> None:
-    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`. Pairs that exceed all
-    `limits` may be skipped."""
-    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *position, term.weight, tile.upper_triangle, limits)
+    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
+    ranges = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
+    where = panel.site_count, *ranges, counts, *position, term.weight, tile.upper_triangle
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
     else:
         _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
 
 
-@dataclass(frozen=True)
 class _TilePairSelector:
-    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Once the count that the rule limits exceeds the limit
-    (`PairSelectionRule.cap`), the pair is skipped, unless its number of compared sites is still needed."""
+    """Selects the pairs of tiles by a rule. Once the count that the rule limits exceeds the limit (`PairSelectionRule.cap`), a pair is
+    skipped, unless its number of compared sites is still needed."""
 
-    instruction_set: str
-    panels: Sequence[Panel]
-    count_names: tuple[str, ...]
-    selection_rule: PairSelectionRule
-
-    @cached_property
-    def _terms(self) -> list[tuple[Panel, Term]]:
-        """Every (panel, term), in panel order. Within a panel, the terms of the count that the selection rule limits
-        (`PairSelectionRule.cap`) come first: once a pair exceeds this limit, its remaining terms can be skipped."""
-        return [
-            (panel, term)
-            for panel in self.panels
-            for term in sorted(
-                panel.recipe.terms, key=lambda term: self.selection_rule.cap is None or term.count_name != self.selection_rule.cap[0]
+    def __init__(self, instruction_set: str, panels: Sequence[Panel], count_names: tuple[str, ...], rule: PairSelectionRule) -> None:
+        self.count_names = count_names
+        self.site_count = sum(panel.site_count for panel in panels)
+        terms = [
+            (
+                *(panel.bits, panel.site_count, term.operation is Operation.DIFFER),
+                *(list(term.left), list(term.right), -1 if term.mask is None else term.mask),
+                *(term.weight, count_names.index(term.count_name)),
             )
+            for panel in panels
+            # The terms of the limited count come first: once a pair exceeds the limit, its remaining terms can be skipped.
+            for term in sorted(panel.recipe.terms, key=lambda term: rule.cap is None or term.count_name != rule.cap[0])
         ]
-
-    @cached_property
-    def _count_cap(self) -> tuple[int, int] | None:
-        """(index of the count that the selection rule limits, the limit). None if the rule limits no count, or if the count can
-        decrease."""
-        if self.selection_rule.cap is None:
-            return None
-        name, cap = self.selection_rule.cap
-        if any(term.count_name == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
-            return None
-        return self.count_names.index(name), min(cap, _MAX_COUNT)
-
-    def _count_limits(self, term: Term, counts: CountMatrix) -> _CountLimits:
-        """Return the limits above which pairs can be skipped while a term is counted. A pair that exceeds the rule's limit is not selected,
-        but the rule must still know whether the pair has enough compared sites."""
-        if self._count_cap is None:
-            return []
-        number, cap = self._count_cap
-        limits = [(counts[number], cap)]
-        if term.count_name == COMPARED and self.selection_rule.min_compared is not None:
-            limits.append((counts[self.count_names.index(COMPARED)], self.selection_rule.min_compared - 1))
-        return limits
+        never_decreases = rule.cap is not None and not any(
+            term.count_name == rule.cap[0] and (term.operation is not Operation.DIFFER or term.weight < 0)
+            for panel in panels
+            for term in panel.recipe.terms
+        )
+        cap = (count_names.index(rule.cap[0]), min(rule.cap[1], _MAX_COUNT)) if rule.cap is not None and never_decreases else (-1, 0)
+        compared = (-1, 0) if rule.min_compared is None else (count_names.index(COMPARED), rule.min_compared)
+        floors = [rule.floors.get(name, -_MAX_COUNT) for name in count_names] if rule.floors else []
+        weights = [rule.weights.get(name, 0) for name in count_names]
+        self._selector = _distance.PairSelector(
+            instruction_set, terms, weights, rule.offsets, rule.max_sum, compared, cap, floors, FAR_OFFSET
+        )
 
     def select_pairs(self, tile: SampleBand) -> SelectedPairs:
-        """Return the pairs in a tile that satisfy the rule."""
-        rows, columns = tile.shape
-        counts = np.zeros((len(self.count_names), rows, columns), dtype=np.int32)
-        for panel, term in self._terms:
-            _add_term_counts(
-                self.instruction_set,
-                panel,
-                term,
-                tile,
-                counts[self.count_names.index(term.count_name)],
-                (0, 0),
-                self._count_limits(term, counts),
-            )
-        rule, offsets = self.selection_rule, self.selection_rule.offsets
-        row, column, pair_counts, lacking = _distance.choose(
-            counts,
-            np.array([rule.weights.get(name, 0) for name in self.count_names], dtype=np.int64),
-            np.zeros(rows, dtype=np.int64) if offsets is None else offsets[tile.start : tile.stop],
-            np.zeros(columns, dtype=np.int64) if offsets is None else offsets[tile.first_target : tile.target_stop],
-            rule.max_sum,
-            -1 if rule.min_compared is None else self.count_names.index(COMPARED),
-            0 if rule.min_compared is None else rule.min_compared,
-            tile.start - tile.first_target if tile.upper_triangle else -rows,
+        """Return the pairs in a tile that satisfy the rule, in no particular order."""
+        queries, targets, counts, lacking, undefined = self._selector.select(
+            (tile.start, tile.stop), (tile.first_target, tile.target_stop), tile.upper_triangle
         )
-        queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
-        undefined = count_undefined_pairs(rule, queries, targets, tile.upper_triangle, dict(zip(self.count_names, counts, strict=True)))
-        return SelectedPairs(queries[row], targets[column], dict(zip(self.count_names, pair_counts, strict=True)), lacking, undefined)
+        return SelectedPairs(queries, targets, dict(zip(self.count_names, counts, strict=True)), lacking, undefined)
+
+
+def _selection_tiles(band: SampleBand, site_count: int, max_pairs: int, threads: int) -> Iterator[SampleBand]:
+    """Split a band into tiles in which pairs are selected. Larger tiles have less overhead.
+
+    max_pairs: maximum number of selected pairs in memory
+    """
+    rows, columns = band.shape
+    pairs = min(
+        _MAX_SELECTION_TILE_COMPARISONS // max(1, site_count),
+        rows * columns // (_SELECTION_TILES_PER_THREAD * threads),
+        max_pairs // (2 * threads),
+    )
+    scale = max(1, math.isqrt(pairs // (_SELECTION_TILE_ROWS * _SELECTION_TILE_COLUMNS)))
+    return _tiles(band, scale * _SELECTION_TILE_COLUMNS, scale * _SELECTION_TILE_ROWS)
 
 
 class _Progress:
@@ -258,14 +238,13 @@ class _Progress:
 
 
 def _select_band_pairs(
-    selector: _TilePairSelector, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
+    selector: _TilePairSelector, band: SampleBand, max_pairs: int, threads: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
     """Yield the selected pairs of a band. They are yielded together or, if there are more than `max_pairs`, for each half of the band in
     turn."""
-    site_count = sum(panel.site_count for panel in selector.panels)
     work = {
-        workers.submit(selector.select_pairs, tile): tile.pair_count * site_count
-        for tile in _tiles(band, _SELECTION_TILE_COLUMNS, _TILE_ROWS)
+        workers.submit(selector.select_pairs, tile): tile.pair_count * selector.site_count
+        for tile in _selection_tiles(band, selector.site_count, max_pairs, threads)
     }
     pairs = done_work = 0
     try:
@@ -284,7 +263,7 @@ def _select_band_pairs(
     work.clear()
     progress.subtract_repeated(done_work)
     for half in band.halves():
-        yield from _select_band_pairs(selector, half, max_pairs, workers, progress)
+        yield from _select_band_pairs(selector, half, max_pairs, threads, workers, progress)
 
 
 def _padded_word_count(sites: int) -> int:

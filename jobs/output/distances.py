@@ -121,7 +121,8 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 
 def _pair_list_formats() -> str:
     """Return the names of the pair-list formats, for messages."""
-    return ", ".join(name for name in format_names(ResultKind.DISTANCES) if FORMATS[name].supports_any_pairs)
+    formats = (FORMATS[name] for name in format_names(ResultKind.DISTANCES))
+    return ", ".join(one.name for one in formats if one.supports_any_pairs and one.layouts[ResultKind.DISTANCES] is not Layout.COUNTS)
 
 
 def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:

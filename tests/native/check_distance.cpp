@@ -28,11 +28,12 @@ void expect(bool equal, const char* what, const char* where) {
 }
 
 struct Planes {
-  int64_t planes, samples, words;
+  int64_t planes, samples, words, used;  // used: the words that have sites
   std::vector<uint64_t> bits;
 
-  Planes(int64_t p, int64_t s, int64_t w) : planes(p), samples(s), words(w), bits(static_cast<size_t>(p * s * w)) {
-    for (auto& word : bits) word = random_engine();
+  Planes(int64_t p, int64_t s, int64_t w)
+      : planes(p), samples(s), words(w), used(pick(std::max<int64_t>(1, w - 15), w)), bits(static_cast<size_t>(p * s * w)) {
+    for (size_t k = 0; k < bits.size(); k++) bits[k] = static_cast<int64_t>(k) % words < used ? random_engine() : 0;
   }
   uint64_t at(int64_t p, int64_t s, int64_t w) const { return bits[static_cast<size_t>((p * samples + s) * words + w)]; }
 };
@@ -43,8 +44,20 @@ void check_tile(const DistanceKernels& kernels, const char* what, const Planes& 
   const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
   const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
   std::vector<int32_t> out(static_cast<size_t>((last - first) * stride), 7);
-  run(DistanceTile{
-      planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight, upper, {}, 0});
+  run(DistanceTile{planes.bits.data(),
+                   planes.samples * planes.words,
+                   planes.words,
+                   planes.used,
+                   first,
+                   last,
+                   left,
+                   right,
+                   out.data(),
+                   stride,
+                   weight,
+                   upper,
+                   {},
+                   0});
   for (int64_t r = first; r < last; r++)
     for (int64_t c = left; c < right; c++) {
       if (upper && c < r) continue;
@@ -56,14 +69,27 @@ void check_tile(const DistanceKernels& kernels, const char* what, const Planes& 
 
 // Pairs within the limits have their counts, the others are beyond all of them still.
 void check_limits(const DistanceKernels& kernels) {
-  for (const int64_t words : {8, 72, 264, 840}) {
-    const Planes planes(2, pick(1, 12), words);
+  for (const int64_t words : {8, 24, 72, 264, 840}) {
+    const Planes planes(2, pick(1, words < 72 ? 90 : 12), words);
     const int64_t n = planes.samples;
     std::vector<int32_t> out(static_cast<size_t>(n * n), 7), others(out.size());
     for (auto& other : others) other = static_cast<int32_t>(pick(0, 2));
-    const int32_t most = static_cast<int32_t>(7 + 32 * words + pick(-64, 64));
+    const int32_t most = static_cast<int32_t>(7 + pick(3, 8) * planes.used);
     const int plane[] = {0};
-    kernels.differ({planes.bits.data(), n * words, words, 0, n, 0, n, out.data(), n, 1, false, {{out.data(), most}, {others.data(), 0}}, 2},
+    kernels.differ({planes.bits.data(),
+                    n * words,
+                    words,
+                    planes.used,
+                    0,
+                    n,
+                    0,
+                    n,
+                    out.data(),
+                    n,
+                    1,
+                    false,
+                    {{out.data(), most}, {others.data(), 0}},
+                    2},
                    plane, 1, 1);
     for (int64_t r = 0; r < n; r++)
       for (int64_t c = 0; c < n; c++) {
@@ -116,7 +142,7 @@ void check_relationships(const DistanceKernels& kernels) {
 
 void check_variant(const DistanceKernels& kernels) {
   for (const int64_t words : {8, 24, 248, 256, 264, 520}) {
-    const Planes planes(9, pick(1, 12), words);
+    const Planes planes(9, pick(1, words < 248 ? 90 : 12), words);
     for (int count = 1; count <= kMaxPlanes; count++)
       for (const int mask : {-1, 8}) {
         std::vector<int> used(static_cast<size_t>(count));

@@ -1,4 +1,4 @@
-// Loads of bit planes and popcounts of vectors, for one instruction set.
+// Loads of bit planes, their logic and popcounts of vectors, for one instruction set.
 #pragma once
 #include "cpu/src/simd.hpp"
 
@@ -10,6 +10,14 @@ static inline Words load(const uint64_t* from) {
   Words out;
   std::memcpy(&out, from, sizeof out);
   return out;
+}
+
+static inline Words and3(Words a, Words b, Words c) {
+#if defined(GPUALIGN_AVX512)
+  return (Words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, 0x80);
+#else
+  return a & b & c;
+#endif
 }
 
 // ---- popcount of each 64-bit element

@@ -17,6 +17,7 @@ struct CountLimit {
 struct DistanceTile {
   const uint64_t* base;
   int64_t plane_words, sample_words;  // sample_words: a multiple of 8; bits beyond the sites are 0
+  int64_t words;                      // those that have sites
   int64_t row_start, row_stop, column_start, column_stop;
   int32_t* out;  // count of the first row and column
   int64_t out_stride;

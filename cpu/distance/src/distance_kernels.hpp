@@ -5,6 +5,7 @@
 //   DifferMany  the same, plane by plane for a block of pairs: for more planes than registers hold, and for few words, where its lower
 //               start-up cost matters
 //   Both        x & y
+// Samples with few words are left to lane_kernels.hpp.
 // Counting dominates the cost. With vector popcounts, a block of kRows x kColumns pairs keeps a vector of sums for each pair in registers,
 // so that a loaded vector serves several pairs. Without them, a carry-save adder tree (Harley and Seal; Mula, Kurz, Lemire 2018,
 // https://doi.org/10.1093/comjnl/bxx046) reduces eight vectors to one to be counted: 7 adders of 5 operations, or 2 with ternary logic.
@@ -18,6 +19,7 @@
 #include "count_bits.hpp"
 #include "cpu/src/simd.hpp"
 #include "distance.hpp"
+#include "lane_kernels.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
 
@@ -34,14 +36,6 @@ static inline int32_t sum(Words v) {
   uint64_t out = 0;
   for (int k = 0; k < kWords; k++) out += v[k];
   return static_cast<int32_t>(out);
-}
-
-static inline Words and3(Words a, Words b, Words c) {
-#if defined(GPUALIGN_AVX512)
-  return (Words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, 0x80);
-#else
-  return a & b & c;
-#endif
 }
 
 // Adds three bits at each position: high:low = a + b + c.
@@ -252,12 +246,25 @@ static void differ_planes(const DistanceTile& tile, const int* planes, int count
 }
 
 static void differ(const DistanceTile& tile, const int* planes, int count, int mask) {
+  if (suits_lanes(tile, count + (mask >= 0))) {
+    int64_t at[kMaxPlanes + 1];
+    for (int p = 0; p < count; p++) at[p] = planes[p] * tile.plane_words;
+    at[count] = mask * tile.plane_words;
+    return mask < 0 ? count_lanes(tile, DifferLanes<false>{at, count}) : count_lanes(tile, DifferLanes<true>{at, count + 1});
+  }
   if (count == 1 || (count <= kFewPlanes && tile.sample_words > kShortWords)) return differ_planes<1>(tile, planes, count, mask);
   return mask < 0 ? differ_many<false>(tile, planes, count, mask) : differ_many<true>(tile, planes, count, mask);
 }
 
 static void both(const DistanceTile& tile, const int* left, const int* right, int count) {
-  for (int k = 0; k < count; k++) count_tile(tile, Both{left[k] * tile.plane_words, right[k] * tile.plane_words});
+  for (int k = 0; k < count; k++) {
+    const int64_t of_row = left[k] * tile.plane_words, of_column = right[k] * tile.plane_words;
+    if (suits_lanes(tile, 1)) {
+      count_lanes(tile, BothLanes{of_row, of_column});
+    } else {
+      count_tile(tile, Both{of_row, of_column});
+    }
+  }
 }
 
 }  // namespace gpualign::GPUALIGN_ISA
