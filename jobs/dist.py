@@ -229,6 +229,10 @@ class DistJob:
         of_samples = {} if samples is None else _named_counts("samples", samples.read_count, samples.removed_by_filter)
         return of_samples | ({} if sites is None else _named_counts("sites", sites.input_site_count, sites.removed_by_filter))
 
+    def counting_neighbours(self) -> DistJob:
+        """Return a job that passes numbers of near pairs of each sample to its sink (`NeighbourTally`) instead of the pairs."""
+        return replace(self, prepared=replace(self.prepared, counts_neighbours=True))
+
     def run(self, progress: Progress) -> tuple[Iterator[Any], DistanceTotals]:
         """Return (all distances, in order; the totals), as `compute_distances` does. The iterator raises `RunError` if the hardware
         fails."""

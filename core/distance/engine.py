@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import field
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,15 @@ PairSelector: TypeAlias = Callable[
 """Function that takes (panels, bands, names of the counts, rule, on_progress), and yields the pairs that the rule selects
 (`PreparedCounter.select_pairs`)."""
 
+ReducedT = TypeVar("ReducedT")
+
+PairReducer: TypeAlias = Callable[
+    [Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[SelectedPairs], Any], Callable[[int], None]],
+    Generator[Any, None, None],
+]
+"""Function that takes (panels, bands, names of the counts, rule, reduce, on_progress), and yields what `reduce` returns for pieces of the
+selected pairs, in any order (`PreparedCounter.reduce_pairs`). `reduce` is called by several threads at the same time."""
+
 
 @dataclass(frozen=True)
 class PreparedCounter:
@@ -81,6 +91,7 @@ class PreparedCounter:
     pair_selector: selects pairs, for a request with `selected_pairs_only`; None: the engine computes count matrices, from which the host
         selects pairs
     comparisons_per_second: estimated speed; a comparison is one pair at one site
+    pair_reducer: selects pairs and reduces them piece by piece; None: the pieces that are selected in order are reduced
     """
 
     request: CountRequest
@@ -93,6 +104,7 @@ class PreparedCounter:
     count_function: CountFunction = field(repr=False)
     pair_selector: PairSelector | None = field(default=None, repr=False)
     comparisons_per_second: float = 1.0
+    pair_reducer: PairReducer | None = field(default=None, repr=False)
 
     @cached_property
     def count_names(self) -> tuple[str, ...]:
@@ -115,6 +127,27 @@ class PreparedCounter:
         if self.pair_selector is not None:
             return self.pair_selector(panels, bands, names, rule, on_progress)
         return select_pairs_in_bands(rule, self.count_function(panels, bands, names, on_progress))
+
+    def reduce_pairs(
+        self,
+        panels: Sequence[Panel],
+        bands: SampleBands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        reduce: Callable[[SelectedPairs], ReducedT],
+        on_progress: Callable[[int], None],
+    ) -> Generator[ReducedT, None, None]:
+        """Yield what `reduce` returns for pieces of the pairs that the rule selects, in any order. The pairs need not all be in memory.
+
+        names: names of the counts to compute
+        reduce: may be called by several threads at the same time
+        """
+        if self.pair_reducer is not None:
+            yield from self.pair_reducer(panels, bands, names, rule, reduce, on_progress)
+            return
+        with closing(self.select_pairs(panels, bands, names, rule, on_progress)) as pieces:
+            for pairs in pieces:
+                yield reduce(pairs)
 
 
 class DistanceEngine(Protocol):

@@ -99,6 +99,7 @@ class PreparedDistances:
     coverage: decides which pairs may share too few sites
     dtype: type of the distances; an integer type only if the samples' calls guarantee that every pair has a distance
     min_sites_filter: decides which near pairs are left out for too few compared sites; None: no pair can be left out
+    counts_neighbours: whether only the number of near pairs of each sample is needed, so that pairs may come in any order
     """
 
     task: DistanceTask
@@ -114,6 +115,7 @@ class PreparedDistances:
     coverage: CallCoverage
     dtype: NumberType
     min_sites_filter: MinSitesFilter | None = None
+    counts_neighbours: bool = False
 
     @property
     def panel_site_count(self) -> int:

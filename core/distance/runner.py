@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -14,7 +15,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
-from gpualign.core.distance.output.base import BandDistances, NearPairDistances
+from gpualign.core.distance.output.base import BandDistances, NearPairDistances, NeighbourTally
 from gpualign.core.distance.pair_selection import SelectedPairs
 from gpualign.core.distance.preparation import PreparedDistances
 from gpualign.core.execution.totals import Totals
@@ -85,13 +86,14 @@ def compute_distances(prepared: PreparedDistances, progress: Progress) -> tuple[
     near_count = 0 if task.selects_near_pairs else None
     totals = DistanceTotals(prepared.pair_count, prepared.pair_count * sites, sites, near_count=near_count, left_out_per_sample=left_out)
 
-    def results() -> Generator[BandDistances | NearPairDistances, None, None]:
-        with closing(_compute_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
+    def results() -> Generator[BandDistances | NearPairDistances | NeighbourTally, None, None]:
+        compute = _count_neighbours if prepared.counts_neighbours else _compute_distances
+        with closing(compute(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
             for distances in every:
                 totals.too_few_sites_count += distances.too_few_sites_count
                 totals.undefined_count += distances.undefined_count
                 if totals.near_count is not None:
-                    totals.near_count += len(distances.values)
+                    totals.near_count += 0 if isinstance(distances, BandDistances) else distances.near_count
                 yield distances
         # For near pairs, the number that lack sites may be known for all queries in advance; then none has been counted.
         if task.selects_near_pairs and coverage.is_decisive and not coverage.is_sufficient:
@@ -113,7 +115,38 @@ def _compute_distances(
     """
     with closing(_run_counter(prepared, prepared.panels, bands, on_progress)) as results:
         for one in results:
-            yield _near_distances(prepared, one, left_out_per_sample) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
+            if isinstance(one, SelectedPairs):
+                near, left_out = _near_distances(prepared, one)
+                _count_left_out(left_out, left_out_per_sample)
+                yield near
+            else:
+                yield _band_distances(prepared, *one)
+
+
+def _count_neighbours(
+    prepared: PreparedDistances, bands: SampleBands, on_progress: Callable[[int], None], left_out_per_sample: CountArray | None
+) -> Generator[NeighbourTally, None, None]:
+    """Yield the numbers of near pairs of the samples in each piece of the pairs. Closing the generator stops the engine's work at once.
+
+    left_out_per_sample: numbers of near pairs that are left out, as described in `DistanceTotals`; updated in place
+    """
+
+    def tally(selected: SelectedPairs) -> tuple[NeighbourTally, CountArray]:
+        near, left_out = _near_distances(prepared, selected)
+        return NeighbourTally.of(near), left_out
+
+    counter = prepared.counter
+    where = prepared.panels, bands, counter.count_names, prepared.selection_rule
+    with closing(counter.reduce_pairs(*where, tally, on_progress)) as tallies:
+        for one, left_out in tallies:
+            _count_left_out(left_out, left_out_per_sample)
+            yield one
+
+
+def _count_left_out(samples: CountArray, left_out_per_sample: CountArray | None) -> None:
+    """Add 1 to the number of each of these samples, as often as it is listed."""
+    if left_out_per_sample is not None:
+        np.add.at(left_out_per_sample, samples, 1)
 
 
 def _run_counter(
@@ -167,44 +200,45 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw_counts: d
     return BandDistances(place, values, compared, without, undefined)
 
 
-def _near_distances(prepared: PreparedDistances, selected: SelectedPairs, left_out_per_sample: CountArray | None) -> NearPairDistances:
-    """Return the distances for the selected pairs that are near according to the metric's formula.
+def _near_distances(prepared: PreparedDistances, selected: SelectedPairs) -> tuple[NearPairDistances, CountArray]:
+    """Return (distances for the selected pairs that are near according to the metric's formula, samples of left-out pairs).
 
-    All selected pairs have enough compared sites, because the rule selects only such pairs.
-    left_out_per_sample: number of near pairs left out, int64[samples]. For each near pair compared at less than the fraction
-        `min_shared_fraction` of the sites, the number for the sample with fewer calls is incremented
+    All selected pairs have enough compared sites, because the rule selects only such pairs. Near pairs compared at less than the fraction
+    `min_shared_fraction` of the sites are left out; for each of them, the sample with fewer calls is returned.
     """
     task = prepared.task
     counts = _add_constants(prepared, selected.counts, selected.queries, selected.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
     near = task.within_threshold(values)
-    if prepared.min_sites_filter is not None and left_out_per_sample is not None:
+    left_out = np.zeros(0, dtype=np.int64)
+    if prepared.min_sites_filter is not None:
         compared = counts.compared_sites if prepared.counter.request.counts_compared_sites else None
         doubted = np.flatnonzero(near & prepared.min_sites_filter.below_minimum_mask(selected.queries, selected.targets, compared))
-        np.add.at(
-            left_out_per_sample,
-            prepared.min_sites_filter.samples_with_fewer_calls(selected.queries[doubted], selected.targets[doubted]),
-            1,
-        )
+        left_out = prepared.min_sites_filter.samples_with_fewer_calls(selected.queries[doubted], selected.targets[doubted])
         near[doubted] = False
     shown = counts.compared_sites.astype(np.int32, copy=False)[near] if task.writes_compared_sites else None
     targets = selected.targets[near] - prepared.samples.first_target
-    return NearPairDistances(
-        selected.queries[near], targets, values[near], shown, selected.complete_rows, selected.too_few_sites_count, selected.undefined_count
-    )
+    others = selected.complete_rows, selected.too_few_sites_count, selected.undefined_count
+    return NearPairDistances(selected.queries[near], targets, values[near], shown, *others), left_out
+
+
+_CORNER_ROWS, _CORNER_TARGETS, _MAX_CORNER_SCALE, _CORNER_COMPARISONS = 256, 512, 16, 2_000_000_000
+"""Minimum numbers of rows and targets in a measured corner, the factor by which both may be larger, and the number of comparisons for which
+they are: enough that starting threads does not matter."""
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
     """Return the estimated time for counting all bands, in seconds, measured on a corner of the first band."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(iter(plan.bands()))
-    corner = SampleBand(
-        first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
-    )
+    sites = max(1, sum(panel.site_count for panel in panels))
+    scale = max(1, min(_MAX_CORNER_SCALE, math.isqrt(_CORNER_COMPARISONS // (_CORNER_ROWS * _CORNER_TARGETS * sites))))
+    stop, target_stop = first.start + scale * _CORNER_ROWS, first.first_target + scale * _CORNER_TARGETS
+    corner = SampleBand(first.start, min(first.stop, stop), first.first_target, min(first.target_stop, target_stop), False)
     start = time.perf_counter()
     list(_run_counter(prepared, panels, SampleBands.of([corner]), lambda _: None))
     seconds = time.perf_counter() - start
-    work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.site_count for panel in panels))
+    work = corner.shape[0] * corner.shape[1] * sites
     return seconds * plan.pair_count * prepared.panel_site_count / work
 
 

@@ -34,15 +34,19 @@ class NeighbourCounts:
         if self._queries_are_targets:
             other = queries != targets
             queries, targets = queries[other], targets[other]
-            self._add(targets[targets < len(self.counts)])
+            self._add(targets)
         self._add(queries)
 
     def _add(self, records: Integers) -> None:
         """Add 1 to the count of each record, as often as it is listed."""
         if len(records):
             first = int(records.min())
-            numbers = np.bincount(records - first)
-            self.counts[first : first + len(numbers)] += numbers
+            self.add_counts(first, np.bincount(records - first))
+
+    def add_counts(self, first: int, counts: Integers) -> None:
+        """Add numbers of neighbours of consecutive records, from record `first` on. Records that are not queries are ignored."""
+        counts = counts[: max(0, len(self.counts) - first)]
+        self.counts[first : first + len(counts)] += counts
 
 
 def write_neighbour_counts(stream: ByteWriter, queries: IdentifiedRecords, counts: Integers, separator: str, threads: int = 1) -> None:

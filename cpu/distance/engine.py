@@ -7,8 +7,11 @@ copied out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +49,9 @@ _MAX_SELECTION_TILE_COMPARISONS = 5_000_000_000
 
 _SELECTION_TILES_PER_THREAD = 8
 """Minimum number of tiles per thread, if there are enough pairs, so that all threads finish at about the same time."""
+
+_REDUCED_TILES_PER_THREAD = 4
+"""Maximum number of tiles per thread that are selected and reduced before the first of them is consumed."""
 
 _RELATIONSHIP_TILE_ROWS, _RELATIONSHIP_TILE_COLUMNS = 1024, 128
 """Numbers of rows and columns in a tile of relationships: building a table for the columns takes as long as a few dozen rows, and all rows
@@ -96,8 +102,27 @@ class CpuDistanceEngine:
                         selector, band, pairs_memory // selected_pair_bytes(len(names)), self.threads, workers, _Progress(on_progress)
                     )
 
+        def reduce_pairs(
+            panels: Sequence[Panel],
+            bands: SampleBands,
+            names: tuple[str, ...],
+            rule: PairSelectionRule,
+            reduce: Callable[[SelectedPairs], Any],
+            on_progress: Callable[[int], None],
+        ) -> Generator[Any, None, None]:
+            if not all(panel.in_memory for panel in panels):
+                with closing(pick(panels, bands, names, rule, on_progress)) as pieces:
+                    yield from map(reduce, pieces)
+                return
+            selector = _TilePairSelector(self.instruction_set, panels, names, rule)
+            max_pairs = pairs_memory // selected_pair_bytes(len(names))
+            with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+                for band in _join_bands(bands):
+                    tiles = _selection_tiles(band, selector.site_count, max_pairs // self.threads, self.threads)
+                    yield from _reduce_tiles(selector, tiles, _REDUCED_TILES_PER_THREAD * self.threads, workers, reduce, on_progress)
+
         return PreparedCounter(
-            request, False, _padded_word_count, pairs_memory, self.threads, kernel, hardware, self._count_bands, pick, rate
+            request, False, _padded_word_count, pairs_memory, self.threads, kernel, hardware, self._count_bands, pick, rate, reduce_pairs
         )
 
     def _count_bands(
@@ -204,16 +229,14 @@ class _TilePairSelector:
         return SelectedPairs(queries, targets, dict(zip(self.count_names, counts, strict=True)), lacking, undefined)
 
 
-def _selection_tiles(band: SampleBand, site_count: int, max_pairs: int, threads: int) -> Iterator[SampleBand]:
-    """Split a band into tiles in which pairs are selected. Larger tiles have less overhead.
-
-    max_pairs: maximum number of selected pairs in memory
-    """
+def _selection_tiles(band: SampleBand, site_count: int, max_tile_pairs: int, threads: int) -> Iterator[SampleBand]:
+    """Split a band into tiles in which pairs are selected, so that up to `max_tile_pairs` of each are in memory. Larger tiles have less
+    overhead."""
     rows, columns = band.shape
     pairs = min(
         _MAX_SELECTION_TILE_COMPARISONS // max(1, site_count),
         rows * columns // (_SELECTION_TILES_PER_THREAD * threads),
-        max_pairs // (2 * threads),
+        max_tile_pairs,
     )
     scale = max(1, math.isqrt(pairs // (_SELECTION_TILE_ROWS * _SELECTION_TILE_COLUMNS)))
     return _tiles(band, scale * _SELECTION_TILE_COLUMNS, scale * _SELECTION_TILE_ROWS)
@@ -244,7 +267,7 @@ def _select_band_pairs(
     turn."""
     work = {
         workers.submit(selector.select_pairs, tile): tile.pair_count * selector.site_count
-        for tile in _selection_tiles(band, selector.site_count, max_pairs, threads)
+        for tile in _selection_tiles(band, selector.site_count, max_pairs // (2 * threads), threads)
     }
     pairs = done_work = 0
     try:
@@ -264,6 +287,54 @@ def _select_band_pairs(
     progress.subtract_repeated(done_work)
     for half in band.halves():
         yield from _select_band_pairs(selector, half, max_pairs, threads, workers, progress)
+
+
+def _join_bands(bands: SampleBands) -> Iterator[SampleBand]:
+    """Yield the bands, with consecutive ones joined."""
+    joined: SampleBand | None = None
+    for band in bands:
+        if joined is not None:
+            longer = replace(joined, stop=band.stop)
+            if band.start == joined.stop and longer.select_rows(band.start, band.stop) == band:
+                joined = longer
+                continue
+            yield joined
+        joined = band
+    if joined is not None:
+        yield joined
+
+
+def _reduce_tiles(
+    selector: _TilePairSelector,
+    tiles: Iterator[SampleBand],
+    max_tiles: int,
+    workers: ThreadPoolExecutor,
+    reduce: Callable[[SelectedPairs], Any],
+    on_progress: Callable[[int], None],
+) -> Iterator[Any]:
+    """Yield what `reduce`, called by the workers, returns for the selected pairs of each tile. max_tiles: maximum number of tiles whose
+    results are in memory."""
+
+    def work_on(tile: SampleBand) -> tuple[Any, int]:
+        return reduce(selector.select_pairs(tile)), tile.pair_count * selector.site_count
+
+    pending = deque[Future[tuple[Any, int]]]()
+
+    def next_result() -> Any:
+        result, work = pending.popleft().result()
+        on_progress(work)
+        return result
+
+    try:
+        for tile in tiles:
+            if len(pending) >= max_tiles:
+                yield next_result()
+            pending.append(workers.submit(work_on, tile))
+        while pending:
+            yield next_result()
+    finally:
+        for remaining in pending:
+            remaining.cancel()
 
 
 def _padded_word_count(sites: int) -> int:

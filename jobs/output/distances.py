@@ -177,6 +177,8 @@ def write_distances(
         messages.run_summary.write(files, None, {})
         return None
     rest = session.restrict(job)
+    if spec.is_counts and spec.clusters is None:  # clusters need the pairs themselves
+        rest = rest.counting_neighbours()
     earlier = session.earlier_pairs_and_work(job, rest)[0]
     figures = rest.selected_counts
     with ExitStack() as stack:

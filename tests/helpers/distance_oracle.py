@@ -187,15 +187,27 @@ class CollectPairs(PairsSink):
 
 
 def near_pairs(
-    source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False, min_shared_fraction=None
+    source,
+    engine,
+    metric,
+    most,
+    missing="pairwise",
+    memory=1 << 28,
+    compared=True,
+    least=1,
+    added=False,
+    min_shared_fraction=None,
+    counts_sink=None,
 ):
     """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
-    added: the queries also with each other; min_shared_fraction: as of `DistanceTask`."""
+    added: the queries also with each other; min_shared_fraction: as of `DistanceTask`; counts_sink: takes numbers
+    of neighbours instead of the pairs."""
     thresholds = (None, most) if METRICS[metric].is_similarity else (most, None)
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], min_shared_fraction)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink, told = CollectPairs(), CountAdvance()
+        prepared = replace(prepared, counts_neighbours=counts_sink is not None)
+        sink, told = counts_sink or CollectPairs(), CountAdvance()
         distances, totals = compute_distances(prepared, told)
         write_results(sink, prepared.samples, distances)
         assert told.work == prepared.plan.pair_count * prepared.panel_site_count

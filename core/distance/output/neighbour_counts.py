@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.output.base import NearPairDistances
+from gpualign.core.distance.output.base import BandDistances, NearPairDistances, NeighbourTally
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.output.neighbour_counts import NeighbourCounts, write_neighbour_counts
-from gpualign.core.output.writer import ByteWriter
+from gpualign.core.output.writer import ByteWriter, keep_freed_memory
 
 
 class NeighbourCountsSink(PairsSink):
@@ -24,7 +24,16 @@ class NeighbourCountsSink(PairsSink):
 
     def begin(self, samples: Samples) -> None:
         super().begin(samples)
+        keep_freed_memory()
         self._neighbours = NeighbourCounts(len(samples.queries), samples.upper_triangle)
+
+    def write(self, distances: BandDistances | NearPairDistances | NeighbourTally) -> None:
+        if isinstance(distances, NeighbourTally):
+            self._neighbours.add_counts(distances.first_query, distances.query_counts)
+            if self.samples.upper_triangle:
+                self._neighbours.add_counts(distances.first_target, distances.target_counts)
+        else:
+            super().write(distances)
 
     def write_pairs(self, pairs: NearPairDistances) -> None:
         self._neighbours.add_pairs(pairs.queries, pairs.targets)
