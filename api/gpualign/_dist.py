@@ -58,7 +58,7 @@ def dist(
     others: CallsInput | None = None,
     *,
     metric: str = "hamming",
-    missing: str = "pairwise",
+    missing: str | None = None,
     min_compared: int | float = 1,
     exclude: Sequence[str] = (),
     min_called: int | float | None = None,
@@ -94,7 +94,8 @@ def dist(
         list of lists or a pandas.DataFrame with the ids as its index
     others: a second input with the same sites, to compare the samples with; None: the samples are compared with each other
     metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are not distances
-    missing: "pairwise", "complete" or "as-difference"
+    missing: "pairwise", "complete" or "as-difference"; None: "pairwise", but a gap is a call where all_letters is set. Proteins need one of
+        the two
     min_compared: minimum number (an integer) or fraction (a float up to 1.0) of sites compared; pairs with fewer have no distance (NaN)
     exclude: ids of samples to leave out
     min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples with
@@ -112,7 +113,8 @@ def dist(
     missing_code: additional cell values that denote missing calls; also applies to numeric arrays
     columns: titles of the table columns to read
     ignore_columns: titles of the table columns to ignore
-    all_letters: whether every letter is compared, including gaps (default: only A, C, G and T; all other letters are missing)
+    all_letters: whether every letter is compared, and gaps unless missing is given (default: only A, C, G and T, or of proteins amino
+        acids; all other letters are missing)
     transpose: whether the rows of the table are sites and the columns are samples
     no_header: whether the first line of the table is data
     allow_duplicates: whether repeated sample ids are numbered
@@ -144,10 +146,11 @@ def dist(
         columns=None if columns is None else checked_names("columns", columns, "titles"),
         ignore_columns=checked_names("ignore_columns", ignore_columns, "titles"),
         nonfounders=checked_flag("nonfounders", nonfounders),
+        gaps_missing=missing is not None,
     )
     options = DistOptions(
         metric=metric,
-        missing=rules[checked_choice("missing", missing, rules)],
+        missing=MissingRule.PAIRWISE if missing is None else rules[checked_choice("missing", missing, rules)],
         min_compared=site_count_or_fraction("min_compared", min_compared),
         call_options=calls,
         site_filters=SiteFilters(

@@ -34,13 +34,13 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 @Heading.DISTANCE.option(
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
-    default="pairwise",
-    show_default=True,
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample lacks a call; as-difference: a"
-    " missing call differs from every call.",
+    " missing call differs from every call. Where it is given, gaps and X of aligned proteins are missing.  [pairwise]",
 )
 @Heading.DISTANCE.option(
-    "--all-letters", is_flag=True, help="Alignments: compare every letter, also gaps.  [only A, C, G, T; others are missing]"
+    "--all-letters",
+    is_flag=True,
+    help="Alignments: compare every letter, also gaps unless --missing is given.  [only A, C, G, T; others are missing]",
 )
 @Heading.DISTANCE.option(
     "--min-compared",
@@ -66,7 +66,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 def dist(
     samples: str,
     others: str | None,
-    missing: str,
+    missing: str | None,
     min_compared: str | None,
     exclude: tuple[str, ...],
     min_called: str | None,
@@ -154,7 +154,8 @@ def dist(
     options = build_options(
         DistOptions,
         params,
-        missing=MissingRule(missing),
+        missing=MissingRule.PAIRWISE if missing is None else MissingRule(missing),
+        gaps_missing=missing is not None,
         min_compared=None if min_compared is None else site_count_or_fraction("min_compared", min_compared),
         added=add is not None,
         type=TableType(type_),

@@ -49,19 +49,33 @@ def alleles_of(code: int) -> tuple[int, int]:
     return code - upper * (upper + 1) // 2, upper
 
 
-def aligned_row_code_table(all_letters: bool) -> Codes:
-    """Return the code of each byte when it occurs in an aligned row: uint8[256].
+class ComparedLetters(Enum):
+    """Characters of aligned rows that are calls, in either case; the others are missing.
 
-    Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
-    `all_letters`, all letters are calls, including gaps.
+    NUCLEOTIDES: A, C, G, T (U), as in snp-dists. AMINO_ACIDS: the twenty amino acids, selenocysteine (U) and pyrrolysine (O).
+    LETTERS: all letters, and * for a stop. CHARACTERS: all characters, gaps too.
     """
+
+    NUCLEOTIDES = "ACGT"
+    AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWYUO"
+    LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+    CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*-.?~"
+
+    @property
+    def call_kind(self) -> CallKind:
+        """Kind of the calls."""
+        return CallKind.NUCLEOTIDE if self is ComparedLetters.NUCLEOTIDES else CallKind.LETTER
+
+
+def aligned_row_code_table(compared: ComparedLetters) -> Codes:
+    """Return the code of each byte when it occurs in an aligned row: uint8[256]. compared: which characters are calls."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b" \t\r\n\v\f")] = _sites.SKIP
-    for byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~":
-        table[byte] = ord(chr(byte).upper()) if all_letters else MISSING
-    if not all_letters:
-        for code, letter in enumerate(NUCLEOTIDES):
-            table[[ord(letter), ord(letter.lower())]] = code
+    nucleotides = compared is ComparedLetters.NUCLEOTIDES
+    for letter in ComparedLetters.CHARACTERS.value:
+        code = MISSING if letter not in compared.value else NUCLEOTIDES.index(letter) if nucleotides else ord(letter)
+        table[[ord(letter), ord(letter.lower())]] = code
+    if nucleotides:
         table[list(b"Uu")] = NUCLEOTIDES.index("T")
     return table
 
@@ -80,7 +94,7 @@ def digit_cell_code_table() -> Codes:
 def letter_cell_code_table(all_letters: bool) -> Codes:
     """Return the code of each byte when it is read as a one-letter cell: uint8[256]. The codes are those of `aligned_row_code_table`, but
     some characters always denote a missing call, even with `all_letters`."""
-    table = aligned_row_code_table(all_letters)
+    table = aligned_row_code_table(ComparedLetters.CHARACTERS if all_letters else ComparedLetters.NUCLEOTIDES)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL_BYTES)] = MISSING
     return table

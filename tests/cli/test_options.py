@@ -28,7 +28,7 @@ WORDS = {
 # Fields that a run sets and no option does.
 DECIDED = {
     *("keep_descriptions", "executor", "spare_threads", "worker_threads", "workers_per_machine"),
-    *("added", "missing_codes"),  # `dist` says so of --add and of the list of --missing-code
+    *("added", "missing_codes", "gaps_missing"),  # `dist` says so of --add, of the list of --missing-code and of --missing
 }
 # Options that `dist` reads from files after it has started.
 READ_LATER = {"dist": {"columns", "ignore_columns", "regions", "mask", "core", "maf", "exclude", "min_called"}}

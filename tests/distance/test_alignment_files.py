@@ -14,10 +14,11 @@ from sites import panels_of
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, aligned_row_code_table
+from gpualign.core.distance.calls import MISSING, ComparedLetters, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers import alignment as fasta
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText, plain_text
 
 GAPS = b"N-nRy.?"
@@ -65,7 +66,7 @@ def as_text(rng, letters, width):
 
 def read_plainly(text):
     """(ids, codes) of a well-formed text, by what the standard library offers."""
-    table = aligned_row_code_table(False)
+    table = aligned_row_code_table(ComparedLetters.NUCLEOTIDES)
     ids, rows = [], []
     for line in text.split(b"\n"):
         if line.startswith(b">"):
@@ -82,11 +83,11 @@ def read_file(text, scratch, threads, memory=1 << 20, before=b""):
         file.write(before + text)
         file.flush()
         plain = PlainText(file.fileno(), len(before), len(before) + len(text))
-        return read_alignments([AlignmentText(io.BytesIO(b"not read"), "x.fa", plain)], False, False, memory, scratch, threads)
+        return read_alignments([AlignmentText(io.BytesIO(b"not read"), "x.fa", plain)], CallOptions(), memory, scratch, threads)
 
 
 def read_stream(text, scratch):
-    return read_alignments([AlignmentText(io.BytesIO(text), "x.fa")], False, False, 1 << 20, scratch)
+    return read_alignments([AlignmentText(io.BytesIO(text), "x.fa")], CallOptions(), 1 << 20, scratch)
 
 
 def varying(codes):
@@ -134,7 +135,7 @@ def test_readers_that_see_different_calls_first(scratch):
     with tempfile.TemporaryFile() as file:
         file.write(text)
         file.flush()
-        scanner = _sites.AlignmentScanner(aligned_row_code_table(False), scratch().fileno(), 1 << 20)
+        scanner = _sites.AlignmentScanner(aligned_row_code_table(ComparedLetters.NUCLEOTIDES), scratch().fileno(), 1 << 20)
         record = len(text) // len(rows)
         assert scanner.begin(file.fileno(), 0, len(text), record, 2) == 2  # which reads the first record
         assert [scanner.read_some(reader) for reader in (0, 0, 1, 1, 0, 1)] == [True] * 4 + [False] * 2
@@ -200,8 +201,8 @@ def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
             file.write(text)
             file.flush()
             inputs.append(AlignmentText(file, "x", PlainText(file.fileno(), 0, len(text))))
-        source = read_alignments(inputs, False, False, 1 << 20, scratch, 4)
-    codes = aligned_row_code_table(False)[letters]
+        source = read_alignments(inputs, CallOptions(), 1 << 20, scratch, 4)
+    codes = aligned_row_code_table(ComparedLetters.NUCLEOTIDES)[letters]
     np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varying(codes)])
     assert (len(source.samples.queries), len(source.samples.targets)) == (20, 10)
 
@@ -210,7 +211,7 @@ def test_records_of_the_second_file_are_numbered_from_its_first(scratch):
     texts = b">a\nACGT\n>b\nACGT\n", b">c\nACGT\n>d\nACG\n"
     inputs = [AlignmentText(io.BytesIO(text), f"{k}.fa") for k, text in enumerate(texts)]
     with pytest.raises(InputError, match=r"1\.fa: record 'd' \(number 2\) has 3 sites"):
-        read_alignments(inputs, False, False, 1 << 20, scratch)
+        read_alignments(inputs, CallOptions(), 1 << 20, scratch)
 
 
 def test_which_streams_are_plain_files(tmp_path):

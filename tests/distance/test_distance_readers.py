@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text, write_fileset
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, CallKind, aligned_row_code_table, alleles_of
+from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, aligned_row_code_table, alleles_of
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import RowStore
@@ -28,8 +28,9 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 M = MISSING
 
 
-def alignment(texts, scratch, all_letters=False, allow=False, memory=1 << 20):
-    return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], all_letters, allow, memory, scratch)
+def alignment(texts, scratch, all_letters=False, allow=False, memory=1 << 20, gaps_missing=False):
+    options = CallOptions(all_letters=all_letters, allow_duplicates=allow, gaps_missing=gaps_missing)
+    return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], options, memory, scratch)
 
 
 def table(texts, scratch, transpose=False, all_letters=False, allow=False, memory=1 << 20, header=True, type=TableType.AUTO):
@@ -53,6 +54,21 @@ def test_letters_of_an_alignment(scratch):
 def test_all_letters(scratch):
     codes, _ = panels_of(alignment([">a\nAN-e\n>b\nARnE\n"], scratch, all_letters=True))
     np.testing.assert_array_equal(codes, [[*b"N-"], [*b"RN"]])
+
+
+def test_gaps_of_proteins(scratch):
+    """Amino acids are calls, or all letters; gaps are missing in both."""
+
+    def columns(**options):
+        source = alignment([">a\nMKVLFQX-*BUil\n>b\nMKVLFQA.?ZOLi\n"], scratch, gaps_missing=True, **options)
+        assert source.kind is CallKind.LETTER
+        codes, omitted = panels_of(source)
+        assert {chr(code): count for code, count in omitted.sites_by_code.items()} == dict.fromkeys("MKVLFQ", 1)
+        return sorted("".join("?" if code == M else chr(code) for code in column) for column in codes.T.tolist())
+
+    assert columns() == sorted(["?A", "??", "??", "??", "UO", "IL", "LI"])
+    assert columns(all_letters=True) == sorted(["XA", "??", "*?", "BZ", "UO", "IL", "LI"])
+    assert alignment([">a\nACGTN-\n>b\nACGTA-\n"], scratch, gaps_missing=True).kind is CallKind.NUCLEOTIDE
 
 
 @given(
@@ -88,7 +104,7 @@ def test_alignments_of_any_likeness(rows, sites, differing, missing, line, piece
             return text[self.at - piece : self.at]
 
     with tempfile.TemporaryFile() as file:
-        source = read_alignments([AlignmentText(Slow(), "x")], False, False, 0 if spill else 1 << 20, lambda: file)
+        source = read_alignments([AlignmentText(Slow(), "x")], CallOptions(), 0 if spill else 1 << 20, lambda: file)
         everything, omitted = panels_of(source, panel_bytes=1)
         agree = np.array([len(set(codes[:, k])) == 1 and codes[0, k] != MISSING for k in range(sites)])
         np.testing.assert_array_equal(everything, codes[:, ~agree])
@@ -144,7 +160,7 @@ def test_bad_alignments(scratch, text, message):
 
     def read():
         _, unpacked = open_decompressed(stream(text), "0.fa")
-        read_alignments([AlignmentText(unpacked, "0.fa")], False, False, 1 << 20, scratch)
+        read_alignments([AlignmentText(unpacked, "0.fa")], CallOptions(), 1 << 20, scratch)
 
     with pytest.raises(InputError, match=message):
         read()
@@ -469,7 +485,7 @@ def test_bad_filesets(tmp_path, rng):
 
 
 def test_the_table_of_letters_knows_every_byte():
-    for every in (False, True):
-        known = aligned_row_code_table(every)
+    for compared in ComparedLetters:
+        known = aligned_row_code_table(compared)
         assert known.shape == (256,)
         assert all(known[a] == known[a + 32] for a in range(ord("A"), ord("Z") + 1))

@@ -39,6 +39,7 @@ def _sequences(rng, folder):
 
 def _alignment(rng, folder):
     from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
+    from gpualign.core.distance.tables.options import CallOptions
 
     data = texts._text(rng, texts.aligned)[0]
 
@@ -46,7 +47,7 @@ def _alignment(rng, folder):
         if not data.lstrip().startswith(b">"):
             raise NoOpinion  # the command would not have taken it for an alignment
         with tempfile.TemporaryFile() as scratch:
-            found = read_alignments([AlignmentText(BytesIO(data), "x")], False, False, 1 << 20, lambda: scratch)
+            found = read_alignments([AlignmentText(BytesIO(data), "x")], CallOptions(), 1 << 20, lambda: scratch)
             return found.samples.queries.ids, found.site_count
 
     def expected():

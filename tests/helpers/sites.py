@@ -11,6 +11,7 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection
+from gpualign.core.distance.tables.options import CallOptions
 
 
 def panels_of(source, need=NeededSites.CALLS, complete=False, panel_bytes=1 << 20):
@@ -86,4 +87,4 @@ def alignment(codes, memory=1 << 20, queries=None):
     rows = [b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(LETTERS[codes])]
     texts = [b"".join(rows)] if queries is None else [b"".join(rows[:queries]), b"".join(rows[queries:])]
     with tempfile.TemporaryFile() as file:
-        yield read_alignments([AlignmentText(stream(text), "x.aln") for text in texts], False, False, memory, lambda: file)
+        yield read_alignments([AlignmentText(stream(text), "x.aln") for text in texts], CallOptions(), memory, lambda: file)

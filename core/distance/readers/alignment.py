@@ -6,9 +6,11 @@ memory grows with the differences between samples, and sites at which all sample
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,18 +21,22 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING, CallKind, Samples, aligned_row_code_table
+from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, Samples, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import AlignmentColumns, Positions
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, combined_mask
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
 
 _FEED_BYTES = 4 << 20
 """Number of bytes that are read from a stream in one step."""
+
+_SAMPLE_BYTES = 1 << 16
+"""Number of bytes of the first file by which proteins are recognised before it is read."""
 
 _CHUNK_BYTES = 1 << 20
 """Number of bytes of a file that a thread reads in one step."""
@@ -199,26 +205,38 @@ class AlignmentText:
 
 
 def read_alignments(
-    inputs: Iterable[AlignmentText], all_letters: bool, allow_duplicates: bool, memory: int, scratch: MakeScratch, threads: int = 1
+    inputs: Iterable[AlignmentText], options: CallOptions, memory: int, scratch: MakeScratch, threads: int = 1
 ) -> AlignmentSource:
     """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 
     Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
-    all_letters: whether all letters, including gaps, are calls; otherwise only A, C, G, T (U) are
+    options: which letters are calls (if gaps are missing, proteins are recognised by the first letters of the first file), and whether
+        repeated ids are allowed
     memory: maximum memory for the scanner, in bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """
-    scanner = _sites.AlignmentScanner(aligned_row_code_table(all_letters), scratch().fileno(), memory)
+    texts = iter(inputs)
+    first = next(texts)
+    where = first.plain_text
+    data = (
+        first.stream.read(_FEED_BYTES)
+        if where is None
+        else os.pread(where.descriptor, min(_SAMPLE_BYTES, where.stop - where.start), where.start)
+    )
+    compared = _compared_letters(options, data)
+    scanner = _sites.AlignmentScanner(aligned_row_code_table(compared), scratch().fileno(), memory)
     files: list[_FileRecords] = []
-    for text in inputs:
+    for text in chain([first], texts):
         source, before = text.source, scanner.records
         try:
             if text.plain_text is not None:
                 _read_file(scanner, text.plain_text, threads)
             else:
-                while data := text.stream.read(_FEED_BYTES):
+                data = data if text is first else text.stream.read(_FEED_BYTES)
+                while data:
                     scanner.feed(data)
+                    data = text.stream.read(_FEED_BYTES)
             scanner.finish()
         except InputError:
             raise
@@ -227,14 +245,29 @@ def read_alignments(
         if scanner.records == before:
             raise InputError(f"{source}: no records")
         files.append(_FileRecords(source, before, scanner.records, text.joins_previous))
-    sets = _names_of_sets(scanner.ids, files, allow_duplicates)
-    if not all_letters:
-        sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
-        if sum(scanner.letters(byte) for byte in _AMINO_ACID_ONLY_LETTERS) > sampled / 10:
-            every = parameter("all_letters")
-            raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; {every} compares every letter")
-    kind = CallKind.LETTER if all_letters else CallKind.NUCLEOTIDE
-    return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
+    sets = _names_of_sets(scanner.ids, files, options.allow_duplicates)
+    if compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
+        pairwise, every = parameter("missing", "pairwise"), parameter("all_letters")
+        raise InputError(
+            f"{files[0].source}: these look like proteins, not nucleotides; {pairwise} compares amino acids, {every} every letter, gaps too"
+        )
+    return AlignmentSource(scanner, Samples(sets[0], sets[-1]), compared.call_kind, files[0].source)
+
+
+def _compared_letters(options: CallOptions, text: bytes) -> ComparedLetters:
+    """Return which letters are calls. text: the beginning of the first file."""
+    if options.all_letters:
+        return ComparedLetters.LETTERS if options.gaps_missing else ComparedLetters.CHARACTERS
+    rows = b"".join(line for line in text[:_SAMPLE_BYTES].splitlines() if not line.startswith(b">"))
+    if options.gaps_missing and _look_like_proteins(rows.count):
+        return ComparedLetters.AMINO_ACIDS
+    return ComparedLetters.NUCLEOTIDES
+
+
+def _look_like_proteins(count: Callable[[int], int]) -> bool:
+    """Return whether letters are those of proteins. count: returns how often a byte occurs."""
+    letters = sum(count(byte) for byte in range(256) if chr(byte).isalpha())
+    return sum(count(byte) for byte in _AMINO_ACID_ONLY_LETTERS) > letters / 10
 
 
 @dataclass(frozen=True)

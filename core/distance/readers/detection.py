@@ -176,7 +176,7 @@ def read_calls(
     others = (_require_alike(_detect_format(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
         texts = (_as_alignment(known, files, warn) for known in chain([first], others))
-        return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.new_scratch, threads)
+        return read_alignments(texts, options, memory, files.new_scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
         return read_bed_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)

@@ -26,7 +26,8 @@ class TableType(Enum):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """Options that control how calls are read. All except `all_letters`, `allow_duplicates` and `nonfounders` apply only to tables.
+    """Options that control how calls are read. All except `all_letters`, `gaps_missing`, `allow_duplicates` and `nonfounders` apply only
+    to tables.
 
     transpose: whether rows are sites
     no_header: whether the first line is data
@@ -38,6 +39,8 @@ class CallOptions:
     columns: titles of the columns to read; None: all columns except those whose titles are known not to belong to sites
     ignore_columns: titles of columns to leave out
     nonfounders: whether samples with parents count as founders, too
+    gaps_missing: in alignments, whether gaps are missing calls even if other letters than nucleotides are compared; proteins are then read
+        without `all_letters`
     """
 
     transpose: bool = False
@@ -50,6 +53,7 @@ class CallOptions:
     columns: tuple[str, ...] | None = None
     ignore_columns: tuple[str, ...] = ()
     nonfounders: bool = False
+    gaps_missing: bool = False
 
     def check(self) -> None:
         """Raise `InputError` for options that contradict each other, or whose values are not allowed."""
