@@ -137,6 +137,10 @@ class EveryPairJob:
         """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.for_queries(start, stop))
 
+    def counting_neighbours(self) -> EveryPairJob:
+        """Return a job whose results need only suffice to count the near pairs of each query; here, each pair is needed."""
+        return self
+
     def run(self, progress: Progress) -> tuple[Iterator[BandResults], Totals]:
         """Return (whole bands in order, which are computed as they are requested; the totals). Closing the iterator stops all work."""
         return compute_pair_bands(self.plan, self.prepared, progress, self.threads), Totals(self.pair_count, self.total_work)

@@ -60,6 +60,9 @@ class Job(Protocol):
 class PairJob(Job, Protocol):
     """A job that aligns pairs or finds near pairs."""
 
+    def counting_neighbours(self) -> PairJob:
+        """Return a job whose results need only suffice to count the near pairs of each query (`NeighbourCountsSink`)."""
+
     @property
     def task(self) -> Task:
         """The user's task."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import Closable, Progress, Totals
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
+from gpualign.core.near_pairs.neighbour_counts import GroupPairs
 from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
@@ -97,6 +98,8 @@ class NearPairJob:
     text_threads: number of threads that may format text at the same time
     make_ungrouped: creates an equivalent job that does not group equal records
     groups: selects near pairs according to their records' groups; None: all pairs
+    counts_neighbours: whether only the number of near pairs of each query is needed, so that pairs of groups of equal records need not be
+        expanded
     work_unit: unit of `total_work`
     """
 
@@ -111,6 +114,7 @@ class NearPairJob:
     text_threads: int
     make_ungrouped: Callable[[], NearPairJob] = field(repr=False)
     groups: GroupPairSelector | None = None
+    counts_neighbours: bool = False
     work_unit: ClassVar[str] = "pairs"
 
     @property
@@ -193,12 +197,20 @@ class NearPairJob:
         )
         return replace(job, plan=job.plan.for_queries(start, stop))
 
-    def run(self, progress: Progress) -> tuple[Iterator[NearPairResults], NearPairTotals]:
+    def counting_neighbours(self) -> NearPairJob:
+        """Return a job whose results need only suffice to count the near pairs of each query (`NeighbourCountsSink`)."""
+        queries, targets = self.duplicates
+        by_groups = self.pairing is Pairing.ALL or (self.pairing is Pairing.ABOVE and queries is targets)
+        repeated = queries.repeated_count + targets.repeated_count
+        return replace(self, counts_neighbours=True) if by_groups and repeated and self.groups is None else self
+
+    def run(self, progress: Progress) -> tuple[Iterator[Any], NearPairTotals]:
         """Return (the pairs that may pass the thresholds, in order, each item for some of the pairs; the totals). The pairs are classified
         as they are requested, and the totals are complete when all have been. Closing the iterator stops all work."""
         distinct_count = sum({id(duplicates): len(duplicates) for duplicates in self.duplicates}.values())
         totals = NearPairTotals(self.pair_count, self.total_work, Counter(), distinct_count)
-        return self._iterate_results(progress, totals.survivors), totals
+        iterate = self._iterate_group_pairs if self.counts_neighbours else self._iterate_results
+        return iterate(progress, totals.survivors), totals
 
     @property
     def _max_pairs(self) -> int:
@@ -227,6 +239,51 @@ class NearPairJob:
                     held = []
             if held:
                 yield self.align_pairs(join_pairs(held), rows)
+
+    def _iterate_group_pairs(self, progress: Progress, survivors: Counter[str]) -> Iterator[GroupPairs]:
+        """Yield the near pairs of groups of equal records, in lists of limited size. survivors: updated in place, as in
+        `_iterate_results`."""
+        queries, targets = self.duplicates
+        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairCollector, progress)
+        with ExitStack() as resources:
+            if self.aligner is not None:
+                resources.enter_context(closing(self.aligner))
+            resources.enter_context(closing(cast("Closable", bands)))
+            if queries is targets:
+                repeated = np.flatnonzero(queries.sizes > 1)
+                yield from self._compute_group_pairs(NearPairs(repeated, repeated, np.zeros(len(repeated), dtype=np.int64)))
+            for band in bands:
+                survivors.update(band.survivor_counts)
+                yield from self._compute_group_pairs(band.pairs)
+
+    def _compute_group_pairs(self, pairs: NearPairs) -> Iterator[GroupPairs]:
+        """Yield near pairs of groups with the results for their first records. pairs: group numbers."""
+        queries, targets = self.duplicates
+        for start in range(0, len(pairs), self._max_pairs):
+            some = pairs.select(slice(start, start + self._max_pairs)).sorted()
+            turned = np.zeros(0, dtype=np.int64)
+            if queries is targets and self.aligner is not None:  # edit distances are the same in both directions
+                alternate = queries.last_records[some.queries] > queries.first_records[some.targets]
+                turned = np.flatnonzero(alternate & (some.queries != some.targets))
+            order = np.lexsort((some.queries[turned], some.targets[turned]))
+            swapped = some.select(turned[order]).transposed()
+            yield GroupPairs(queries, targets, some, self._first_record_results(some), turned, self._first_record_results(swapped), order)
+
+    def _first_record_results(self, group_pairs: NearPairs) -> NearPairResults:
+        """Return the results for the first records of pairs of groups, which must be sorted by query."""
+        queries, targets = self.duplicates
+        first = queries.first_records[group_pairs.queries], targets.first_records[group_pairs.targets]
+        pairs = NearPairs(*first, group_pairs.distances)
+        if self.aligner is None or not len(pairs):
+            return NearPairResults(pairs, self._distance_results(pairs))
+        return NearPairResults(pairs, self._align(self.aligner, pairs))
+
+    def _align(self, aligner: PairAligner, pairs: NearPairs) -> PairAlignments:
+        """Return the alignments of near pairs of records that differ from each other."""
+        edits = pairs.distances
+        if self.prepared.task.mean_edit_bound.coverage:
+            edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * edits).astype(np.int64)
+        return aligner.align_pairs(replace(pairs, distances=edits))
 
     def _expand_to_records(self, bands: Iterator[NearPairBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose
@@ -264,11 +321,8 @@ class NearPairJob:
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
-        edits = pairs.distances[chosen]
-        if self.prepared.task.mean_edit_bound.coverage:
-            edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * edits).astype(np.int64)
-        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], edits)
-        return NearPairResults(pairs, self.aligner.align_pairs(distinct).select(back), completed_query_count)
+        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
+        return NearPairResults(pairs, self._align(self.aligner, distinct).select(back), completed_query_count)
 
     def _distance_results(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""

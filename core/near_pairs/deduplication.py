@@ -52,6 +52,16 @@ class DuplicateGroups:
         return np.argsort(self.group_of, kind="stable").astype(np.int64), starts
 
     @cached_property
+    def sizes(self) -> Integers:
+        """Number of records in each group: int64[groups]."""
+        return np.diff(self.members[1])
+
+    def members_of(self, group: int) -> Integers:
+        """Return the records of a group, ascending."""
+        members, starts = self.members
+        return members[starts[group] : starts[group + 1]]
+
+    @cached_property
     def last_records(self) -> Integers:
         """Last record in each group: int64[groups]."""
         members, starts = self.members

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 
+from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.output.matrix_files import IdentifiedRecords
-from gpualign.core.output.pairs import PairsSink
-from gpualign.core.output.writer import ByteWriter, write_pieces
+from gpualign.core.output.pairs import FilteredBlocks, PairsSink, split_into_blocks
+from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
+from gpualign.core.results.near_results import NearPairResults
 
 _ROWS_PER_BLOCK = 1 << 16
 
@@ -61,7 +66,18 @@ def write_neighbour_counts(stream: ByteWriter, queries: IdentifiedRecords, count
     for start in range(0, len(counts), _ROWS_PER_BLOCK):
         rows = np.arange(start, min(len(counts), start + _ROWS_PER_BLOCK), dtype=np.int64)
         columns = [Column.listed_text(ids.text, ids.offsets, rows), Column.target_numbers(counts[rows])]
-        write_pieces(stream, format_block([column.between("", separator) for column in columns], 0, 1, len(rows), [0], None, threads))
+        for piece in format_block([column.between("", separator) for column in columns], 0, 1, len(rows), [0], None, threads):
+            stream.write(piece)
+
+
+class GroupedResults(Protocol):
+    """Results that each stand for several pairs of records."""
+
+    def add_neighbours(self, passing: Callable[[NearPairResults], Booleans], counts: Integers, /) -> None:
+        """Add the numbers of neighbours to the counts of the queries, int64[queries].
+
+        passing: returns which pairs in a list of results pass the thresholds
+        """
 
 
 class NeighbourCountsSink(PairsSink):
@@ -84,8 +100,23 @@ class NeighbourCountsSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._neighbours = NeighbourCounts(len(task.queries), queries_are_targets)
+        self._queries_are_targets = queries_are_targets
         self._separator = separator
         self._threads = threads
+
+    def write(self, results: BandResults | NearPairResults | FilteredBlocks | GroupedResults) -> None:
+        if isinstance(results, BandResults | NearPairResults | FilteredBlocks):
+            super().write(results)
+            return
+        before = int(self._neighbours.counts.sum())
+        results.add_neighbours(self._passing, self._neighbours.counts)
+        if self.passed_pairs is not None:
+            self.passed_pairs += (int(self._neighbours.counts.sum()) - before) // (1 + self._queries_are_targets)
+
+    def _passing(self, results: NearPairResults) -> Booleans:
+        """Return a mask of the pairs that pass the filter."""
+        blocks = split_into_blocks(self.task, self._identity_definition, results, self._plan.pairing)
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *(block.output_mask(self._filter.mask(block)) for block in blocks)])
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
         self._neighbours.add_pairs(*block.written_record_numbers(mask))

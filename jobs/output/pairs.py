@@ -155,6 +155,8 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
                 messages.run_summary.write(files, None, {})
                 return
             rest = session.restrict(job)
+            if spec.is_counts:
+                rest = rest.counting_neighbours()
             with _open_sink(spec, job, session, threads, messages.line_width) as sink:
 
                 def counts() -> Mapping[str, int]:
