@@ -234,7 +234,7 @@ class OnHost(CpuDistanceEngine):
     """An engine that counts matrices alone: the host chooses."""
 
     def prepare(self, request, memory):
-        return replace(super().prepare(request, memory), pair_selector=None)
+        return replace(super().prepare(request, memory), pair_selector=None, pair_reducer=None)
 
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}
