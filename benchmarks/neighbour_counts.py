@@ -111,7 +111,7 @@ def main() -> None:
             print(rows[-1], flush=True)
     header = ["what", "s", "processor s", "MB", "neighbours of a row", "effective number", "plain loop, s"]
     notes = [
-        f"Quickest of {options.runs}, from FASTA to the counts, files in the page cache. The plain loop by NumPy, one thread, is extrapolated"
+        f"Quickest of {options.runs}, from FASTA to the counts, files in the page cache. The plain loop (NumPy, one thread) is extrapolated"
         f" from {len(checked)} rows, whose counts are equal.",
     ]
     title = f"{options.rows:,} x {options.columns} columns at {options.identity:.0%}, --device {options.device}, {options.threads} threads"

@@ -30,7 +30,10 @@ class SampleBand(Rect):
         rows, columns = self.shape
         if not self.upper_triangle:
             return rows * columns
-        return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
+        stop = max(self.start, min(self.stop, self.target_stop))
+        diagonal = max(self.start, min(stop, self.first_target))  # the rows from here on are paired with themselves and later rows
+        later = stop - diagonal
+        return (diagonal - self.start) * columns + later * self.target_stop - later * (diagonal + stop - 1) // 2
 
     def select_rows(self, start: int, stop: int) -> SampleBand:
         """Return the part of the band with rows [start, stop) and only the targets that these rows are paired with."""

@@ -222,19 +222,19 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs) -> tup
     return NearPairDistances(selected.queries[near], targets, values[near], shown, *others), left_out
 
 
-_CORNER_ROWS, _CORNER_TARGETS, _MAX_CORNER_SCALE, _CORNER_COMPARISONS = 256, 512, 16, 2_000_000_000
+_CORNER_ROWS, _CORNER_TARGETS, _MAX_CORNER_SCALE, _CORNER_COMPARISONS = 256, 512, 8, 2_000_000_000
 """Minimum numbers of rows and targets in a measured corner, the factor by which both may be larger, and the number of comparisons for which
 they are: enough that starting threads does not matter."""
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
-    """Return the estimated time for counting all bands, in seconds, measured on a corner of the first band."""
+    """Return the estimated time for counting all bands, in seconds, measured on a corner of the pairs."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(iter(plan.bands()))
     sites = max(1, sum(panel.site_count for panel in panels))
     scale = max(1, min(_MAX_CORNER_SCALE, math.isqrt(_CORNER_COMPARISONS // (_CORNER_ROWS * _CORNER_TARGETS * sites))))
     stop, target_stop = first.start + scale * _CORNER_ROWS, first.first_target + scale * _CORNER_TARGETS
-    corner = SampleBand(first.start, min(first.stop, stop), first.first_target, min(first.target_stop, target_stop), False)
+    corner = SampleBand(first.start, min(plan.query_stop, stop), first.first_target, min(first.target_stop, target_stop), False)
     start = time.perf_counter()
     list(_run_counter(prepared, panels, SampleBands.of([corner]), lambda _: None))
     seconds = time.perf_counter() - start

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
 from gpualign.core.distance import bit_planes as pack
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import MISSING, CallKind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -263,3 +264,9 @@ def test_parts_of_a_budget_fit_in_it(memory, calls):
     budget = DistanceBudget.of(memory, calls)
     assert calls + budget.panel_bytes + budget.plane_bytes + budget.count_bytes <= memory
     assert budget.reading_bytes <= memory // 4
+
+
+@given(st.integers(0, 20), st.integers(0, 9), st.integers(0, 25), st.integers(0, 9))
+def test_pairs_of_a_triangular_band(start, rows, first, columns):
+    band = SampleBand(start, start + rows, first, first + columns, True)
+    assert band.pair_count == sum(target >= row for row in range(start, start + rows) for target in range(first, first + columns))
