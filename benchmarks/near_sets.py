@@ -1,16 +1,21 @@
-"""Sets of sequences with near pairs, made from a seed: receptors, reads of amplicons, families of genes.
+"""Sets of sequences with near pairs, made from a seed: receptors, reads of amplicons, families of genes and of proteins.
 
 python benchmarks/near_sets.py cdr3 100000 --seed 1 > cdr3.fasta
 python benchmarks/near_sets.py reads 100000 --length 100 > reads.fasta
 python benchmarks/near_sets.py genes 10000 --founders 16s.fasta > genes.fasta
+python benchmarks/near_sets.py partial-genes 10000 --founders 16s.fasta > genes.fasta
+python benchmarks/near_sets.py proteins 10000 --founders proteins.fasta > proteins.fasta
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 import numpy as np
 from common import load
+
+from gpualign.core.sequences.loading import read_raw_records
 
 # What V, D and J genes of the human T cell receptor's beta chain leave at the ends and in the middle of a CDR3, and how often.
 _V_ENDS = {
@@ -31,6 +36,11 @@ _INSERTED = {
 }
 
 _BASES = np.frombuffer(b"ACGT", np.uint8)
+_RESIDUES = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
+
+# Of families with fragments: letters, and the rates of edits of a branch, one of which is drawn for each record.
+_FAMILIES = {"partial-genes": (_BASES, (0.003, 0.01, 0.02, 0.04)), "proteins": (_RESIDUES, (0.01, 0.02, 0.05, 0.1))}
+_SHORTEST, _LONGEST = 50, 2000  # letters of their records
 
 
 def _drawn(rng: np.random.Generator, weights: dict[str, int], count: int) -> list[str]:
@@ -114,23 +124,71 @@ def genes(count: int, seed: int, path: str) -> list[str]:
     return [known[k].tobytes().decode() for k in rng.permutation(count).tolist()]
 
 
+def _child(parent: np.ndarray, rate: float, letters: np.ndarray, partial: bool, rng: np.random.Generator) -> np.ndarray:
+    """
+    A copy of which a share `rate` of the letters is edited.
+
+    Of the edits 90 % are substitutions (by any letter, also the same), 5 % deletions and 5 % insertions of one letter. partial: up to a
+    tenth of the front is missing as well.
+    """
+    edits = rng.binomial(len(parent), rate)
+    places, kinds = rng.integers(0, len(parent), edits), rng.random(edits)
+    copy = parent.copy()
+    copy[places] = letters[rng.integers(0, len(letters), edits)]
+    indels = kinds >= 0.9
+    if indels.any():
+        gaps, inserted = places[indels], kinds[indels] >= 0.95
+        copy[gaps] = parent[gaps]
+        copies = np.ones(len(parent), np.intp)
+        copies[gaps] = np.where(inserted, 2, 0)
+        copy = np.repeat(copy, copies)
+        after = np.cumsum(copies)[gaps[inserted & (copies[gaps] == 2)]] - 1
+        copy[after] = letters[rng.integers(0, len(letters), len(after))]
+    return copy[rng.integers(0, max(1, len(copy) // 10)) :] if partial else copy
+
+
+def families(kind: str, count: int, seed: int, path: str) -> list[str]:
+    """
+    Genes or proteins that evolve from the records of a FASTA file along a random tree, many of them without their beginnings.
+
+    A twentieth of the records are founders, as far as the file has so many. Each of the others is a copy of any earlier one, edited at one
+    of four rates: genes 0.3, 1, 2 and 4 %, proteins 1, 2, 5 and 10 % of the letters. Three in ten lack up to a tenth of their front. All
+    records have 50 to 2,000 letters; a copy with more or fewer is made again.
+    """
+    letters, rates = _FAMILIES[kind]
+    rng = np.random.default_rng([seed, list(_FAMILIES).index(kind) + 7])
+    with open(path, "rb") as stream:
+        raw = read_raw_records(stream, path, allow_duplicates=True)
+    founders = [np.frombuffer(text.upper().encode(), np.uint8) for text in raw.letters if _SHORTEST <= len(text) <= _LONGEST]
+    known = [founders[k] for k in rng.permutation(len(founders))[: max(count // 20, 1)].tolist()]
+    more = count - len(known)
+    chosen, partial = rng.choice(rates, more).tolist(), (rng.random(more) < 0.3).tolist()
+    for rate, shortened in zip(chosen, partial, strict=True):
+        parent = known[rng.integers(len(known))]
+        record = _child(parent, rate, letters, shortened, rng)
+        while not _SHORTEST <= len(record) <= _LONGEST:
+            record = _child(parent, rate, letters, shortened, rng)
+        known.append(record)
+    return [known[k].tobytes().decode() for k in rng.permutation(count).tolist()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["cdr3", "reads", "genes"])
+    parser.add_argument("kind", choices=["cdr3", "reads", "genes", *_FAMILIES])
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--length", type=int, default=100, help="of reads")
-    parser.add_argument("--founders", help="FASTA file of genes to begin with")
+    parser.add_argument("--founders", help="FASTA file of genes or proteins to begin with")
     options = parser.parse_args()
-    if options.kind == "genes" and not options.founders:
-        parser.error("genes need --founders")
+    if options.kind in ("genes", *_FAMILIES) and not options.founders:
+        parser.error(f"{options.kind} need --founders")
     made = {
         "cdr3": lambda: cdr3(options.count, options.seed),
         "reads": lambda: reads(options.count, options.length, options.seed),
         "genes": lambda: genes(options.count, options.seed, options.founders),
+        **{kind: lambda kind=kind: families(kind, options.count, options.seed, options.founders) for kind in _FAMILIES},
     }[options.kind]()
-    for number, letters in enumerate(made):
-        print(f">{options.kind}{number}\n{letters}")
+    sys.stdout.writelines(f">{options.kind}{number}\n{letters}\n" for number, letters in enumerate(made))
 
 
 if __name__ == "__main__":
