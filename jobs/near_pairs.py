@@ -279,7 +279,7 @@ class NearPairJob:
         return NearPairResults(pairs, self._align(self.aligner, pairs))
 
     def _align(self, aligner: PairAligner, pairs: NearPairs) -> PairAlignments:
-        """Return the alignments of near pairs of records that differ from each other."""
+        """Return the alignments of near pairs of records."""
         edits = pairs.distances
         if self.prepared.task.mean_edit_bound.coverage:
             edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * edits).astype(np.int64)
