@@ -52,7 +52,8 @@ def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--min-coverage",
             type=FiniteNumberType(),
             metavar="F",
-            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
+            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other. With --min-identity"
+            " this lets most pairs be skipped; 0.8 is usual.",
         ),
         Heading.PAIRS.option(
             "--coverage-of",
