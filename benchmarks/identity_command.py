@@ -219,6 +219,7 @@ class Bench:
 
     rows: of pairs and of clusters
     given_up: kinds of records and names of programs
+    near: numbers of clearly near pairs, with the records
     """
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
@@ -226,6 +227,7 @@ class Bench:
         self.options = options
         self.rows: dict[bool, list[list[str]]] = {True: [], False: []}
         self.given_up: set[tuple[str, str]] = set()
+        self.near: list[str] = []
 
     def compare(self, records: Records, started: list[Program]) -> None:
         """Add a row for each program. They take turns; one that takes long runs once."""
@@ -263,6 +265,8 @@ class Bench:
             records = Records(kind, count, str(path), identity)
             near, hardware = clearly_near(records, self.folder / "near", self.options)
             records = replace(records, near=near)
+            if near is not None:
+                self.near.append(f"{near.shape[1]:,} of {records}")
             started = [program for program in programs(records, self.options) if (kind, program.name) not in self.given_up]
             # vsearch aligns every pair of the few records, and only of those.
             few = count in some
@@ -298,7 +302,8 @@ def main() -> None:
         f" result, medians of {options.runs} alternating runs (one run from {LONG:.0f} s on), and how many times as long as gpualign.",
         "",
         f"Clearly near pairs are {MARGIN * 100:.0f} % above the threshold by the definition of identity that gives the least (equal"
-        " letters by all columns), as gpualign aligns them. The margin is there because other scores give slightly other alignments.",
+        " letters by all columns), as gpualign aligns them. The margin is there because other scores give slightly other alignments."
+        f" There are {', '.join(bench.near)}.",
     ]
     if bench.given_up:
         notes += ["", f"A program that took more than {options.limit:.0f} s, or failed, was not started for larger sets."]
