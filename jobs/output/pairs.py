@@ -119,7 +119,7 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
 
 
 def check_counts_thresholds(filter: Filter) -> None:
-    """Raise `InputError` if a filter has no threshold, so that `--format counts` would count every pair, or selects the nearest pairs."""
+    """Raise `InputError` if a filter has no threshold, so that every record would be a neighbour, or if it selects the nearest pairs."""
     counts = parameter("format", "counts")
     if filter.nearest_count is not None:
         raise InputError(f"{counts} counts the pairs within a threshold, and {parameter('nearest')} sets their number; give one of them")
