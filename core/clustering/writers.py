@@ -10,12 +10,15 @@ import numpy.typing as npt
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.output.writer import ByteWriter
+from gpualign.core.results._rows import Column, format_block
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.ids import SampleNames
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
 _LINES_PER_WRITE = 10_000
+_ROWS_PER_BLOCK = 1 << 16
+_DECIMALS = 6
 
 
 def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, are_counts: bool, separator: str = "\t") -> None:
@@ -25,18 +28,23 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
     are_counts: whether distances are counts; otherwise they have six decimals
     separator: column separator; with a comma, ids are quoted
     """
+    names = StringColumn.from_strings(ids)
     if separator == ",":
-        ids = list(StringColumn.from_strings(ids).csv_quoted)
-    labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
-    sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
-
-    def rows() -> Iterator[str]:
-        yield separator.join(("id", "cluster", "size", "representative", "distance")) + "\n"
-        for name, label, distance in zip(ids, labels, distances, strict=True):
-            text = f"{distance:.0f}" if are_counts else f"{distance:.6f}"
-            yield separator.join((name, str(label + 1), str(sizes[label]), ids[of[label]], text)) + "\n"
-
-    _write_lines(stream, rows())
+        names = names.csv_quoted
+    labels, sizes = clustering.labels, np.asarray(clustering.sizes, dtype=np.int64)
+    stream.write((separator.join(("id", "cluster", "size", "representative", "distance")) + "\n").encode())
+    for start in range(0, len(labels), _ROWS_PER_BLOCK):
+        records = np.arange(start, min(len(labels), start + _ROWS_PER_BLOCK), dtype=np.int64)
+        clusters = labels[records].astype(np.int64)
+        columns = [
+            Column.listed_text(names.text, names.offsets, records),
+            Column.target_numbers(clusters + 1),
+            Column.target_numbers(sizes[clusters]),
+            Column.listed_text(names.text, names.offsets, clustering.representatives[clusters].astype(np.int64)),
+            Column.pair_fixed(clustering.distances[None, records], 0 if are_counts else _DECIMALS),
+        ]
+        for piece in format_block([column.between("", separator) for column in columns], 0, 1, len(records), [0], None):
+            stream.write(piece)
 
 
 def write_typed_table(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
