@@ -1,7 +1,7 @@
 """Every CUDA kernel once on a small case, for compute-sanitizer, under which the test suite would take hours.
 
 compute-sanitizer --tool memcheck python tests/gpu/small_cuda_case.py
-compute-sanitizer --tool racecheck python tests/gpu/small_cuda_case.py [distances | near | alignments | papers]
+compute-sanitizer --tool racecheck python tests/gpu/small_cuda_case.py [distances | near | lists | alignments | papers]
 """
 
 import os
@@ -13,11 +13,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "helpers"))
 from distance_oracle import allele_source, compute, compute_counts, dense_source, near_pairs
 from host_device import name_of
+from listed import all_pairs_in_disorder, families
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.pair_list import join_pairs
-from gpualign.core.alignment.task import EndGaps, Mode, Task
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.execution.runner import plan_task
@@ -27,7 +28,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import covered_bound, distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu.alignment import worker
+from gpualign.gpu.alignment import pair_list, worker
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
@@ -109,6 +110,24 @@ def near(rng):
             sys.exit(1)
 
 
+def lists(rng):
+    """Listed pairs in bands of every width, of every parity of their first diagonal."""
+    pair_list._MIN_CELLS_PER_THREAD = 0
+    queries, targets = families(rng, 4, 24, 1200)
+    pairs = all_pairs_in_disorder(rng, queries, targets, 200)
+    pairs = pairs.select(slice(200))
+    for scheme in (two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6), edit(6)):
+        task, budget, host = Task(queries, targets, scheme, detail=Detail.PATH), Budget.from_total(1 << 30), CpuEngine(2)
+        aligner = pair_list.CudaPairEngine([CudaDevice(0)], host).prepare_pair_aligner(task, budget)
+        found, expected = aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs)
+        aligner.close()
+        same = np.array_equal(found.scores, expected.scores) and np.array_equal(found.statistics, expected.statistics)
+        same = same and np.array_equal(found.runs.sizes, expected.runs.sizes)
+        print("lists", scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+        if not same:
+            sys.exit(1)
+
+
 def papers(rng):
     """The papers' kernels."""
     codes = rng.integers(0, 3, (5, 70), dtype=np.uint8)
@@ -127,8 +146,8 @@ def papers(rng):
 
 
 def main():
-    parts = {"distances": distances, "near": near, "alignments": alignments, "papers": papers}
-    for name in sys.argv[1:] or ["distances", "near", "alignments"]:
+    parts = {"distances": distances, "near": near, "lists": lists, "alignments": alignments, "papers": papers}
+    for name in sys.argv[1:] or ["distances", "near", "lists", "alignments"]:
         parts[name](np.random.default_rng(5))
 
 
