@@ -86,10 +86,10 @@ def rows_of(path: str, count: int, cuda: bool, rng: np.random.Generator) -> list
             from gpualign.gpu.alignment.pair_list import CudaPairEngine
             from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-            device = CudaDevice(0)
-            aligner = CudaPairEngine([device], host).prepare_pair_aligner(task, budget)
+            devices = [CudaDevice(0)]
+            aligner = CudaPairEngine(lambda found=devices: found, host, print).prepare_pair_aligner(task, budget)
             seconds(aligner, pairs)  # opens the device, compiles
-            add(f"{device.name}, {threads} cores beside it", detail.value, min(seconds(aligner, pairs) for _ in range(3)) / count)
+            add(f"{devices[0].name}, {threads} cores beside it", detail.value, min(seconds(aligner, pairs) for _ in range(3)) / count)
             checked = pairs.select(slice(_CHECKED))
             found, expected = aligner.align_pairs(checked), host.prepare_pair_aligner(task, budget).align_pairs(checked)
             assert (found.scores == expected.scores).all()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gpualign.gpu.alignment.engine import CudaEngine
     from gpualign.gpu.alignment.pair_list import CudaPairEngine, HostPairEngine
     from gpualign.gpu.distance.engine import CudaDistanceEngine
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 
 def make_engine(
@@ -30,17 +31,23 @@ def make_engine(
     return CudaEngine(selected_devices(selection, inventory), host_traceback=host_traceback, note=note)
 
 
-def make_pair_engine(selection: str, inventory: Inventory, host: HostPairEngine) -> CudaPairEngine:
+def make_pair_engine(
+    selection: str, find_inventory: Callable[[], Inventory | None], host: HostPairEngine, note: Callable[[str], None]
+) -> CudaPairEngine:
     """Return the engine that aligns listed pairs on the selected GPUs, which other engines may use at the same time.
 
     selection: GPUs as returned by `parse_selection`, e.g. "cuda:0,2"
+    find_inventory: returns the GPUs of this machine, or None if the host is to align all pairs; called for the first long list
     host: engine for short lists and for pairs that the GPUs cannot align
-
-    Raises `RunError` if a device does not exist or is too old.
+    note: called with a message about a failed device whose pairs the host aligns
     """
     from gpualign.gpu.alignment.pair_list import CudaPairEngine
 
-    return CudaPairEngine(selected_devices(selection, inventory), host)
+    def find_devices() -> list[CudaDevice]:
+        inventory = find_inventory()
+        return [] if inventory is None else selected_devices(selection, inventory)
+
+    return CudaPairEngine(find_devices, host, note)
 
 
 def make_distance_engines(selection: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:

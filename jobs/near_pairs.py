@@ -232,6 +232,9 @@ class NearPairJob:
             for pairs, rows in records:
                 if self.groups is not None:
                     pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
+                if held and sum(map(len, held)) + len(pairs) > self._max_pairs:
+                    yield self.align_pairs(join_pairs(held), int(pairs.queries[0]))
+                    held = []
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
@@ -280,10 +283,11 @@ class NearPairJob:
 
     def _align(self, aligner: PairAligner, pairs: NearPairs) -> PairAlignments:
         """Return the alignments of near pairs of records."""
-        edits = pairs.distances
-        if self.prepared.task.mean_edit_bound.coverage:
-            edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * edits).astype(np.int64)
-        return aligner.align_pairs(replace(pairs, distances=edits))
+        if not self.prepared.task.mean_edit_bound.coverage:
+            return aligner.align_pairs(pairs)
+        strands = 2 if self.task.both_strands else 1  # distances then encode the strand, too
+        edits = (_EDITS_PER_EDIT_BETWEEN_FREE_ENDS * (pairs.distances // strands)).astype(np.int64)
+        return aligner.align_pairs(replace(pairs, distances=strands * edits + pairs.distances % strands))
 
     def _expand_to_records(self, bands: Iterator[NearPairBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose

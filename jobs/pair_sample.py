@@ -268,6 +268,7 @@ def _align_listed(task: Task, engine: PairAligningEngine, budget: Budget, pairs:
     if not len(pairs):
         return nothing
     try:
-        return NearPairResults(pairs, engine.prepare_pair_aligner(task, budget).align_pairs(pairs))
+        with closing(engine.prepare_pair_aligner(task, budget)) as aligner:
+            return NearPairResults(pairs, aligner.align_pairs(pairs))
     except RunError:
         return nothing

@@ -6,7 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -191,3 +191,18 @@ class SerialExecutor:
             del act  # so that this thread keeps nothing alive while it waits for the next one
         if failed is None:
             self._finalizer()
+
+
+def run_until_stopped(work: Callable[[], None], threads: int, stop: Callable[[], None]) -> None:
+    """Call `work` once in each of `threads` new threads, and wait for all of them.
+
+    stop: called if one of them fails or the caller is interrupted; it must make the calls return soon, because they are waited for
+    """
+    with ExitStack() as executors:
+        try:
+            futures = [executors.enter_context(closing(SerialExecutor("gpualign-work"))).submit(work) for _ in range(threads)]
+            for future in futures:
+                future.result()
+        except BaseException:
+            stop()
+            raise

@@ -137,10 +137,14 @@ class BothStrandsPairAligner:
         return max(1, self.inner.max_pair_count // 2)
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
-        """Align the listed pairs. Their distances may also encode the strand, as those from a `BothStrandsEngine` do."""
-        distances, _ = decode_distances(pairs.distances)
-        strands = (2 * pairs.queries[:, None] + np.arange(2)).ravel()
-        aligned = self.inner.align_pairs(NearPairs(strands, np.repeat(pairs.targets, 2), np.repeat(distances, 2)))
+        """Align the listed pairs. Their distances also encode the strand, as those from a `BothStrandsEngine` do."""
+        distances, is_reverse_complement = decode_distances(pairs.distances)
+        both = np.arange(2)
+        # On the other strand the sequences are strangers.
+        longer = np.maximum(self.task.queries.lengths[pairs.queries], self.task.targets.lengths[pairs.targets])
+        edits = np.where(is_reverse_complement[:, None] == both, distances[:, None], longer[:, None])
+        strands = 2 * pairs.queries[:, None] + both
+        aligned = self.inner.align_pairs(NearPairs(strands.ravel(), np.repeat(pairs.targets, 2), edits.ravel()))
         is_minus = is_minus_better(self.task.scoring, aligned.scores[1::2], aligned.scores[0::2])
         better = aligned.select(2 * np.arange(len(pairs)) + is_minus)
         return replace(better, is_reverse_complement=is_minus)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import field
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.arrays import Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.threads import map_in_order
+from gpualign.core.common.threads import map_in_order, run_until_stopped
 from gpualign.cpu.alignment import _kernels
 
 _MIN_PART_PAIRS, _MAX_PART_PAIRS = 2048, 32_768
@@ -27,7 +28,7 @@ _PARTS_PER_THREAD = 3
 
 @dataclass(frozen=True)
 class CpuPairAligner:
-    """Aligner of listed pairs; implements `gpualign.core.execution.engine.PairAligner`.
+    """Aligner of listed pairs; implements `gpualign.core.execution.engine.PairAligner`, and `HostPairAligner` for a GPU's aligner.
 
     instruction_set: name of the kernel variant
     recipe: scoring in the form of the kernels
@@ -46,16 +47,24 @@ class CpuPairAligner:
         return self.recipe.banded
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
-        built, cancel = PairAlignmentsBuilder(self.task, len(pairs)), _kernels.Cancel()
-        parts = list(self._parts(pairs))
-        try:
-            for indices, part in zip(
-                parts, map_in_order(partial(self._align, cancel), map(pairs.select, parts), self.threads), strict=True
-            ):
-                built.put(indices, part)
-        except BaseException:
+        waiting, cancel = deque(self._parts(pairs)), _kernels.Cancel()
+        aligned: list[tuple[Integers, PairAlignments]] = []
+
+        def work() -> None:
+            while waiting:
+                with suppress(IndexError):  # another thread may have taken the last one
+                    indices = waiting.popleft()
+                    if (part := self._align(cancel, pairs.select(indices))) is not None:
+                        aligned.append((indices, part))
+
+        def stop() -> None:
+            waiting.clear()
             cancel.request()
-            raise
+
+        run_until_stopped(work, min(self.threads, len(waiting)), stop)
+        built = PairAlignmentsBuilder(self.task, len(pairs))
+        for indices, part in aligned:
+            built.put(indices, part)
         return built.build()
 
     def close(self) -> None:
@@ -89,8 +98,11 @@ class CpuPairAligner:
         queries, targets = self.task.queries, self.task.targets
         return queries.codes, queries.offsets, pairs.queries, targets.codes, targets.offsets, pairs.targets, pairs.distances
 
-    def _align(self, cancel: _kernels.Cancel, pairs: NearPairs) -> PairAlignments:
+    def _align(self, cancel: _kernels.Cancel, pairs: NearPairs) -> PairAlignments | None:
+        """Align a part of the list. Returns None if cancelled."""
         with_runs = self.task.detail is Detail.PATH
         aligned = _kernels.align_listed(self.instruction_set, *self._arguments(pairs), self.recipe, with_runs, cancel)
+        if aligned is None:
+            return None
         scores, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", aligned)  # the last three are None without runs
         return PairAlignments(scores, counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes) if with_runs else None)

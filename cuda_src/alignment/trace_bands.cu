@@ -8,13 +8,12 @@
 //   a - lowest odd:   the left one at place p, the upper one at place p + 1.
 // A lane has CELLS places side by side, so only the first and the last of them take values from another lane. The letter of the query moves
 // up by a place on even antidiagonals, that of the target down by a place on odd ones; lanes hold the next kLanes letters of either.
-// Nothing enters from outside the band, so that a path stays within it; whether another one is better is for the host to know (core of the
-// proof: cpu/alignment/src/band_bound.hpp).
+// Paths stay within the band. The host decides whether a path outside it could be better (cpu/alignment/src/band_bound.hpp).
 //
 // Directions (recurrence.cuh, directed_cell) are packed, those of 8 antidiagonals of a place in a word: [a / 8][CELLS][lane] in global
 // memory of the warp. One lane then walks the path back.
 //
-// Macros: CELLS  places of a lane     LETTERS, OPEN, EXTEND, LIFT, LEVEL  as in threads.cuh (LEVEL is 0)     RESULT  type of a score
+// Macros: CELLS  places of a lane     LETTERS, OPEN, EXTEND, LIFT, LEVEL  as in threads.cuh     RESULT  type of a score
 //         SIGN   -1 for distances, else 1     FREE_QUERY, FREE_TARGET  0
 #include "path.cuh"
 #include "recurrence.cuh"
@@ -41,7 +40,7 @@ using Rules = Recurrence<S32, false, true>;
 using Value = Rules::Value;
 
 constexpr Value kOutside = -(1 << 29);
-constexpr int kRowsAWord = 8;
+constexpr int kAntidiagonalsPerWord = 8;
 
 DEVICE int32_t from_lane(int32_t value, int lane) { return __shfl_sync(kAllLanes, value, lane); }
 
@@ -159,9 +158,9 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
         even ? step<true, false>(c, table, query, target, a, lowest, lane) : step<false, false>(c, table, query, target, a, lowest, lane);
       else
         even ? step<true, true>(c, table, query, target, a, lowest, lane) : step<false, true>(c, table, query, target, a, lowest, lane);
-      if (a % kRowsAWord == kRowsAWord - 1 || a == end) {
+      if (a % kAntidiagonalsPerWord == kAntidiagonalsPerWord - 1 || a == end) {
 #pragma unroll
-        for (int k = 0; k < CELLS; k++) directions[(a / kRowsAWord * CELLS + k) * kLanes + lane] = c.word[k];
+        for (int k = 0; k < CELLS; k++) directions[(a / kAntidiagonalsPerWord * CELLS + k) * kLanes + lane] = c.word[k];
       }
     }
 
@@ -180,14 +179,14 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
       int held = -1;  // index of the word
       uint32_t word = 0;
       walk.run(query.codes, target.codes, usable, 0, 0, [&](int i, int j) {
-        const int a = i + j, place = (j - i - lowest) >> 1, group = a / kRowsAWord;
+        const int a = i + j, place = (j - i - lowest) >> 1, group = a / kAntidiagonalsPerWord;
         const int index = (group * CELLS + place % CELLS) * kLanes + place / CELLS;
         if (index != held) {
           held = index;
           word = directions[index];
         }
-        const int rows = group == end / kRowsAWord ? end % kRowsAWord + 1 : kRowsAWord;
-        return directions_of(word, a % kRowsAWord, rows, 4);
+        const int rows = group == end / kAntidiagonalsPerWord ? end % kAntidiagonalsPerWord + 1 : kAntidiagonalsPerWord;
+        return directions_of(word, a % kAntidiagonalsPerWord, rows, 4);
       });
       walk.finish(args.path, taken, false, false);
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -36,6 +36,15 @@ class BandBatch:
     slacks: Integers = field(repr=False)
     max_letters: int
 
+    def halves(self) -> tuple[BandBatch, BandBatch]:
+        """Split the batch into two of about the same size."""
+        half = len(self.indices) // 2
+        one, other = (
+            replace(self, indices=self.indices[part], lowest=self.lowest[part], slacks=self.slacks[part])
+            for part in (slice(half), slice(half, None))
+        )
+        return one, other
+
     @property
     def words_per_lane(self) -> int:
         """Number of 32-bit words for the directions of one pair, for each lane of a warp."""
@@ -44,8 +53,8 @@ class BandBatch:
 
 def plan_batches(
     lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, max_pairs: int
-) -> tuple[list[BandBatch], Integers]:
-    """Return batches of at most `max_pairs` pairs, and the indices of pairs whose bands are too wide.
+) -> list[BandBatch]:
+    """Return batches of at most `max_pairs` pairs. Pairs whose bands are too wide are left out.
 
     lengths: lengths of the query and of the target of each pair in the list
     indices: indices of the pairs to plan
@@ -65,7 +74,7 @@ def plan_batches(
             slack = (widths[kind] - 1 - np.abs(n - m)[part]) // 2
             lowest = np.minimum(0, (n - m)[part]) - slack
             batches.append(BandBatch(cells, indices[part], lowest, slack, int((m + n)[part[0]])))
-    return batches, indices[kinds == len(CELLS_PER_LANE)]
+    return batches
 
 
 def band_kernel(recipe: Recipe, cells_per_lane: int) -> Kernel:

@@ -4,7 +4,7 @@ aligns short lists, and pairs whose bands would be too wide."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments, PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.arrays import Integers, Scores
+from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import PairAligner, PairAligningEngine
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.gpu.alignment.pair_bands import BandBatch, batches_by_weight, plan_batches
@@ -59,13 +60,15 @@ class HostPairEngine(PairAligningEngine, Protocol):
 class CudaPairEngine:
     """Engine that aligns listed pairs on CUDA devices. Implements `gpualign.core.execution.engine.PairAligningEngine`.
 
-    devices: devices that no other engine uses; two objects may stand for one device
+    find_devices: returns devices that no other engine uses, though two objects may stand for one device; called for the first long list
     host: engine for whatever else is to be aligned
+    note: called with a message about a failed device whose pairs the host aligns
     """
 
-    def __init__(self, devices: Sequence[Device], host: HostPairEngine) -> None:
-        self._devices = devices
+    def __init__(self, find_devices: Callable[[], Sequence[Device]], host: HostPairEngine, note: Callable[[str], None]) -> None:
+        self._find_devices = find_devices
         self._host = host
+        self._note = note
         self.capabilities = host.capabilities
         self.prepare = host.prepare
 
@@ -77,21 +80,29 @@ class CudaPairEngine:
         form = recipe.rebased_form
         if form is None or form.max_value(task.queries.max_length, task.targets.max_length) > _MAX_SCORE:
             return host
-        return CudaPairAligner(task, recipe, self._devices, host)
+        return CudaPairAligner(task, recipe, self._find_devices, host, self._note)
 
 
 class CudaPairAligner:
     """Aligner of listed pairs. Implements `gpualign.core.execution.engine.PairAligner`.
 
-    The devices are opened for the first long list, and closed by `close`.
+    The devices are opened for the first long list, and closed by `close`. See `CudaPairEngine` for the parameters.
     """
 
-    def __init__(self, task: Task, recipe: Recipe, devices: Sequence[Device], host: HostPairAligner) -> None:
+    def __init__(
+        self,
+        task: Task,
+        recipe: Recipe,
+        find_devices: Callable[[], Sequence[Device]],
+        host: HostPairAligner,
+        note: Callable[[str], None],
+    ) -> None:
         self._task = task
         self._recipe = recipe
-        self._devices = devices
+        self._find_devices = find_devices
         self._host = host
-        self._workers: list[PairListWorker] = []
+        self._note = note
+        self._workers: list[PairListWorker] | None = None
 
     @property
     def kernel(self) -> str:
@@ -103,47 +114,63 @@ class CudaPairAligner:
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         lengths = self._task.queries.lengths[pairs.queries], self._task.targets.lengths[pairs.targets]
-        if not self._workers:
+        if self._workers is None:
             if float((lengths[0] * lengths[1]).sum()) < _MIN_CELLS_PER_THREAD * self._host.threads:
                 return self._host.align_pairs(pairs)
-            self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._devices]
+            self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
+        try:
+            return self._align_long_list(pairs, lengths)
+        except BaseException:
+            self.close()
+            raise
+
+    def _align_long_list(self, pairs: NearPairs, lengths: tuple[Integers, Integers]) -> PairAlignments:
+        """Align a list on the devices, and on the host what the devices leave. lengths: lengths of the queries and of the targets"""
         built = PairAlignmentsBuilder(self._task, len(pairs))
-        left, slacks = np.arange(len(pairs)), self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
-        for_host: list[Integers] = []
-        while len(left):
-            batches, too_wide = plan_batches(lengths, left, slacks, self._devices[0].hardware.warp_lanes, _MAX_BATCH_PAIRS)
-            for_host.append(too_wide)
-            traced, reached, scores = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
-            for batch, aligned in self._run(batches, pairs):
-                if aligned is None:  # it does not fit in the device's memory
-                    for_host.append(batch.indices)
-                    continue
-                built.put(batch.indices, aligned)
-                traced.append(batch.indices)
-                reached.append(batch.slacks)
-                scores.append(-aligned.scores.astype(np.int64) if self._task.scoring.edit else aligned.scores.astype(np.int64))
-            left = np.concatenate(traced)
-            slacks = self._host.needed_slacks(pairs.select(left), np.concatenate(scores))
-            unproven = slacks > np.concatenate(reached)
-            left, slacks = left[unproven], slacks[unproven]
-        if len(rest := np.concatenate([np.zeros(0, dtype=np.int64), *for_host])):
+        left, for_host = np.arange(len(pairs)), list[Integers]()
+        slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK if self._workers else np.zeros(0, dtype=np.int64)
+        while len(left) and self._workers:
+            results = self._run(plan_batches(lengths, left, slacks, self._workers[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
+            none = [np.zeros(0, dtype=np.int64)]
+            traced = np.concatenate(none + [batch.indices for batch, _ in results])
+            for_host.append(np.setdiff1d(left, traced, assume_unique=True))
+            scores = np.concatenate(none + [aligned.scores.astype(np.int64) for _, aligned in results])
+            needed = self._host.needed_slacks(pairs.select(traced), -scores if self._task.scoring.edit else scores)
+            proven = needed <= np.concatenate(none + [batch.slacks for batch, _ in results])
+            start = 0
+            for batch, aligned in results:
+                kept = np.flatnonzero(proven[start : start + len(batch.indices)])
+                built.put(batch.indices[kept], aligned.select(kept))
+                start += len(batch.indices)
+            left, slacks = traced[~proven], needed[~proven]
+        rest = np.concatenate([left, *for_host])
+        if len(rest):
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
         return built.build()
 
-    def _run(self, batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments | None]]:
-        """Return every batch with its results, or with None if it does not fit in the memory of a device."""
-        results: list[tuple[BandBatch, PairAlignments | None]] = []
+    def _run(self, batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments]]:
+        """Return the batches, which workers may have split, with their results. Batches that fit in no device's memory, and those of a
+        device that fails, are left out."""
+        results: list[tuple[BandBatch, PairAlignments]] = []
         queue = deque(batches_by_weight(batches))
 
-        def deliver(batch: BandBatch, aligned: PairAlignments | None) -> None:
+        def deliver(batch: BandBatch, aligned: PairAlignments) -> None:
             results.append((batch, aligned))
 
-        for wait in [worker.start(pairs, queue, deliver) for worker in self._workers]:
-            wait()
+        assert self._workers is not None
+        for worker, wait in [(worker, worker.start(pairs, queue, deliver)) for worker in self._workers]:
+            try:
+                wait()
+            except RunError as error:
+                self._note(f"{worker.name} is left out, and the CPU aligns its pairs: {error.message}")
+                self._workers.remove(worker)
+                worker.close()
         return results
 
     def close(self) -> None:
-        workers, self._workers = self._workers, []
+        workers, self._workers = self._workers or [], None
+        for worker in workers:
+            worker.stop()
         for worker in workers:
             worker.close()
         self._host.close()

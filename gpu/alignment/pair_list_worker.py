@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -19,18 +19,22 @@ from gpualign.core.common.threads import SerialExecutor
 from gpualign.gpu.alignment.pair_bands import BandBatch, band_kernel
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
-from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, pack_arguments
+from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _BLOCK_THREADS = 128
 _BATCHES_IN_FLIGHT = 2
-_MEMORY_DIVISOR = 4
-"""The worker uses at most one part in this many of the memory that may be used, because the device also finds the near pairs."""
+_MEMORY_DIVISOR = 6
+"""The sequences, and the work in flight, each take at most one part in this many of the memory that may be used: the engine that finds near
+pairs on the same device leaves a quarter of the memory."""
 
-Deliver = Callable[[BandBatch, PairAlignments | None], None]
-"""Receives a batch and its results, or None if it does not fit in the device's memory."""
+_MIN_SPLIT_PAIRS = 256
+"""Minimum number of pairs in a batch that is split because so many of its pairs do not fit in memory side by side."""
+
+Deliver = Callable[[BandBatch, PairAlignments], None]
+"""Receives a batch and its results."""
 
 
 class PairListWorker:
@@ -53,44 +57,72 @@ class PairListWorker:
         """
         return self._executor.submit(partial(self._align_batches, pairs, batches, deliver)).result
 
+    @property
+    def name(self) -> str:
+        """Name of the device."""
+        return self._device.name
+
+    @property
+    def warp_lanes(self) -> int:
+        return self._device.hardware.warp_lanes
+
+    def stop(self) -> None:
+        """Have the worker terminate the work in progress soon."""
+        self._stopped = True
+
     def close(self) -> None:
         """Terminate the work in progress, and close the device."""
-        self._stopped = True
+        self.stop()
         self._executor.close()
 
     def _open(self) -> None:
+        try:
+            self._open_device()
+        except BaseException:
+            self._resources.close()
+            raise
+
+    def _open_device(self) -> None:
+        """Open the device and copy the sequences to it. If they do not fit, no batch will."""
         pipeline = self._resources.enter_context(open_pipeline(self._device, _BATCHES_IN_FLIGHT, is_stopped=lambda: self._stopped))
         self._pipeline = pipeline
         self._addresses: dict[str, int] = {}
         self._allowance = pipeline.usable_memory() // _MEMORY_DIVISOR
         queries, targets, resident = self._task.queries, self._task.targets, pipeline.resident
         sets = {"query": queries} if targets is queries else {"query": queries, "target": targets}
-        if sum(one.codes.nbytes + one.offsets.nbytes for one in sets.values()) > pipeline.usable_memory() // 2:
-            return  # no batch fits
-        addresses: dict[str, int] = {}
+        if sum(one.codes.nbytes + one.offsets.nbytes for one in sets.values()) > self._allowance:
+            return
+        assert self._recipe.usable_pair_bits is not None
+        arrays: NamedArrays = {"table": self._recipe.make_score_table(), "usable": self._recipe.usable_pair_bits}
         for name, one in sets.items():
-            addresses[f"{name}_codes"] = resident.copy(f"{name}_codes", one.codes)
-            addresses[f"{name}_offsets"] = resident.copy(f"{name}_offsets", one.offsets)
+            arrays |= {f"{name}_codes": one.codes, f"{name}_offsets": one.offsets}
+        try:
+            addresses = {name: resident.copy(name, array) for name, array in arrays.items()}
+        except OutOfMemory:
+            resident.release()
+            return
         for part in ("codes", "offsets"):
             addresses.setdefault(f"target_{part}", addresses[f"query_{part}"])
-        addresses["table"] = resident.copy("table", self._recipe.make_score_table())
-        assert self._recipe.usable_pair_bits is not None
-        addresses["usable"] = resident.copy("usable", self._recipe.usable_pair_bits)
         self._addresses = addresses
 
     def _align_batches(self, pairs: NearPairs, batches: deque[BandBatch], deliver: Deliver) -> None:
-        while not self._stopped:
+        while not self._stopped and self._addresses:
             try:
                 batch = batches.popleft()
             except IndexError:  # another worker may have taken the last one
                 break
-            try:
-                if not self._addresses or self._grid(self._pipeline.streams[0], batch) == 0:
-                    raise OutOfMemory
-                self._pipeline.start(partial(self._submit, pairs, batch), partial(self._collect, batch, deliver))
-            except OutOfMemory:
-                deliver(batch, None)
+            stream = self._pipeline.streams[0]
+            grid = self._grid(stream, batch)
+            if grid < min(self._block_count(batch), stream.multiprocessor_count) and len(batch.indices) >= _MIN_SPLIT_PAIRS:
+                batches.extendleft(batch.halves())
+            elif grid:
+                with suppress(OutOfMemory):  # too little memory for this batch; smaller ones may fit
+                    self._pipeline.start(partial(self._submit, pairs, batch), partial(self._collect, batch, deliver))
         self._pipeline.drain()
+
+    def _block_count(self, batch: BandBatch) -> int:
+        """Return the number of blocks in which each pair of a batch has a warp of its own."""
+        return -(-len(batch.indices) * self.warp_lanes // _BLOCK_THREADS)
 
     def _capacity(self, batch: BandBatch) -> int:
         """Return the maximum size of the runs of a pair, in bytes; 0 if no paths are requested."""
@@ -98,18 +130,16 @@ class PairListWorker:
 
     def _grid(self, stream: StreamBuffers, batch: BandBatch) -> int:
         """Return the number of blocks for a batch, limited by device memory; 0 if the batch does not fit."""
-        lanes = self._device.hardware.warp_lanes
-        block_bytes = _BLOCK_THREADS // lanes * self._warp_words(batch) * 4
+        block_bytes = _BLOCK_THREADS // self.warp_lanes * self._warp_words(batch) * 4
         left = self._allowance // _BATCHES_IN_FLIGHT - 2 * self._capacity(batch) * len(batch.indices)
-        needed = -(-len(batch.indices) * lanes // _BLOCK_THREADS)
         kernel = band_kernel(self._recipe, batch.cells_per_lane)
-        return max(0, min(stream.resident_blocks(kernel, _BLOCK_THREADS), needed, left // block_bytes))
+        return max(0, min(stream.resident_blocks(kernel, _BLOCK_THREADS), self._block_count(batch), left // block_bytes))
 
     def _warp_words(self, batch: BandBatch) -> int:
-        return batch.words_per_lane * self._device.hardware.warp_lanes
+        return batch.words_per_lane * self.warp_lanes
 
     def _submit(self, pairs: NearPairs, batch: BandBatch, stream: StreamBuffers) -> None:
-        count, lanes = len(batch.indices), self._device.hardware.warp_lanes
+        count = len(batch.indices)
         listed = np.empty(count, dtype=BAND_PAIR_STRUCT)
         listed["query"], listed["target"], listed["lowest"] = pairs.queries[batch.indices], pairs.targets[batch.indices], batch.lowest
         ranges, capacity, grid = pair_result_ranges(self._task, count), self._capacity(batch), self._grid(stream, batch)
@@ -125,7 +155,7 @@ class PairListWorker:
             **{name: results + ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=stream.address("scratch", capacity * count),
             runs=stream.address("runs", capacity * count),
-            directions=stream.address("directions", grid * (_BLOCK_THREADS // lanes) * self._warp_words(batch) * 4),
+            directions=stream.address("directions", grid * (_BLOCK_THREADS // self.warp_lanes) * self._warp_words(batch) * 4),
             capacity=capacity,
             matrix_stride=self._warp_words(batch),
             detail=DETAIL_CODES[self._task.detail],
@@ -158,7 +188,10 @@ class PairListWorker:
 
         data = np.zeros(0, dtype=np.uint8)
         if self._task.detail is Detail.PATH and (used := int(array("cursor", np.uint64)[0])):
-            stream.download_list("runs", used)
+            try:
+                stream.download_list("runs", used)
+            except OutOfMemory:  # of pinned host memory
+                return True
             if not self._pipeline.wait(stream.record_event()):
                 return False
             data = stream.host_buffer("runs", used).copy()

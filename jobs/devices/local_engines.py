@@ -101,14 +101,14 @@ def cpu_engine(resources: Resources, spare_threads: int = 0) -> CpuEngine:
     return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare_threads)
 
 
-def pick_local_pair_engine(resources: Resources) -> PairAligningEngine:
-    """Return the engine that aligns listed pairs on this machine: on its GPUs if the lists are long enough, else on the CPU."""
+def pick_local_pair_engine(resources: Resources, reporter: Reporter) -> PairAligningEngine:
+    """Return the engine that aligns listed pairs on this machine: on its GPUs if lists are long enough, else on the CPU."""
     host = cpu_engine(resources)
-    if inventory := _find_gpus(resources.device, SILENT_REPORTER):
-        from gpualign.gpu.factory import make_pair_engine
+    if resources.device == "cpu" or find_spec("pycuda") is None:
+        return host
+    from gpualign.gpu.factory import make_pair_engine
 
-        return make_pair_engine(_gpu_selection(resources.device), inventory, host)
-    return host
+    return make_pair_engine(_gpu_selection(resources.device), lambda: _find_gpus(resources.device, SILENT_REPORTER), host, reporter.note)
 
 
 def pick_local_distance_engine(

@@ -81,7 +81,7 @@ def pick_near_pair_engine(resources: Resources, engine: Engine, has_single_bound
     return cpu_engine(resources)
 
 
-def pick_pair_engine(resources: Resources, engine: Engine) -> PairAligningEngine:
+def pick_pair_engine(resources: Resources, engine: Engine, reporter: Reporter) -> PairAligningEngine:
     """Return the engine for aligning the pairs that pass a threshold. They are aligned on this machine, whatever `engine` is.
 
     engine: engine that would compute every pair
@@ -90,7 +90,7 @@ def pick_pair_engine(resources: Resources, engine: Engine) -> PairAligningEngine
 
     if isinstance(engine, CpuEngine):
         return engine
-    return cpu_engine(resources) if resources.executor is not None else pick_local_pair_engine(resources)
+    return cpu_engine(resources) if resources.executor is not None else pick_local_pair_engine(resources, reporter)
 
 
 def pick_sw_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:

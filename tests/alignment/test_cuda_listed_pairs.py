@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from host_device import FailingDevice, HostDevice
+from host_device import FailingDevice, HostDevice, WaitingDevice
 from listed import all_pairs_in_disorder, families
 from path_cases import SCHEMES
 from relatives import mutated
@@ -26,9 +26,9 @@ def every_list_is_long(monkeypatch):
 
 
 def both(devices, queries, targets, scheme, pairs, detail=Detail.PATH, end_gaps=EndGaps.PENALISED):
-    """What the devices give, and the CPU engine."""
+    """The results of the devices, and those of the CPU engine."""
     task, budget, host = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps), Budget.from_total(1 << 28), CpuEngine(2)
-    aligner = CudaPairEngine(devices, host).prepare_pair_aligner(task, budget)
+    aligner = CudaPairEngine(lambda: devices, host, print).prepare_pair_aligner(task, budget)
     try:
         found = aligner.align_pairs(pairs)
         again = aligner.align_pairs(pairs)  # on open devices
@@ -99,15 +99,43 @@ def test_a_device_with_little_memory_leaves_pairs_to_the_host(rng, memory):
     assert device.used == 0
 
 
-def test_a_device_that_fails(rng):
+def test_a_device_that_fails_leaves_its_pairs_to_the_host(rng):
     queries, targets = families(rng, 4, 6, 60)
-    task = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH)
+    pairs = all_pairs_in_disorder(rng, queries, targets)
+    task, budget, host, notes = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28), CpuEngine(1), []
     device = FailingDevice()
-    aligner = CudaPairEngine([device], CpuEngine(1)).prepare_pair_aligner(task, Budget.from_total(1 << 28))
-    with pytest.raises(RunError, match="made up"):
-        aligner.align_pairs(all_pairs_in_disorder(rng, queries, targets))
+    aligner = CudaPairEngine(lambda: [device], host, notes.append).prepare_pair_aligner(task, budget)
+    found = aligner.align_pairs(pairs)
     aligner.close()
+    check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    assert notes == ["broken is left out, and the CPU aligns its pairs: the CUDA device failed: made up"]
     assert not device.opened
+
+
+def test_a_device_that_does_not_open(rng):
+    queries, targets = families(rng, 4, 6, 60)
+    pairs = all_pairs_in_disorder(rng, queries, targets)
+    task, budget, host, notes = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28), CpuEngine(1), []
+
+    def refuse(_):
+        raise RunError("no context")
+
+    aligner = CudaPairEngine(lambda: [WaitingDevice(refuse)], host, notes.append).prepare_pair_aligner(task, budget)
+    check(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    aligner.close()
+    assert len(notes) == 1
+
+
+def test_an_error_on_the_way_closes_the_device(rng, monkeypatch):
+    queries, targets = families(rng, 4, 6, 60)
+    device, host = HostDevice(), CpuEngine(1)
+    task, budget = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28)
+    aligner = CudaPairEngine(lambda: [device], host, print).prepare_pair_aligner(task, budget)
+    monkeypatch.setattr(pair_list, "plan_batches", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        aligner.align_pairs(all_pairs_in_disorder(rng, queries, targets))
+    assert not device.opened
+    assert device.used == 0
 
 
 @pytest.mark.parametrize(("scheme", "end_gaps"), [("16 bits", EndGaps.PENALISED), ("default", EndGaps.FREE)])
@@ -136,8 +164,11 @@ def test_batches_cover_the_pairs(rng):
     """Each pair once, in a band that holds both corners and the slack, and no batch is larger than allowed."""
     m, n = rng.integers(1, 900, 500), rng.integers(1, 900, 500)
     indices, slacks = rng.permutation(500)[:400], rng.integers(0, 120, 400)
-    batches, too_wide = plan_batches((m, n), indices, slacks, 32, 30)
-    assert sorted(np.concatenate([too_wide, *(batch.indices for batch in batches)]).tolist()) == sorted(indices.tolist())
+    batches = plan_batches((m, n), indices, slacks, 32, 30)
+    planned = np.concatenate([batch.indices for batch in batches])
+    too_wide = np.setdiff1d(indices, planned)
+    assert len(np.unique(planned)) == len(planned)
+    assert set(planned.tolist()) <= set(indices.tolist())
     needed = dict(zip(indices.tolist(), slacks.tolist(), strict=True))
     assert all(abs(n[k] - m[k]) + 2 * needed[k] + 1 > 64 * CELLS_PER_LANE[-1] for k in too_wide.tolist())
     for batch in batches:

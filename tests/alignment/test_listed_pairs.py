@@ -1,5 +1,8 @@
 """Listed pairs, in any combination: the same as in a rectangle of all pairs, whatever shares a vector with them."""
 
+import signal
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,3 +155,20 @@ def test_lists_that_do_not_fit_together(rng):
         _kernels.align_listed("baseline", *sets, *sets, numbers[:3], recipe, True, _kernels.Cancel())
     with pytest.raises(IndexError, match="record number out of range"):
         _kernels.align_listed("baseline", *sets, *sets[:2], numbers + 1, numbers, recipe, True, _kernels.Cancel())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_stops_all_work(rng, threads):
+    """Uninterrupted, the list would take a minute."""
+    strangers = sequence_set([rng.integers(0, 4, 6_000) for _ in range(60)])
+    pairs = all_pairs_in_disorder(rng, strangers, strangers)
+    aligner = CpuEngine(threads).prepare_pair_aligner(Task(strangers, strangers, SCHEMES["default"]), Budget.from_total(1 << 30))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    start = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            aligner.align_pairs(pairs)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - start < 5

@@ -118,7 +118,7 @@ def lists(rng):
     pairs = pairs.select(slice(200))
     for scheme in (two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6), edit(6)):
         task, budget, host = Task(queries, targets, scheme, detail=Detail.PATH), Budget.from_total(1 << 30), CpuEngine(2)
-        aligner = pair_list.CudaPairEngine([CudaDevice(0)], host).prepare_pair_aligner(task, budget)
+        aligner = pair_list.CudaPairEngine(lambda: [CudaDevice(0)], host, print).prepare_pair_aligner(task, budget)
         found, expected = aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs)
         aligner.close()
         same = np.array_equal(found.scores, expected.scores) and np.array_equal(found.statistics, expected.statistics)

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "cpu/alignment/src/list_paths.hpp"
 #include "cpu/alignment/src/local_paths.hpp"
 #include "cpu/alignment/src/path_tile.hpp"
 #include "cpu/alignment/src/tile.hpp"
@@ -183,6 +184,15 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
     for (size_t pair = 0; pair < sink.scores.size(); pair++)
       if (sink.scores[pair] != again.scores[pair] || runs_of(sink, pair) != runs_of(again, pair))
         if (failures++ < 10) std::printf("%s, %s: the path of pair %zu is another in a band\n", kernels.name, what, pair);
+    std::vector<ListedPair> listed;
+    for (int64_t repeat = 0; repeat < 8; repeat++)  // so many that they fill vectors
+      for (const int64_t query : queries)
+        for (const int64_t target : ids) listed.push_back({query, target, repeat * set.length(query) / 16});
+    PathSink lanes(static_cast<int64_t>(listed.size()), true);
+    list_paths(kernels, set, set, recipe, listed.data(), static_cast<int64_t>(listed.size()), lanes, cancel);
+    for (size_t pair = 0; pair < listed.size(); pair++)
+      if (sink.scores[pair % (2 * ids.size())] != lanes.scores[pair] || runs_of(sink, pair % (2 * ids.size())) != runs_of(lanes, pair))
+        if (failures++ < 10) std::printf("%s, %s: the path of listed pair %zu is another\n", kernels.name, what, pair);
   }
   if (w.match == 0 && w.mismatch == -1 && w.open == 1 && w.extend == 1 && !free_ends) {
     PathSink bits(2 * count, true);

@@ -20,11 +20,11 @@ constexpr int64_t kMinPlainLetters = 50;  // with codes below 4, for each letter
 constexpr int64_t kExtraSlack = 2;        // added to an expected slack, so that few pairs are computed twice
 constexpr int64_t kPrefetchedRows = 8;    // rows ahead of the traceback
 
-// The paths of a list, group by group.
-class BandLanes {
+// Traces the similar pairs of a list, group by group.
+class ListTracer {
  public:
-  BandLanes(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
-            PathSink& sink, const Cancel& cancel)
+  ListTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
+             PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), pairs_(pairs), sink_(sink), cancel_(cancel),
         scores_(recipe.differences), bound_(recipe), letters_(bound_, queries, targets), lanes_(kernels.vector_bytes) {}
 
@@ -80,8 +80,7 @@ class BandLanes {
     const int64_t plain_letters = letters_.query(pairs_[pair].query).plain + letters_.target(pairs_[pair].target).plain;
     const bool plain = scores_.padding <= 16 && kMinPlainLetters * (rows + columns - plain_letters) <= rows + columns;
     BandLanesArgs a = arguments(rows, diagonals, plain);
-    if (static_cast<double>(diagonals) > kMaxBandShare * static_cast<double>(columns) ||
-        bytes(a) > std::min(kMaxBytes, recipe_.worker_bytes))
+    if (static_cast<double>(diagonals) > kMaxBandShare * static_cast<double>(columns) || bytes(a) > max_bytes())
       others.push_back(pair);
     else
       waiting_.push_back({pair, rows, diagonals, plain, static_cast<int>(8 * std::log2(static_cast<double>(rows)))});
@@ -96,6 +95,7 @@ class BandLanes {
     return a;
   }
 
+  int64_t max_bytes() const { return std::min(kMaxBytes, recipe_.worker_bytes); }
   int64_t direction_bytes(const BandLanesArgs& a) const { return a.rows * a.diagonals / 2 * lanes_; }
   static int64_t columns(const BandLanesArgs& a) { return a.rows + a.diagonals + kBandLanesMargin; }
   // Returns the bytes of scratch memory of a group.
@@ -109,6 +109,7 @@ class BandLanes {
       rows = std::max(rows, pairs[stop].rows), diagonals = std::max(diagonals, pairs[stop].diagonals);
       smallest = std::min(smallest, pairs[stop].cells());
       if (static_cast<double>(rows * diagonals) > kMaxGrowth * static_cast<double>(smallest)) break;
+      if (bytes(arguments(rows, diagonals, pairs[first].plain)) > max_bytes()) break;
     }
     return stop;
   }
@@ -259,7 +260,7 @@ bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequence
                 const ListedPair* pairs, int64_t count, PathSink& sink, const Cancel& cancel) {
   std::vector<int64_t> others;
   if (recipe.banded) {
-    others = BandLanes(kernels, queries, targets, recipe, pairs, sink, cancel).align(count);
+    others = ListTracer(kernels, queries, targets, recipe, pairs, sink, cancel).align(count);
   } else {
     for (int64_t k = 0; k < count; k++) others.push_back(k);
   }
