@@ -86,6 +86,10 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     covered = np.maximum.reduce(
         [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
     )
+    if bound.coverage_of_shorter:
+        # If a query is longer than its target, its overhang falls with the target's length while the edits inside rise. Their sum is linear
+        # only before both are rounded, which takes less than q + 1.
+        covered += q + 1
     rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_DIFFERENT_GRAMS)[inverse]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
     diagonals = edits
