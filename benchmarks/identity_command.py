@@ -176,7 +176,7 @@ def seconds(words: list[str], folder: Path, limit: float) -> tuple[float, float]
 
 
 def processor_seconds() -> float:
-    """Of all processes that have ended."""
+    """Processor seconds of all child processes that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime
 

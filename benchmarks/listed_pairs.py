@@ -3,7 +3,7 @@
 python benchmarks/listed_pairs.py 16s.fasta proteins.fasta [--pairs 200000] [--cuda] [--output results/listed_pairs.md]
 
 Families of mutated copies of real records; pairs within a family, from equal to 30 % apart. Of the pairs, 20 are aligned by parasail. Rates
-count the cells of whole matrices, of which bands compute a part.
+count the cells of whole matrices; bands compute only a part of them.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def main() -> None:
     rng = np.random.default_rng(46)
     rows = [row for file in arguments.files for row in rows_of(file, arguments.pairs, arguments.cuda, rng)]
     text = f"# Listed pairs\n\n{machine()}; {arguments.pairs:,} pairs of copies of real records, from equal to 30 % apart. Affine gaps.\n\n"
-    notes = ["GCUPS: 10^9 cells of whole matrices a second, of which bands compute a part."]
+    notes = ["GCUPS: 10^9 cells of whole matrices a second; bands compute only a part of them."]
     finish(text + table("Alignments", ["records", "engine", "detail", "us a pair", "GCUPS"], rows, notes), arguments.output)
 
 
