@@ -117,7 +117,7 @@ class PairListWorker:
                 batches.extendleft(batch.halves())
             elif grid:
                 with suppress(OutOfMemory):  # too little memory for this batch; smaller ones may fit
-                    self._pipeline.start(partial(self._submit, pairs, batch), partial(self._collect, batch, deliver))
+                    self._pipeline.start(partial(self._submit, pairs, batch, grid), partial(self._collect, batch, deliver))
         self._pipeline.drain()
 
     def _block_count(self, batch: BandBatch) -> int:
@@ -138,11 +138,11 @@ class PairListWorker:
     def _warp_words(self, batch: BandBatch) -> int:
         return batch.words_per_lane * self.warp_lanes
 
-    def _submit(self, pairs: NearPairs, batch: BandBatch, stream: StreamBuffers) -> None:
+    def _submit(self, pairs: NearPairs, batch: BandBatch, grid: int, stream: StreamBuffers) -> None:
         count = len(batch.indices)
         listed = np.empty(count, dtype=BAND_PAIR_STRUCT)
         listed["query"], listed["target"], listed["lowest"] = pairs.queries[batch.indices], pairs.targets[batch.indices], batch.lowest
-        ranges, capacity, grid = pair_result_ranges(self._task, count), self._capacity(batch), self._grid(stream, batch)
+        ranges, capacity = pair_result_ranges(self._task, count), self._capacity(batch)
         nbytes = total_result_bytes(ranges)
         staged = stream.stage({"pairs": listed})
         results, queue = stream.address("results", nbytes), stream.address("queue", QUEUE_BYTES)

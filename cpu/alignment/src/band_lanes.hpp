@@ -24,12 +24,11 @@ struct BandLanesKernel {
   static constexpr int kLanes = kVectorBytes;
   static constexpr int kColumns = 16;  // interleaved at a time
 
-  static int64_t columns(const BandLanesArgs& a) { return a.rows + a.diagonals + kBandLanesMargin; }
   static int64_t state_bytes(const BandLanesArgs& a) { return 2 * (a.diagonals + 1) * kVectorBytes; }
 
   // Returns the bytes of scratch memory: v and y of a row, and the interleaved codes or the profiles.
   static int64_t bytes(const BandLanesArgs& a) {
-    const int64_t codes = a.pairs ? (columns(a) + a.rows + kColumns) * kVectorBytes + columns(a) : kLanes * a.padding * columns(a);
+    const int64_t codes = a.pairs ? (a.columns() + a.rows + kColumns) * kVectorBytes + a.columns() : kLanes * a.padding * a.columns();
     return state_bytes(a) + codes;
   }
 
@@ -79,7 +78,7 @@ struct BandLanesKernel {
   static void run_pairs(const BandLanesArgs& a, V* v, V* y) {
     const V o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
     V* targets = reinterpret_cast<V*>(a.scratch + state_bytes(a));
-    V* queries = targets + columns(a);
+    V* queries = targets + a.columns();
     uint8_t* has_others = reinterpret_cast<uint8_t*>(queries + a.rows + kColumns);  // [columns] letters with codes of 4 or more
     for (int64_t j = 0; j < a.rows + a.diagonals; j += kColumns) {
       interleave_rows(a.targets, j, targets + j);
@@ -113,7 +112,7 @@ struct BandLanesKernel {
 
   static void run_profiles(const BandLanesArgs& a, V* v, V* y) {
     const V o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
-    const int64_t profile_columns = columns(a);
+    const int64_t profile_columns = a.columns();
     uint8_t* profiles = a.scratch + state_bytes(a);
     for (int k = 0; k < kLanes; k++) set_profile(a, a.targets[k], profiles + k * a.padding * profile_columns);
     uint8_t* out = a.directions;
@@ -134,7 +133,7 @@ struct BandLanesKernel {
 
   // Writes the scores of a target with every letter.
   static void set_profile(const BandLanesArgs& a, const uint8_t* target, uint8_t* profile) {
-    const int64_t profile_columns = columns(a);
+    const int64_t profile_columns = a.columns();
     for (int letter = 0; letter < a.padding; letter++, profile += profile_columns) {
       const uint8_t* row = a.rows_of_scores + letter * kLetters;
       int64_t j = 0;

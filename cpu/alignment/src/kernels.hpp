@@ -188,6 +188,8 @@ struct BandArgs {
   const Cancel* cancel;
 };
 
+constexpr int kBandLanesMargin = 64;  // columns that may be read beyond the last one
+
 // As many pairs as a vector of bytes has lanes, each within a band of diagonals of its own (band_lanes.hpp).
 struct BandLanesArgs {
   int64_t rows;                   // of the longest query
@@ -204,11 +206,13 @@ struct BandLanesArgs {
   uint8_t* scratch;     // band_lanes_bytes, aligned
   uint8_t* directions;  // out [rows][diagonals / 2][lanes]: two diagonals per byte, the lower one in the low bits (grid.hpp); aligned
   const Cancel* cancel;
+
+  // Returns the columns of a target that may be read.
+  int64_t columns() const { return rows + diagonals + kBandLanesMargin; }
 };
 
-constexpr int kBandLanesStep = 8;     // diagonals
-constexpr int kBandLanesMargin = 64;  // columns that may be read beyond the last one
-constexpr uint8_t kNoLetter = 0x80;   // pairs with this code have score 0 in a look-up of pairs
+constexpr int kBandLanesStep = 8;    // diagonals
+constexpr uint8_t kNoLetter = 0x80;  // pairs with this code have score 0 in a look-up of pairs
 
 constexpr int kGridRows = 128;  // rows of a tile
 

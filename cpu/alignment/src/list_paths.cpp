@@ -97,9 +97,8 @@ class ListTracer {
 
   int64_t max_bytes() const { return std::min(kMaxBytes, recipe_.worker_bytes); }
   int64_t direction_bytes(const BandLanesArgs& a) const { return a.rows * a.diagonals / 2 * lanes_; }
-  static int64_t columns(const BandLanesArgs& a) { return a.rows + a.diagonals + kBandLanesMargin; }
   // Returns the bytes of scratch memory of a group.
-  int64_t bytes(const BandLanesArgs& a) const { return direction_bytes(a) + kernels_.band_lanes_bytes(a) + 2 * lanes_ * columns(a); }
+  int64_t bytes(const BandLanesArgs& a) const { return direction_bytes(a) + kernels_.band_lanes_bytes(a) + 2 * lanes_ * a.columns(); }
 
   // Returns the end of the group that begins with pair `first`.
   size_t end_of_group(const std::vector<BandPair>& pairs, size_t first) const {
@@ -129,7 +128,7 @@ class ListTracer {
 
   // Copies the sequences of a group with padding, and sets the first diagonal of each lane. Lanes without a pair get the first one.
   void set_sequences(BandLanesArgs& a, const BandPair* group, int count) {
-    const int64_t stride = columns(a);
+    const int64_t stride = a.columns();
     const uint8_t padding = a.pairs ? kNoLetter : static_cast<uint8_t>(a.padding);
     lowest_.resize(static_cast<size_t>(lanes_));
     rows_.resize(static_cast<size_t>(2 * lanes_));
