@@ -27,6 +27,17 @@ using Sums = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Terms = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Range = std::tuple<int64_t, int64_t>;
 
+// Checks that the samples `rows` x `columns` are among `samples`, and that their results fit in a matrix from row_place, column_place on.
+void check_place(int64_t samples, Range rows, Range columns, int64_t height, int64_t width, int64_t row_place, int64_t column_place) {
+  const auto inside = [](int64_t start, int64_t stop, int64_t size) { return 0 <= start && start <= stop && stop <= size; };
+  const auto [row_start, row_stop] = rows;
+  const auto [column_start, column_stop] = columns;
+  if (!inside(row_start, row_stop, samples) || !inside(column_start, column_stop, samples) ||
+      !inside(row_place, row_place + row_stop - row_start, height) ||
+      !inside(column_place, column_place + column_stop - column_start, width))
+    throw nb::value_error("the tile does not fit");
+}
+
 // Returns the tile of samples `rows` x `columns` of the planes, whose counts begin at row_place, column_place of `counts`. Checks all
 // bounds.
 DistanceTile make_tile(const Planes& planes, int64_t sites, Range rows, Range columns, const Counts& counts, int64_t row_place,
@@ -35,11 +46,8 @@ DistanceTile make_tile(const Planes& planes, int64_t sites, Range rows, Range co
   const auto [column_start, column_stop] = columns;
   const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
   const int64_t height = static_cast<int64_t>(counts.shape(0)), width = static_cast<int64_t>(counts.shape(1));
-  const auto inside = [](int64_t start, int64_t stop, int64_t size) { return 0 <= start && start <= stop && stop <= size; };
-  if (words % 8 || sites < 0 || sites > 64 * words || !inside(row_start, row_stop, samples) ||
-      !inside(column_start, column_stop, samples) || !inside(row_place, row_place + row_stop - row_start, height) ||
-      !inside(column_place, column_place + column_stop - column_start, width))
-    throw nb::value_error("the tile does not fit");
+  if (words % 8 || sites < 0 || sites > 64 * words) throw nb::value_error("the tile does not fit");
+  check_place(samples, rows, columns, height, width, row_place, column_place);
   const int64_t first = row_place * width + column_place;
   DistanceTile tile{planes.data(),
                     samples * words,
@@ -197,12 +205,9 @@ NB_MODULE(_distance, m) {
         const auto [column_start, column_stop] = columns;
         const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
         const int64_t height = static_cast<int64_t>(sums.shape(0)), width = static_cast<int64_t>(sums.shape(1));
-        const auto inside = [](int64_t start, int64_t stop, int64_t size) { return 0 <= start && start <= stop && stop <= size; };
-        if (sites > 64 * words || terms.shape(0) != 9 || static_cast<int64_t>(terms.shape(1)) != 64 * words ||
-            !inside(row_start, row_stop, samples) || !inside(column_start, column_stop, samples) ||
-            !inside(row_place, row_place + row_stop - row_start, height) ||
-            !inside(column_place, column_place + column_stop - column_start, width))
+        if (sites > 64 * words || terms.shape(0) != 9 || static_cast<int64_t>(terms.shape(1)) != 64 * words)
           throw nb::value_error("the tile does not fit");
+        check_place(samples, rows, columns, height, width, row_place, column_place);
         const auto plane = [&](int p) { return planes.data() + p * samples * words; };
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
         const RelationshipTile tile{plane(one),
