@@ -151,7 +151,7 @@ def families(kind: str, count: int, seed: int, path: str) -> list[str]:
     """
     Genes or proteins that evolve from the records of a FASTA file along a random tree, many of them without their beginnings.
 
-    A twentieth of the records are founders, as far as the file has so many. Each of the others is a copy of any earlier one, edited at one
+    A twentieth of the records are founders, or fewer if the file has fewer. Each of the others is a copy of any earlier one, edited at one
     of four rates: genes 0.3, 1, 2 and 4 %, proteins 1, 2, 5 and 10 % of the letters. Three in ten lack up to a tenth of their front. All
     records have 50 to 2,000 letters; a copy with more or fewer is made again.
     """
