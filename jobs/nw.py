@@ -36,9 +36,6 @@ _RULE_DESCRIPTIONS = {
     AmbiguityRule.SKIP: "identities leave out columns with one",
 }
 
-_MAX_AMBIGUOUS_PER_PAIR = 8
-"""Maximum number of ambiguity letters per pair at which a single bound for all pairs still excludes most pairs."""
-
 
 @dataclass(frozen=True)
 class NwOptions:
@@ -112,7 +109,7 @@ def prepare_filtered(
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near_pair_job
 
         def plan_near(bound: EditBound, reporter: Reporter = SILENT_REPORTER) -> NearPairJob:
-            engines = _near_pair_engines(task, bound, chosen, options.resources, reporter)
+            engines = _near_pair_engines(task, chosen, options.resources, reporter)
             return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, prefix)
 
         bound = edit_bound(filter, task, options.identity_def)
@@ -204,19 +201,18 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
         )
 
 
-def _near_pair_engines(task: Task, bound: EditBound, chosen: Engine, resources: Resources, reporter: Reporter) -> NearPairEngines:
+def _near_pair_engines(task: Task, chosen: Engine, resources: Resources, reporter: Reporter) -> NearPairEngines:
     """Return the engines for finding near pairs and aligning them."""
     from gpualign.jobs.devices.selection import NearPairEngines
 
-    few_ambiguous = bound.ambiguous <= _MAX_AMBIGUOUS_PER_PAIR
     if not task.both_strands:
-        finder = pick_near_pair_engine(resources, chosen, few_ambiguous)
+        finder = pick_near_pair_engine(resources, chosen)
         return NearPairEngines(chosen, finder, pick_pair_engine(resources, chosen, reporter))
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner
     return NearPairEngines(
         chosen,
-        with_both_strands(pick_near_pair_engine(resources, one_strand, few_ambiguous)),
+        with_both_strands(pick_near_pair_engine(resources, one_strand)),
         with_both_strands(pick_pair_engine(resources, one_strand, reporter)),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core.alignment.tile_results import STATISTICS
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.cost import FULL_MATRIX_COST, UNIT_PAIR_COST, BothStrandsCost, Cost
 from gpualign.core.scoring.scoring import Scoring
@@ -95,9 +96,15 @@ class Task:
     def edit_bound_for(self, ambiguity_letters: int) -> EditBound:
         """Return `edit_bound` for pairs with `ambiguity_letters` ambiguity letters."""
         assert self.edit_bound is not None
-        return (
-            self.edit_bound.with_ambiguity_letters(ambiguity_letters, self._shortest_length) if self.edit_bound_varies else self.edit_bound
-        )
+        return self.edit_bound.with_ambiguity_letters(ambiguity_letters) if self.edit_bound_varies else self.edit_bound
+
+    @cached_property
+    def ambiguity_letter_counts(self) -> tuple[Integers, Integers]:
+        """Number of ambiguity letters in each query, and in each target, by which `edit_bound_for` must raise the bound, or 0 if the bound
+        does not depend on them: int64[records] each."""
+        if self.edit_bound_varies and self.ambiguity is not None:
+            return self.ambiguity.query_counts, self.ambiguity.target_counts
+        return np.zeros(len(self.queries), dtype=np.int64), np.zeros(len(self.targets), dtype=np.int64)
 
     @property
     def edit_bound_varies(self) -> bool:
@@ -108,11 +115,6 @@ class Task:
     def mean_edit_bound(self) -> EditBound:
         """The bound `edit_bound` for pairs with the average number of ambiguity letters."""
         return self.edit_bound_for(0 if self.ambiguity is None else self.ambiguity.mean_letters)
-
-    @cached_property
-    def _shortest_length(self) -> int:
-        """Length of the shortest record."""
-        return int(min(self.queries.lengths.min(), self.targets.lengths.min()))
 
     @property
     def needs_more_than_final_cell(self) -> bool:

@@ -53,8 +53,7 @@ def _identity_bounds(identity: float, filter: Filter, definition: int, free_ends
         bounds.append(covered_bound(identity, coverage, of_shorter=filter.coverage_of is not CoveredSequence.BOTH))
     if task.ambiguity is None:
         return bounds
-    shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
-    return [one.with_ambiguity_letters(task.ambiguity.max_letters, shortest) for one in bounds]
+    return [one.with_ambiguity_letters(task.ambiguity.max_letters) for one in bounds]
 
 
 def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str | None:

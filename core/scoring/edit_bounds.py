@@ -2,8 +2,8 @@
 
 Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so
 kernels need three numbers, plus two and which sequence is meant if a minimum coverage limits how much of the sequences may be left
-unaligned. A bound may let pairs pass that do not meet the threshold, but never excludes a pair that does: the threshold itself is applied
-to the remaining pairs.
+unaligned, plus the number of ambiguity letters if these may hide edits. A bound may let pairs pass that do not meet the threshold, but
+never excludes a pair that does: the threshold itself is applied to the remaining pairs.
 
 In the proofs, S = m + n. In an alignment, M is the number of matches, X is the number of mismatches, P = M + X, and G is the number of
 unpaired letters, including letters in free gaps. Then S = 2 M + 2 X + G. The alignment turns one sequence into the other with X + G edits,
@@ -40,8 +40,8 @@ class EditBound:
     """Bound k(m, n), as defined in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
 
     per_letter, per_shorter, constant: coefficients of k(m, n)
-    inside: maximum number of edits between the first and the last aligned pair of letters, per letter of the shorter sequence; only valid
-        if `coverage` is not 0
+    inside: maximum number of edits between the first and the last aligned pair of letters, per letter of either sequence that lies between
+        these pairs, apart from edits that ambiguity letters hide; only valid if `coverage` is not 0
     coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0 if unknown
     coverage_of_shorter: whether `coverage` is a fraction of the shorter sequence's length instead
     ambiguous: if a rule for ambiguity letters applies, the maximum number of these letters in a pair for which the bound holds; otherwise 0
@@ -61,12 +61,13 @@ class EditBound:
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def max_edits_inside(self, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the maximum number of edits between the first and the last aligned pair of letters: k' = floor(inside min(m, n)), int64.
+        """Return the maximum number of edits between the first and the last aligned pair of letters: k' = floor(inside min(m, n)) +
+        ambiguous, int64.
 
         lengths, other_lengths: lengths m and n of the two sequences; arrays that are broadcast
         """
         edits: Integers = np.floor(self.inside * np.minimum(lengths, other_lengths) + _ROUNDING_TOLERANCE).astype(np.int64)
-        return edits
+        return edits + self.ambiguous
 
     def max_overhang(self, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of letters that a sequence has before its first and after its last aligned pair, in total: int64.
@@ -100,8 +101,8 @@ class EditBound:
         lengths: lengths m of the sequence that has the q-grams (s)
         other_lengths: lengths n of the other sequence (t); both arrays are broadcast
 
-        An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives a second bound.
-        Let s' be the part of s from the first to the last paired letter, t' the same part of t, k' = floor(inside min(m, n)), and
+        An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives further bounds.
+        Let s' be the part of s from the first to the last paired letter, t' the same part of t, k' the result of `max_edits_inside`, and
         c = max(m, n), or with `coverage_of_shorter` c = min(m, n), so that at least coverage c letters are paired.
 
         - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by start position. This function of l never decreases,
@@ -110,14 +111,23 @@ class EditBound:
         - Inside s'. The part of the alignment between the first and the last pair turns s' into t' with one edit for each of the X
           mismatches and one for each letter in a gap, at most k' in total. If a q-gram of s' has no mismatched letters, no letters in gaps
           and no gap of s' between its letters, then it is opposite the same q consecutive letters, so t contains it. A mismatched letter,
-          or a letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost.
+          or a letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost,
+          and m - coverage c + q k' is a bound.
+        - Both together. The more letters lie outside, the fewer edits are possible inside. Let n be the length of the shorter sequence, of
+          which at most f letters may lie outside. If x of them do, there are at most inside (n - x) + ambiguous edits, so the shorter
+          sequence loses at most x + q inside (n - x) + q ambiguous q-grams, a linear function of x. Its maximum is at x = 0 or x = f. The
+          longer sequence may have m - n more letters outside for the same number of edits, so it loses at most m - n more q-grams.
 
         With q = 1, the q-grams are letters, and equal letters are counted individually: the surplus of one sequence over the other.
         """
-        bound: Integers = np.minimum(
-            q * self.max_edits(lengths, other_lengths), self.max_different_grams_by_coverage(q, lengths, other_lengths)
+        outside = self.max_overhang(lengths, other_lengths)
+        bounds = (
+            q * self.max_edits(lengths, other_lengths),
+            q * self.max_edits_inside(lengths, other_lengths) + outside,
+            self.max_different_grams_by_coverage(q, lengths, other_lengths),
         )
-        return np.maximum(bound, 0)
+        impossible = np.minimum(outside, self.max_overhang(other_lengths, lengths)) < 0
+        return np.maximum(np.where(impossible, 0, np.minimum.reduce(np.broadcast_arrays(*bounds))), 0)
 
     def max_different_gram_fraction(self, q: int, lengths: Integers, other_lengths: Integers) -> float:
         """Return how many of its q-grams a sequence may have that the other lacks, per letter of the sequence: the lower of this number for
@@ -129,15 +139,19 @@ class EditBound:
         return min(float(self.max_different_grams(q, *side)[0]) / float(side[0][0]) if side[0][0] else 1.0 for side in sides)
 
     def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return only the second bound of `max_different_grams`. If `coverage` is 0, the result is the sequence length, which is always a
-        bound."""
-        return q * self.max_edits_inside(lengths, other_lengths) + self.max_overhang(lengths, other_lengths)
+        """Return only the last bound of `max_different_grams`. If `coverage` is 0, the result is at least the sequence length, which is
+        always a bound."""
+        shorter = np.minimum(lengths, other_lengths)
+        outside = self.max_overhang(shorter, np.maximum(lengths, other_lengths))
+        per_letter = q * self.inside
+        lost = np.maximum(per_letter * shorter, outside + per_letter * (shorter - outside)) + q * self.ambiguous
+        bound: Integers = lengths - shorter + np.floor(lost + _ROUNDING_TOLERANCE).astype(np.int64)
+        return bound
 
-    def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:
+    def with_ambiguity_letters(self, max_letters: int) -> EditBound:
         """Return the bound for identities under a different rule for ambiguity letters (core/alignment/ambiguity.py).
 
         max_letters: maximum number of ambiguity letters in a pair; becomes `ambiguous`
-        shortest_length: minimum record length
 
         Let c be the number of columns with an ambiguity letter that do not count as mismatches or gaps. Each of these columns holds an
         ambiguity letter, so c <= max_letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the
@@ -146,9 +160,7 @@ class EditBound:
         are larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at
         most c.
         """
-        more = max_letters - self.ambiguous
-        inside = self.inside + more / shortest_length if self.coverage else 0.0
-        return replace(self, constant=self.constant + more, inside=inside, ambiguous=max_letters)
+        return replace(self, constant=self.constant + max_letters - self.ambiguous, ambiguous=max_letters)
 
 
 def distance_bound(threshold: int) -> EditBound:
@@ -188,7 +200,7 @@ def covered_bound(threshold: float, coverage: float, of_shorter: bool = False) -
 
     Letters before the first and after the last pair count as edits here. Let H be the number of letters in gaps between these pairs. The
     definitions divide M by at least P + H, so threshold (P + H) <= M, and the number of edits between these pairs is
-    X + H = P + H - M <= M / threshold - M <= min(m, n) (1 - threshold) / threshold.
+    X + H = P + H - M <= M / threshold - M <= P (1 - threshold) / threshold. Neither sequence has fewer than P letters between these pairs.
 
     A bound may not depend on which sequence is the query: equal records are compared once, although a copy may come before the other record
     and another copy after it. So if the query or the target must be covered, whichever is shorter, the bound for the shorter one applies:

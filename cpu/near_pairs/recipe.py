@@ -195,7 +195,8 @@ def near_pair_tile_limits(task: Task, recipe: NearPairRecipe, budget: Budget, le
 
 def native_bound(bound: EditBound) -> _near.Bound:
     """Convert the bound to the type of the compiled extension."""
-    return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage, bound.coverage_of_shorter)
+    edits = bound.per_letter, bound.per_shorter, bound.constant
+    return _near.Bound(*edits, bound.inside, bound.coverage, bound.coverage_of_shorter, bound.ambiguous)
 
 
 def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:

@@ -20,12 +20,13 @@ struct NearRecords {
   uint32_t* planes;  // record r from starts[r] on: [(length + 31) / 32][plane]; bit i of word w belongs to letter 32 w + i
   int64_t* starts;
   int32_t* lengths;
-  uint32_t* sketches;  // [records][words of a sketch]
-  int32_t* sizes;      // [records] bits that are set in a sketch
+  uint32_t* sketches;        // [records][words of a sketch]
+  int32_t* sizes;            // [records] bits that are set in a sketch
+  const int32_t* ambiguous;  // [records] ambiguity letters, each of which may hide an edit
 };
 SAME_AS_ON_HOST(NearRecords);
 
-// EditBound of core/scoring/edit_bounds.py.
+// EditBound of core/scoring/edit_bounds.py, of records without ambiguity letters.
 struct NearBound {
   double per_letter, per_shorter, constant;
   double inside, coverage;
@@ -33,20 +34,27 @@ struct NearBound {
 };
 SAME_AS_ON_HOST(NearBound);
 
-// Returns the largest distance within the bound, of records of m and n letters, rounded as in core/scoring/edit_bounds.py; -1 if there is
-// none. A distance is never more than the longer length.
-DEVICE int32_t max_edits(const NearBound& bound, int32_t m, int32_t n) {
+// A pair of records. The functions that follow round as core/scoring/edit_bounds.py does.
+struct NearLengths {
+  int32_t m, n;       // letters
+  int32_t ambiguous;  // ambiguity letters of both
+};
+
+// Returns the largest distance within the bound; -1 if there is none. A distance is never more than the longer length.
+DEVICE int32_t max_edits(const NearBound& bound, const NearLengths& pair) {
+  const int32_t m = pair.m, n = pair.n;
   const int32_t shorter = m < n ? m : n, longer = m < n ? n : m;
   const double letters = double_product(bound.per_letter, static_cast<double>(m) + n);
-  const int64_t edits = floor_of(double_sum(double_sum(letters, double_product(bound.per_shorter, shorter)), bound.constant));
+  const int64_t edits =
+      floor_of(double_sum(double_sum(letters, double_product(bound.per_shorter, shorter)), bound.constant)) + pair.ambiguous;
   return edits < longer ? static_cast<int32_t>(edits < -1 ? -1 : edits) : longer;
 }
 
 constexpr double kRounding = 1e-6;  // as in core/scoring/edit_bounds.py
 
 // Returns the largest number of edits between the first and the last pair of letters that a coverage allows.
-DEVICE int64_t max_edits_inside(const NearBound& bound, int32_t m, int32_t n) {
-  return floor_of(double_sum(double_product(bound.inside, m < n ? m : n), kRounding));
+DEVICE int64_t max_edits_inside(const NearBound& bound, const NearLengths& pair) {
+  return floor_of(double_sum(double_product(bound.inside, pair.m < pair.n ? pair.m : pair.n), kRounding)) + pair.ambiguous;
 }
 
 // Returns how many letters of a record a coverage leaves out before the first pair of letters, or after the last; below 0, no such pair is
@@ -56,10 +64,17 @@ DEVICE int64_t max_overhang(const NearBound& bound, int32_t own, int32_t other) 
   return floor_of(double_sum(double_sum(own, -double_product(bound.coverage, covered)), kRounding));
 }
 
-// Returns how many different q-grams a record of `own` letters may have that its partner, of `other` letters, has not; as in
-// core/scoring/edit_bounds.py, without its bound q k.
-DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
-  return q * max_edits_inside(bound, own, other) + max_overhang(bound, own, other);
+// Returns how many different q-grams the record of m letters may have that its partner has not, without the bound q k.
+DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, const NearLengths& pair) {
+  const int32_t shorter = pair.m < pair.n ? pair.m : pair.n;
+  const int64_t outside = max_overhang(bound, shorter, pair.m < pair.n ? pair.n : pair.m);
+  if (outside < 0) return 0;
+  const double per_letter = double_product(bound.inside, q), none_outside = double_product(per_letter, shorter),
+               all_outside = double_sum(static_cast<double>(outside), double_product(per_letter, static_cast<double>(shorter - outside)));
+  const double lost = double_sum(none_outside > all_outside ? none_outside : all_outside, static_cast<double>(q) * pair.ambiguous);
+  const int64_t together = pair.m - shorter + floor_of(double_sum(lost, kRounding));
+  const int64_t apart = q * max_edits_inside(bound, pair) + max_overhang(bound, pair.m, pair.n);
+  return together < apart ? together : apart;
 }
 
 // A row of a rectangle, i.e. a query.

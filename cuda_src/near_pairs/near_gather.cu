@@ -10,6 +10,7 @@ struct NearGatherArgs {
   const int32_t* beside;  // columns that are no targets of some of the rows
   uint32_t* sketches;     // out, [rows + columns][sketch_words]
   int32_t* sizes;         // out, [rows + columns]
+  int32_t* ambiguous;     // out, [rows + columns]
   NearCounters* counters;
   int32_t row_count, column_count, beside_count;
   int32_t sketch_words;  // a multiple of 4
@@ -27,8 +28,11 @@ KERNEL(256, 1) near_gather(const NearGatherArgs a) {
     reinterpret_cast<SixteenBytes*>(a.sketches)[k] =
         reinterpret_cast<const SixteenBytes*>(from + static_cast<int64_t>(a.records[item]) * a.sketch_words)[k % pieces];
   }
-  for (int64_t item = thread; item < count; item += threads)
-    a.sizes[item] = (item < a.row_count ? a.queries.sizes : a.targets.sizes)[a.records[item]];
+  for (int64_t item = thread; item < count; item += threads) {
+    const NearRecords& set = item < a.row_count ? a.queries : a.targets;
+    a.sizes[item] = set.sizes[a.records[item]];
+    a.ambiguous[item] = set.ambiguous[a.records[item]];
+  }
   uint32_t unwanted = 0;
   for (int64_t row = thread; row < a.row_count && a.beside_count > 0; row += threads) {
     const NearRow current = a.rows[row];

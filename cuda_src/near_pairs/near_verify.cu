@@ -134,9 +134,10 @@ struct Pair {
     const int32_t m = a.queries.lengths[pair.query], d = m - a.targets.lengths[pair.target];
     const int32_t positive_d = d > 0 ? d : 0;
     columns = m - d;
+    const NearLengths lengths{m, columns, a.queries.ambiguous[pair.query] + a.targets.ambiguous[pair.target]};
 #if FREE_ENDS
     query_length = m;
-    const int64_t edits = max_edits_inside(a.bound, m, columns), longer = positive_d + columns;
+    const int64_t edits = max_edits_inside(a.bound, lengths), longer = positive_d + columns;
     bound = static_cast<int32_t>(edits < longer ? edits : longer);
     target_overhang = static_cast<int32_t>(max_overhang(a.bound, columns, m));
     if (target_overhang > columns) target_overhang = columns;
@@ -144,7 +145,7 @@ struct Pair {
     if (query_overhang < 0 || target_overhang < 0) bound = -1;
     const int32_t band_below = query_overhang + bound / 2;
 #else
-    bound = max_edits(a.bound, m, columns);
+    bound = max_edits(a.bound, lengths);
     const int32_t band_below = (bound - (d < 0 ? -d : d)) / 2 + positive_d;
 #endif
     below = m < band_below ? m : band_below;

@@ -225,7 +225,7 @@ CHOOSE_PAIRS_ARGS = _make_struct(
     ("floors", np.dtype((np.int32, MAX_COUNT_MATRICES))),
 )
 
-NEAR_RECORDS_STRUCT = _make_struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
+NEAR_RECORDS_STRUCT = _make_struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes", "ambiguous")))
 NEAR_BOUND_STRUCT = _make_struct(
     *((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")), ("coverage_of_shorter", _I)
 )
@@ -241,14 +241,14 @@ NEAR_RECORDS_ARGS = _make_struct(
 )
 NEAR_GATHER_ARGS = _make_struct(
     *_NEAR_SET_FIELDS,
-    *((name, _P) for name in ("records", "rows", "beside", "sketches", "sizes", "counters")),
+    *((name, _P) for name in ("records", "rows", "beside", "sketches", "sizes", "ambiguous", "counters")),
     *((name, _I) for name in ("row_count", "column_count", "beside_count", "sketch_words")),
 )
 NEAR_SCREEN_ARGS = _make_struct(
     ("product", DISTANCE_ARGS),
     *_NEAR_SET_FIELDS,
     ("bound", NEAR_BOUND_STRUCT),
-    *((name, _P) for name in ("records", "sizes", "rows", "candidates", "counters")),
+    *((name, _P) for name in ("records", "sizes", "ambiguous", "rows", "candidates", "counters")),
     ("capacity", _U),
     ("q", _I),
 )

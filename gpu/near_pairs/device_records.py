@@ -32,7 +32,7 @@ def record_device_bytes(task: Task, recipe: NearPairRecipe) -> int:
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.bits_per_letter for s in sets)
     pieces = 2 * max(_LETTERS_PER_COPY, *(s.max_length for s in sets))
-    return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 24) + min(pieces, 2 * max(len(s.codes) for s in sets))
+    return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 28) + min(pieces, 2 * max(len(s.codes) for s in sets))
 
 
 def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRecipe) -> dict[str, np.void]:
@@ -40,19 +40,22 @@ def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearPairRe
 
     The records are stored only once if queries and targets are the same set. Raises `OutOfMemory` if they do not fit on the device.
     """
-    queries = _make_device_set(pipeline, "query", task.queries, recipe)
-    return {
-        "queries": queries,
-        "targets": queries if task.targets is task.queries else _make_device_set(pipeline, "target", task.targets, recipe),
-    }
+    query_letters, target_letters = task.ambiguity_letter_counts
+    queries = _make_device_set(pipeline, "query", task.queries, query_letters, recipe)
+    if task.targets is task.queries:
+        return {"queries": queries, "targets": queries}
+    return {"queries": queries, "targets": _make_device_set(pipeline, "target", task.targets, target_letters, recipe)}
 
 
-def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearPairRecipe) -> np.void:
+def _make_device_set(
+    pipeline: StreamPipeline, name: str, records: SequenceSet, ambiguity_letters: npt.NDArray[np.int64], recipe: NearPairRecipe
+) -> np.void:
     """Build the bit planes and sketches of all records on the device, and return their `NEAR_RECORDS_STRUCT`.
 
     The codes are copied to the device in pieces, and the streams take turns in copying them.
 
     name: prefix of the buffers' names
+    ambiguity_letters: number of ambiguity letters in each record that may hide edits
     """
     resident, steps = pipeline.resident, recipe.cascade
     starts = plane_starts(records.lengths, recipe.bits_per_letter)
@@ -63,6 +66,7 @@ def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, 
         lengths=resident.copy(f"{name} lengths", records.lengths.astype(np.int32)),
         sketches=resident.address(f"{name} sketches", len(records) * recipe.sketch_bytes, max_bytes=0),
         sizes=resident.address(f"{name} sizes", 4 * len(records), max_bytes=0),
+        ambiguous=resident.copy(f"{name} ambiguity letters", ambiguity_letters.astype(np.int32)),
     )
     offsets, ranks = resident.copy("offsets", records.offsets), resident.copy("ranks", recipe.letter_ranks)
     for (first, stop), stream in zip(_record_ranges(records.offsets), cycle(pipeline.streams), strict=False):

@@ -99,7 +99,8 @@ class RectangleLauncher:
         }
         found = stream.address("found", capacities.max_near_pairs * NEAR_DISTANCE_STRUCT.itemsize)
         bands = stream.address("bands", grid * kernel.threads * kernel.scratch_bytes)
-        sketches, sizes = stream.address("sketches", count * sketch_bytes), stream.address("sizes", 4 * count)
+        sketches = stream.address("sketches", count * sketch_bytes)
+        gathered = {name: stream.address(name, 4 * count) for name in ("sizes", "ambiguous")}
 
         stream.begin_batch()
         stream.upload_staged()
@@ -108,8 +109,8 @@ class RectangleLauncher:
             NEAR_GATHER_ARGS,
             **self._records,
             **staged,
+            **gathered,
             sketches=sketches,
-            sizes=sizes,
             counters=places["counters"],
             row_count=rectangle.shape[0],
             column_count=rectangle.shape[1],
@@ -123,8 +124,8 @@ class RectangleLauncher:
             **places,
             product=_product_arguments(rectangle, sketches, sketch_bytes),
             bound=self._bound,
+            **gathered,
             records=staged["records"],
-            sizes=sizes,
             rows=staged["rows"],
             capacity=capacities.max_candidates,
             q=self._recipe.cascade.q,

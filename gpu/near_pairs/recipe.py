@@ -40,7 +40,7 @@ class NearPairRecipe:
     """Steps for finding near pairs, and the facts on which the selection of steps was based.
 
     nanoseconds_per_pair: estimated time per pair of the task
-    bound: bound that near pairs satisfy
+    bound: bound that near pairs without ambiguity letters satisfy
     letter_count: number of letters in use
     letter_ranks: uint8[256], rank of each code among the letters in use
     survivor_counts: number of sample pairs that survive each step; None if there was no sample
@@ -66,8 +66,7 @@ class NearPairRecipe:
 
 def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     """Return the recipe for a task that has an edit bound (`Task.edit_bound`). The same task always gives the same recipe."""
-    assert task.edit_bound is not None
-    bound = task.edit_bound
+    bound = task.mean_edit_bound
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
     ranks = np.zeros(256, dtype=np.uint8)
     ranks[used] = np.arange(len(used))
@@ -93,7 +92,7 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
                 yield FilterCascade(q=q, sketch_bits=bits)
 
     steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_diagonals, costs)
-    return NearPairRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
+    return NearPairRecipe(steps, nanoseconds, task.edit_bound_for(0), len(used), ranks, survivors if worth else None)
 
 
 def _count_survivors(

@@ -15,6 +15,9 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
 
+_FEW_AMBIGUITY_LETTERS = 8
+"""Maximum number of ambiguity letters in a record that is compared together with those that have none."""
+
 _MAX_DIFFERENT_GRAMS = 1 << 20
 """Maximum slack (number of q-grams that one record of a pair may have and the other lack). It exceeds the size of any sketch in bits."""
 
@@ -46,10 +49,19 @@ class Rectangle:
         return [Rectangle(self.tile, self.queries, targets) for targets in cuts]
 
 
-def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
-    """Return a tile as a rectangle. A tile's targets are already in order of length."""
+def tile_rectangles(tile: Tile, task: Task) -> list[Rectangle]:
+    """Return a tile as rectangles: one, unless some records have many ambiguity letters, which allow more edits and so make diagonal bands
+    wider. A tile's targets are already in order of length."""
     queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-    return Rectangle(tile, queries[np.argsort(task.queries.lengths[queries], kind="stable")], tile.targets)
+    queries = queries[np.argsort(task.queries.lengths[queries], kind="stable")]
+    halves = [_split_by_ambiguity(one, counts) for one, counts in zip((queries, tile.targets), task.ambiguity_letter_counts, strict=True)]
+    return [Rectangle(tile, some, others) for some in halves[0] for others in halves[1]]
+
+
+def _split_by_ambiguity(records: Integers, ambiguity_letters: Integers) -> list[Integers]:
+    """Return the records with few ambiguity letters, and those with many. ambiguity_letters: their numbers in each record of the set"""
+    few = ambiguity_letters[records] <= _FEW_AMBIGUITY_LETTERS
+    return [part for part in (records[few], records[~few]) if len(part)]
 
 
 @dataclass(frozen=True)
@@ -70,10 +82,17 @@ class QueryRows:
 
 
 def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> QueryRows:
-    """Return the limits that the screen reads for each query. q: length of the q-grams in sketches; 0 for no sketches"""
+    """Return the limits that the screen reads for each query.
+
+    bound: bound for pairs without ambiguity letters
+    q: length of the q-grams in sketches; 0 for no sketches
+    """
     ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
     distinct, inverse = np.unique(ours, return_inverse=True)
-    first, stop = compatible_columns(distinct, theirs, bound)
+    ambiguous = task.ambiguity_letter_counts[0][rectangle.queries]
+    most_ambiguous = int(ambiguous.max() + task.ambiguity_letter_counts[1][rectangle.targets].max())
+    widest = bound.with_ambiguity_letters(most_ambiguous)
+    first, stop = compatible_columns(distinct, theirs, widest)
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
@@ -82,19 +101,16 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     rows = np.zeros(len(ours), dtype=NEAR_ROW_STRUCT)
     rows["first"], rows["stop"] = first[inverse], stop[inverse]
     rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
-    # The slack that a coverage allows the query, or the target, is linear likewise.
+    # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
     covered = np.maximum.reduce(
         [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
     )
-    if bound.coverage_of_shorter:
-        # If a query is longer than its target, its overhang falls with the target's length while the edits inside rise. Their sum is linear
-        # only before both are rounded, which takes less than q + 1.
-        covered += q + 1
-    rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_DIFFERENT_GRAMS)[inverse]
+    slacks = np.clip(np.minimum(edits * q, covered + 2), 0, _MAX_DIFFERENT_GRAMS)
+    rows["slack"] = slacks[inverse] + q * ambiguous  # the screen adds those of the target
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
-    diagonals = edits
-    if bound.coverage:  # linear likewise, but a sum of rounded numbers
-        diagonals = np.maximum.reduce([bound.max_diagonals(distinct, end) for end in ends]) + 1
+    diagonals = edits + most_ambiguous
+    if bound.coverage:  # linear likewise, but a sum of three rounded numbers
+        diagonals = np.maximum.reduce([widest.max_diagonals(distinct, end) for end in ends]) + 2
     return QueryRows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(diagonals[stop > first].max(initial=0))))
 
 

@@ -19,7 +19,7 @@ from gpualign.gpu.near_pairs.device_records import make_device_records, record_d
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel
 from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
-from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, whole_tile_rectangle
+from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, tile_rectangles
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
@@ -40,7 +40,7 @@ class _OpenTile:
     """
 
     tile: Tile
-    rectangle_count: int = 1
+    rectangle_count: int
     near_pairs: list[NearPairs] = field(default_factory=list)
     compatible_pair_count: int = 0
     candidate_count: int = 0
@@ -121,8 +121,9 @@ class NearPairWorker:
         tile = self._port.next_tile()
         if tile is None:
             return False
-        self._open[tile.number] = _OpenTile(tile)
-        self._waiting.append(whole_tile_rectangle(tile, self._task))
+        rectangles = tile_rectangles(tile, self._task)
+        self._open[tile.number] = _OpenTile(tile, len(rectangles))
+        self._waiting.extend(rectangles)
         return True
 
     def _submit_rectangle(self, rectangle: Rectangle) -> None:

@@ -69,16 +69,9 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
     return LiEngine(device, pick_method(device.name) if kernel == "li-auto" else kernel, TransferMode(transfer or "double"))
 
 
-def pick_near_pair_engine(resources: Resources, engine: Engine, has_single_bound: bool) -> Engine:
-    """Return the engine for finding near pairs: `engine`, or the CPU engine if `engine` cannot find them.
-
-    has_single_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity letters
-    """
-    from gpualign.cpu.alignment.engine import CpuEngine
-
-    if engine.capabilities.supports_near_pairs and (has_single_bound or isinstance(engine, CpuEngine)):
-        return engine
-    return cpu_engine(resources)
+def pick_near_pair_engine(resources: Resources, engine: Engine) -> Engine:
+    """Return the engine for finding near pairs: `engine`, or the CPU engine if `engine` cannot find them."""
+    return engine if engine.capabilities.supports_near_pairs else cpu_engine(resources)
 
 
 def pick_pair_engine(resources: Resources, engine: Engine, reporter: Reporter) -> PairAligningEngine:

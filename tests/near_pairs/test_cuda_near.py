@@ -10,6 +10,7 @@ from oracle import edit_distance_free_ends
 from relatives import edited
 from work import edit, records, sequence_set
 
+from gpualign.core.alignment.ambiguity import AmbiguityCounts, AmbiguityRule
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.runner import plan_task
@@ -54,9 +55,9 @@ def plain_pairs(queries, targets, bound, pairing):
     return out
 
 
-def near_pairs(queries, targets, bound, pairing, devices, cells=None):
+def near_pairs(queries, targets, bound, pairing, devices, ambiguity=None):
     """The same by the engine, and what its steps left."""
-    task = Task(queries, targets, edit(27), edit_bound=bound)
+    task = Task(queries, targets, edit(27), edit_bound=bound, ambiguity=ambiguity)
     prepared = CudaEngine(devices).prepare(task, Budget.from_total(1 << 26))
     plan = plan_task(prepared, pairing)
     found, left = {}, {}
@@ -183,6 +184,34 @@ def test_free_ends_of_several_words(rng, device, use, size):
     few = sequence_set(few)
     found, _ = check(few, few, covered_bound(0.95, 300 / (300 + 2 * size) - 1e-9), Pairing.ABOVE, device)
     assert 5 < len(found) < len(few) * (len(few) - 1) // 2
+
+
+@pytest.mark.parametrize("steps", [FilterCascade(), SKETCHES], ids=["lengths", "sketches"])
+@pytest.mark.parametrize("bound", [columns_bound(0.95), covered_bound(0.95, 0.9)], ids=["columns", "covered"])
+def test_each_pair_has_the_bound_of_its_ambiguity_letters(rng, device, use, steps, bound):
+    """Few letters raise the bound of a pair a little, many by so much that their records are compared apart."""
+    use(steps)
+    few, targets = (families(rng, 4, 150, 9) for _ in range(2))
+    targets = sequence_set([*records(few), *records(targets)[-9:]])
+    ambiguity = AmbiguityCounts(
+        AmbiguityRule.COMPATIBLE,
+        rng.choice([0, 0, 1, 3, 8, 9, 60], len(few)).astype(np.int64),
+        rng.choice([0, 0, 0, 2, 9, 40], len(targets)).astype(np.int64),
+        100,
+    )
+    found, left = near_pairs(few, targets, bound.with_ambiguity_letters(100), Pairing.ALL, [device], ambiguity)
+    m, n = few.lengths[:, None], targets.lengths[None, :]
+    letters = ambiguity.query_counts[:, None] + ambiguity.target_counts[None, :]
+    most = bound.max_edits_inside(m, n) if bound.coverage else bound.max_edits(m, n)
+    near = plain_pairs(few, targets, bound.with_ambiguity_letters(1000), Pairing.ALL)  # of any number of edits
+    expected = {
+        (i, j): edits
+        for (i, j), edits in near.items()
+        if edits <= most[i, j] + letters[i, j] and abs(int(m[i, 0]) - int(n[0, j])) <= bound.max_edits(m, n)[i, j] + letters[i, j]
+    }
+    assert found == expected
+    assert (letters[tuple(zip(*found, strict=True))] > 0).any()
+    assert len(expected) == left["edit distance"] < len(few) * len(targets)
 
 
 def test_two_sets(rng, device, use):

@@ -290,13 +290,16 @@ def test_covered_steps_leave_what_the_definition_leaves(rng, name, few, of_short
                 continue
             lengths.append((i, j))
             beyond = [math.floor(len(r) - coverage * covered) for r in (s, t)]
-            edits = math.floor(inside * min(len(s), len(t)))
+            part = min(len(s), len(t)) - min(beyond)  # letters of the shorter one at least, between the ends
             surplus = np.bincount(s, minlength=4) - np.bincount(t, minlength=4)
-            if max(surplus.clip(0).sum(), (-surplus).clip(0).sum()) > max(0, min(k, edits + max(beyond))):
+            letters, *most = (
+                max(0, min(g * k, math.floor(g * inside * part) + e)) if min(beyond) >= 0 else 0
+                for g, e in ((1, max(beyond)), *((q, e) for e in beyond))
+            )
+            if max(surplus.clip(0).sum(), (-surplus).clip(0).sum()) > letters:
                 continue
             counts.append((i, j))
             a, b = ({tuple(r[at : at + q]) for at in range(len(r) - q + 1)} for r in (s, t))
-            most = [max(0, min(q * k, q * edits + e)) for e in beyond]
             if len(a - b) <= most[0] and len(b - a) <= most[1]:
                 sketches.append((i, j))
     assert found.steps.tolist() == [len(queries) * len(targets), len(lengths), len(counts), len(sketches)]

@@ -10,12 +10,13 @@ namespace gpualign {
 
 // A bound on the edit distance of a pair of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant). If coverage
 // is above 0, either record also has a part of at least coverage * max(m, n) letters, or coverage * min(m, n) if it is that of the shorter
-// record, and inside * min(m, n) edits turn one part into the other. core/scoring/edit_bounds.py has the proofs.
+// record, and at most inside edits per letter of a part, plus `ambiguous`, turn one part into the other. core/scoring/edit_bounds.py has
+// the proofs.
 class Bound {
  public:
-  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter)
+  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter, int64_t ambiguous)
       : per_letter_(per_letter), per_shorter_(per_shorter), constant_(constant), inside_(inside), coverage_(coverage),
-        coverage_of_shorter_(coverage_of_shorter) {
+        coverage_of_shorter_(coverage_of_shorter), ambiguous_(ambiguous) {
     for (const double number : {per_letter, per_shorter, constant, inside, coverage})
       if (!std::isfinite(number)) throw std::invalid_argument("a bound is of finite numbers");
   }
@@ -32,7 +33,7 @@ class Bound {
 
   // Returns the largest allowed number of edits between the parts that a coverage requires.
   int64_t edits_inside(int64_t m, int64_t n) const {
-    return static_cast<int64_t>(std::floor(inside_ * static_cast<double>(std::min(m, n)) + kRounding));
+    return static_cast<int64_t>(std::floor(inside_ * static_cast<double>(std::min(m, n)) + kRounding)) + ambiguous_;
   }
 
   // Returns the largest number of letters that a coverage leaves out of a record of `own` letters, whose partner has `other` letters; below
@@ -45,7 +46,13 @@ class Bound {
   // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
   // For q = 1, letters count as often as they occur. Returns 0 if no such pair is allowed.
   int64_t grams(int q, int64_t own, int64_t other) const {
-    return std::max<int64_t>(0, std::min(q * at(own, other), q * edits_inside(own, other) + overhang(own, other)));
+    const int64_t shorter = std::min(own, other), outside = overhang(shorter, std::max(own, other));
+    if (outside < 0) return 0;
+    const double per_letter = q * inside_;
+    const double lost = std::max(per_letter * static_cast<double>(shorter),
+                                 static_cast<double>(outside) + per_letter * static_cast<double>(shorter - outside));
+    const int64_t together = own - shorter + static_cast<int64_t>(std::floor(lost + static_cast<double>(q * ambiguous_) + kRounding));
+    return std::max<int64_t>(0, std::min({q * at(own, other), q * edits_inside(own, other) + overhang(own, other), together}));
   }
 
  private:
@@ -53,6 +60,7 @@ class Bound {
 
   double per_letter_, per_shorter_, constant_, inside_, coverage_;
   bool coverage_of_shorter_;
+  int64_t ambiguous_;
 };
 
 }  // namespace gpualign

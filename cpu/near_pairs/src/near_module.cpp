@@ -125,9 +125,11 @@ NB_MODULE(_near, m) {
       "The largest allowed edit distance for m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + "
       "constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a "
       "margin. coverage: fraction of max(m, n), or with coverage_of_shorter of min(m, n), that either record has in aligned pairs "
-      "of letters; inside: edits between the first and the last pair, over min(m, n). With a coverage of 0 neither restricts pairs.")
-      .def(nb::init<double, double, double, double, double, bool>(), nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"),
-           nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0, nb::arg("coverage_of_shorter") = false)
+      "of letters; inside: edits between the first and the last pair, per letter there, apart from `ambiguous` edits. With a coverage of 0 "
+      "neither restricts pairs.")
+      .def(nb::init<double, double, double, double, double, bool, int64_t>(), nb::arg("per_letter"), nb::arg("per_shorter"),
+           nb::arg("constant"), nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0, nb::arg("coverage_of_shorter") = false,
+           nb::arg("ambiguous") = 0)
       .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "Return the bound, at most max(m, n); -1 if no such pair is allowed.");
 
   nb::class_<HeldRecords>(
