@@ -42,8 +42,9 @@
 //    abandoned as soon as all values of a column exceed k, which eights of rows show: none is less than the value above the eight minus its
 //    falls.
 //
-// Macros: PLANES (bits of a letter: 2, 4 or 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4 or 8; 0: their number is an
-// argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread), FREE_ENDS (0 or 1).
+// Macros: PLANES (bits of a letter: 1 to 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4, 8, 12 or 16; 0: their number
+// is an argument, and they are in global memory, 8 words (PLANES + 2) bytes per thread, and as many again per word for whole records),
+// FREE_ENDS (0 or 1).
 // Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5); with free ends 49, 118, 116.
 // Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
@@ -69,10 +70,10 @@ struct NearVerifyArgs {
 };
 SAME_AS_ON_HOST(NearVerifyArgs);
 
-// The bit vectors of a window: VP, VN, the rows from 1 on, and the bit planes of its letters.
-enum Kind { kVP, kVN, kRows, kPlanes, kKinds = kPlanes + PLANES };
+// The bit vectors of a window: VP, VN, the bit planes of its letters and, of whole records, the rows from 1 on.
+enum Kind { kVP, kVN, kPlanes, kRows = kPlanes + PLANES, kKinds = kRows + !FREE_ENDS };
 
-constexpr int kUnrolledColumns = 4;
+constexpr int kUnrolledColumns = WORDS > 8 ? 2 : 4;
 
 #if WORDS
 struct Band {
@@ -122,9 +123,10 @@ struct Pair {
   int32_t below;    // rows of the window below the diagonal 0
   int32_t columns;  // n
   int32_t column;   // columns that have been computed
-  int32_t value;    // D on diagonal d in that column
-  int32_t end_bit;  // bit of diagonal d in the window
+  int32_t value;    // D on the diagonal of end_bit in that column
+  int32_t end_bit;  // bit of diagonal d in the window; with free ends, the lowest bit of all rows
 #if FREE_ENDS
+  int32_t end_diagonal;                     // d
   int32_t query_length;                     // m
   int32_t query_overhang, target_overhang;  // f, g
 #endif
@@ -137,6 +139,7 @@ struct Pair {
     const NearLengths lengths{m, columns, a.queries.ambiguous[pair.query] + a.targets.ambiguous[pair.target]};
 #if FREE_ENDS
     query_length = m;
+    end_diagonal = d;
     const int64_t edits = max_edits_inside(a.bound, lengths), longer = positive_d + columns;
     bound = static_cast<int32_t>(edits < longer ? edits : longer);
     target_overhang = static_cast<int32_t>(max_overhang(a.bound, columns, m));
@@ -149,9 +152,14 @@ struct Pair {
     const int32_t band_below = (bound - (d < 0 ? -d : d)) / 2 + positive_d;
 #endif
     below = m < band_below ? m : band_below;
-    end_bit = 64 * band.words - 1 - below + d;
     column = 0;
-    value = FREE_ENDS ? 0 : positive_d;
+#if FREE_ENDS
+    end_bit = 64 * band.words - 1;
+    value = below > query_overhang ? below - query_overhang : 0;
+#else
+    end_bit = 64 * band.words - 1 - below + d;
+    value = positive_d;
+#endif
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
       const int first = 64 * (band.words - w) - below;  // bit of row 1 in this word, before the window moves to column 1
@@ -159,9 +167,9 @@ struct Pair {
       band.word(kVP, w) = ones_from(first - 1 + query_overhang);
 #else
       band.word(kVP, w) = ones_from(first - 1);
+      band.word(kRows, w) = ones_from(first);
 #endif
       band.word(kVN, w) = 0;
-      band.word(kRows, w) = ones_from(first);
 #pragma unroll
       for (int p = 0; p < PLANES; p++) {
         const Plane plane(a.queries, pair.query, p);
@@ -171,20 +179,25 @@ struct Pair {
   }
 
   // Computes the next column. Bit k of `letters` is its letter, bit k of `entering` the letter of the row that enters the window. Returns a
-  // negative number if D0 is set on diagonal d, i.e. if `value` stays. kCorners: the column may be one of a corner, `number` its number.
-  template <bool kCorners>
+  // negative number if D0 is set at end_bit, i.e. if `value` stays. kEdges: with free ends, the window may have rows above row 1, and the
+  // column may be one of a corner; `number` is its number.
+  template <bool kEdges>
   DEVICE int32_t step(Band& band, const uint32_t (&letters)[PLANES], const uint32_t (&entering)[PLANES], int k, int32_t number) const {
     bool carry = false;  // of the addition, from word to word
     // Of word w - 1, whose new VP and VN need D0 of word w.
     uint64_t previous_d0 = 0, previous_hp = 0, previous_hn = 0;
-    uint32_t end_d0 = 0;  // the half word of D0 that has diagonal d
+    uint32_t end_d0 = 0;  // the half word of D0 that has end_bit
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
       const bool lowest = w + 1 == band.words;  // the word of the lowest rows
-      // The window moves down a row: rows, and their letters, move to the bit below.
+                                                // The window moves down a row: rows, and their letters, move to the bit below.
+#if FREE_ENDS
+      uint64_t pm = ~uint64_t{0};
+#else
       const uint64_t rows = shift_in(band.word(kRows, w), lowest ? 1 : static_cast<uint32_t>(band.word(kRows, w + 1)));
       band.word(kRows, w) = rows;
       uint64_t pm = rows;
+#endif
 #pragma unroll
       for (int p = 0; p < PLANES; p++) {
         const uint32_t next = lowest ? entering[p] >> k : static_cast<uint32_t>(band.word(kPlanes + p, w + 1));
@@ -194,24 +207,25 @@ struct Pair {
         pm &= ~(window ^ static_cast<uint64_t>(static_cast<int64_t>(letter)));
       }
 #if FREE_ENDS
-      if (kCorners) {
+      if (kEdges) {
         const int32_t row0 = 64 * (band.words - w) - 1 - below - number;  // bit of row 0
+        pm &= ones_from(row0 + 1);
         if (number <= target_overhang) pm |= ones_below(row0 + query_overhang + 1);
         if (number > columns - target_overhang) pm |= ones_from(row0 + query_length - query_overhang + 1);
       }
 #endif
       const uint64_t vp = band.word(kVP, w), vn = band.word(kVN, w);
-      const uint64_t sum = (pm & vp) + vp, sum_with_carry = sum + carry;
-      carry = sum < vp || sum_with_carry < sum;
-      const uint64_t d0 = (sum_with_carry ^ vp) | pm | vn;
+      const uint64_t equal = pm & vp, sum = equal + vp + carry;
+      carry = (equal | (vp & ~sum)) >> 63;  // as equal is part of vp
+      const uint64_t d0 = (sum ^ vp) | pm | vn;
       const uint64_t hp = vn | ~(d0 | vp), hn = d0 & vp;
       if (w > 0) set_vertical(band, w - 1, shift_in(previous_d0, static_cast<uint32_t>(d0)), previous_hp, previous_hn);
-      if (end_bit >> 5 == 2 * w) end_d0 = static_cast<uint32_t>(d0);
-      if (end_bit >> 5 == 2 * w + 1) end_d0 = static_cast<uint32_t>(d0 >> 32);
+      if (!FREE_ENDS && end_bit >> 5 == 2 * w) end_d0 = static_cast<uint32_t>(d0);
+      if (FREE_ENDS ? lowest : end_bit >> 5 == 2 * w + 1) end_d0 = static_cast<uint32_t>(d0 >> 32);
       previous_d0 = d0, previous_hp = hp, previous_hn = hn;
     }
     set_vertical(band, band.words - 1, shift_in(previous_d0, 0), previous_hp, previous_hn);
-    return static_cast<int32_t>(end_d0 << (31 - (end_bit & 31)));
+    return static_cast<int32_t>(FREE_ENDS ? end_d0 : end_d0 << (31 - (end_bit & 31)));
   }
 
   // Sets VP and VN of word w for the next column; shifted_d0: D0 >> 1.
@@ -220,19 +234,17 @@ struct Pair {
     band.word(kVN, w) = shifted_d0 & hp;
   }
 
-  // Computes the next 32 columns, or those that are left.
-  DEVICE void advance(const NearVerifyArgs& a, Band& band) {
 #if FREE_ENDS
-    const bool corners = column < target_overhang || column + 32 > columns - target_overhang;
-    corners ? advance_by<true>(a, band) : advance_by<false>(a, band);
-#else
-    advance_by<false>(a, band);
-#endif
+  // Returns whether the next 32 columns have rows above row 1 in their windows, or are columns of a corner.
+  DEVICE bool has_edges(const Band& band) const {
+    return column + 1 < 64 * band.words - below || column < target_overhang || column + 32 > columns - target_overhang;
   }
+#endif
 
-  template <bool kCorners>
-  DEVICE void advance_by(const NearVerifyArgs& a, Band& band) {
-    uint32_t letters[PLANES], entering[PLANES], d0_bits = 0;  // D0 on diagonal d, the latest column's in bit 0
+  // Computes the next 32 columns, or those that are left.
+  template <bool kEdges>
+  DEVICE void advance(const NearVerifyArgs& a, Band& band) {
+    uint32_t letters[PLANES], entering[PLANES], d0_bits = 0;  // D0 at end_bit, the latest column's in bit 0
 #pragma unroll
     for (int p = 0; p < PLANES; p++) {
       letters[p] = Plane(a.targets, records.target, p).word(column / 32);
@@ -242,7 +254,7 @@ struct Pair {
     for (int c = 0; c < 32; c += kUnrolledColumns) {
 #pragma unroll
       for (int k = 0; k < kUnrolledColumns; k++)
-        d0_bits = append_sign(d0_bits, step<kCorners>(band, letters, entering, k, column + c + k + 1));
+        d0_bits = append_sign(d0_bits, step<kEdges>(band, letters, entering, k, column + c + k + 1));
 #pragma unroll
       for (int p = 0; p < PLANES; p++) letters[p] >>= kUnrolledColumns, entering[p] >>= kUnrolledColumns;
     }
@@ -261,8 +273,9 @@ struct Pair {
   // no value of the column is at most k.
   DEVICE bool done(Band& band) {
     const bool at_end = column >= columns;
-    // VP and VN are those of the next column's window, in which diagonal d is at bit end_bit - 1.
-    const int32_t first = at_end ? end_bit - 1 - query_overhang : 0, last = at_end ? end_bit - 1 + target_overhang : 64 * band.words - 1;
+    // VP and VN are those of the next column's window, in which diagonal d is at this bit.
+    const int32_t goal_bit = 64 * band.words - 2 - below + end_diagonal;
+    const int32_t first = at_end ? goal_bit - query_overhang : 0, last = at_end ? goal_bit + target_overhang : 64 * band.words - 1;
     int32_t d_value = value, least = bound + 1;
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
@@ -309,7 +322,16 @@ KERNEL(128, 1) near_verify(const NearVerifyArgs a) {
       if (busy) pair.start(a, a.candidates[next], band);
     }
     if (__ballot_sync(kAllLanes, busy) == 0) return;
-    if (busy) pair.advance(a, band);
+#if FREE_ENDS
+    const bool edges = busy && pair.has_edges(band);
+    if (__ballot_sync(kAllLanes, edges) != 0) {
+      if (busy) pair.template advance<true>(a, band);
+    } else {
+      if (busy) pair.template advance<false>(a, band);
+    }
+#else
+    if (busy) pair.template advance<false>(a, band);
+#endif
     const bool done = busy && pair.done(band), near = done && pair.value <= pair.bound;
     const uint32_t index = append_index(&a.counters->found, near);
     if (near && index < a.found_capacity) a.found[index] = {pair.records.query, pair.records.target, pair.value};

@@ -12,6 +12,7 @@ BLOCK_THREADS = 256
 """Threads per block for `RECORDS_KERNEL` and `GATHER_KERNEL`."""
 
 _REGISTER_BAND_WORDS = 1, 2, 4, 8
+_WIDE_REGISTER_BAND_WORDS = 12, 16  # only with free ends, whose bands are wide
 """Sizes of the diagonal bands that a thread keeps in registers, in words of 64 diagonals. Larger diagonal bands are kept in memory."""
 
 
@@ -83,7 +84,9 @@ def verification_kernel(bits_per_letter: int, band_words: int, free_ends: bool) 
 
     free_ends: whether unpaired letters at the ends of the sequences cost nothing, as they must if there is a minimum coverage
     """
-    in_registers = next((size for size in _REGISTER_BAND_WORDS if size >= band_words), 0)
+    sizes = _REGISTER_BAND_WORDS + _WIDE_REGISTER_BAND_WORDS * free_ends
+    in_registers = next((size for size in sizes if size >= band_words), 0)
     macros = (("PLANES", str(bits_per_letter)), ("WORDS", str(in_registers)), ("FREE_ENDS", str(int(free_ends))))
     kernel = Kernel("near_verify.cu", "near_verify", macros)
-    return VerificationKernel(kernel, in_registers or band_words, 0 if in_registers else 8 * band_words * (bits_per_letter + 3))
+    scratch_bytes = 8 * band_words * (bits_per_letter + (2 if free_ends else 3))
+    return VerificationKernel(kernel, in_registers or band_words, 0 if in_registers else scratch_bytes)
