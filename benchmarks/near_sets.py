@@ -112,12 +112,16 @@ def genes(count: int, seed: int, path: str) -> list[str]:
     """
     Genes that evolve from the records of a FASTA file along random trees: families of 90 to 99.9 % identity, whatever the count.
 
-    Each new gene is a mutated copy of an earlier one; a branch changes 0.05 to 3 % of the letters, one change in
-    ten inserts or deletes letters.
+    A fiftieth of the records are founders. If the file has fewer, copies of it become founders, too, in which 5 to 15 % of the letters are
+    changed. Each of the other genes is a mutated copy of an earlier one; a branch changes 0.05 to 3 % of the letters, one change in ten
+    inserts or deletes letters.
     """
     rng = np.random.default_rng([seed, 6])
     _, founders = load(path)
-    known = [np.frombuffer(founders[k].encode(), np.uint8) for k in rng.permutation(len(founders))[: max(count // 50, 1)].tolist()]
+    families = max(count // 50, 1)
+    known = [np.frombuffer(founders[k].encode(), np.uint8) for k in rng.permutation(len(founders))[:families].tolist()]
+    while len(known) < families:
+        known.append(_mutated(known[rng.integers(len(founders))], rng.uniform(0.05, 0.15), 0.1, rng))
     while len(known) < count:
         parent = known[rng.integers(len(known))]
         known.append(_mutated(parent, float(np.exp(rng.uniform(np.log(0.0005), np.log(0.03)))), 0.1, rng))
