@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from functools import cached_property, partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.threads import map_ahead
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
@@ -45,6 +47,9 @@ _MAX_EDIT_FRACTION = 0.5
 _MIN_PAIRS_PER_ALIGNMENT = 100_000
 """Minimum number of pairs that an engine aligns in one run, if there are enough and they fit in memory, because starting an engine takes
 time."""
+
+_LISTS_AHEAD = 1
+"""Number of lists that are found and aligned on a device in advance, in addition to the one that is written."""
 
 _EDITS_PER_EDIT_BETWEEN_FREE_ENDS = 1.75
 """Number of edits in an alignment, per edit of a distance with free ends: three in four pairs of genes and of proteins have at most this
@@ -217,7 +222,8 @@ class NearPairJob:
         """Maximum number of record pairs to generate together, so that their alignments fit in memory."""
         if self.aligner is None:
             return _MAX_PAIRS_PER_BATCH
-        return min(self.aligner.max_pair_count, _MAX_PAIRS_PER_BATCH)
+        lists = _LISTS_AHEAD + 2 if self.aligner.uses_device else 1
+        return min(max(1, self.aligner.max_pair_count // lists), _MAX_PAIRS_PER_BATCH)
 
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step, updated in place."""
@@ -227,21 +233,30 @@ class NearPairJob:
                 resources.enter_context(closing(self.aligner))
             records = self._expand_to_records(bands, survivors)
             resources.enter_context(closing(cast("Closable", records)))
-            held: list[NearPairs] = []
-            rows = 0
-            for pairs, rows in records:
-                if self.groups is not None:
-                    pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
-                if held and sum(map(len, held)) + len(pairs) > self._max_pairs:
-                    yield self.align_pairs(join_pairs(held), int(pairs.queries[0]))
-                    held = []
-                if len(pairs):
-                    held.append(pairs)
-                if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
-                    yield self.align_pairs(join_pairs(held), rows)
-                    held = []
-            if held:
-                yield self.align_pairs(join_pairs(held), rows)
+            lists = self._lists_to_align(records)
+            if self.aligner is not None and self.aligner.uses_device:
+                yield from map_ahead(lambda item: self.align_pairs(*item), lists, _LISTS_AHEAD, self.aligner.close)
+            else:
+                yield from starmap(self.align_pairs, lists)
+
+    def _lists_to_align(self, records: Iterator[tuple[NearPairs, int]]) -> Iterator[tuple[NearPairs, int]]:
+        """Yield lists of near pairs of records that are long enough to align together, if there are so many. records: as returned by
+        `_expand_to_records`, as are the items"""
+        held: list[NearPairs] = []
+        rows = 0
+        for pairs, rows in records:
+            if self.groups is not None:
+                pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
+            if held and sum(map(len, held)) + len(pairs) > self._max_pairs:
+                yield join_pairs(held), int(pairs.queries[0])
+                held = []
+            if len(pairs):
+                held.append(pairs)
+            if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
+                yield join_pairs(held), rows
+                held = []
+        if held:
+            yield join_pairs(held), rows
 
     def _iterate_group_pairs(self, progress: Progress, survivors: Counter[str]) -> Iterator[GroupPairs]:
         """Yield the near pairs of groups of equal records, in lists of limited size. survivors: updated in place, as in

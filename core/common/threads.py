@@ -10,6 +10,8 @@ from contextlib import ExitStack, closing
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from gpualign.core.common.errors import RunError
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -139,6 +141,31 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
         yield from pool.imap(function, items)
 
 
+def map_ahead(function: Callable[[Item], Result], items: Iterable[Item], ahead: int, stop: Callable[[], None]) -> Iterator[Result]:
+    """Yield `function(item)` for each item, in order. A background thread calls the function, for `ahead` more items than have been
+    requested.
+
+    stop: called if the iterator fails or is closed early; it must make the call in progress return or fail soon, because it is waited for
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    waiting: deque[Future[Result]] = deque()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="gpualign-ahead")
+    try:
+        for item in items:
+            waiting.append(thread.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BaseException:
+        thread.shutdown(wait=False, cancel_futures=True)
+        stop()
+        raise
+    finally:
+        thread.shutdown()
+
+
 class SerialExecutor:
     """Thread that runs actions one after another.
 
@@ -151,11 +178,14 @@ class SerialExecutor:
         self._initializer = initializer
         self._finalizer = finalizer
         self._actions: queue.SimpleQueue[Callable[[BaseException | None], None] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._stopped = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, action: Callable[[], Result]) -> Future[Result]:
-        """Return a future for the action's result or error, or for the error raised by `initializer`."""
+        """Return a future for the action's result or error, or for the error raised by `initializer`. After `stop`, the action is not run
+        and the future fails with `RunError`."""
         from concurrent.futures import Future
 
         future: Future[Result] = Future()
@@ -168,12 +198,18 @@ class SerialExecutor:
             except BaseException as error:  # handed to the caller
                 future.set_exception(error)
 
-        self._actions.put(act)
+        with self._lock:
+            if self._stopped:
+                future.set_exception(RunError("the work has been stopped"))
+            else:
+                self._actions.put(act)
         return future
 
     def stop(self) -> None:
         """Have the thread end after the actions already submitted, without waiting for it."""
-        self._actions.put(None)
+        with self._lock:
+            self._stopped = True
+            self._actions.put(None)
 
     def close(self) -> None:
         """Finish the actions already submitted, then stop the thread and wait for it."""

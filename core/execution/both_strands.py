@@ -136,6 +136,10 @@ class BothStrandsPairAligner:
     def max_pair_count(self) -> int:
         return max(1, self.inner.max_pair_count // 2)
 
+    @property
+    def uses_device(self) -> bool:
+        return self.inner.uses_device
+
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         """Align the listed pairs. Their distances also encode the strand, as those from a `BothStrandsEngine` do."""
         distances, is_reverse_complement = decode_distances(pairs.distances)

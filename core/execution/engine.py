@@ -94,6 +94,10 @@ class PairAligner(Protocol):
     def max_pair_count(self) -> int:
         """Maximum number of pairs of average length whose results fit in memory."""
 
+    @property
+    def uses_device(self) -> bool:
+        """True if a device aligns the pairs, so that the host can prepare and write other pairs at the same time."""
+
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         """Align the listed pairs. An exception stops all work within a second.
 
@@ -101,7 +105,10 @@ class PairAligner(Protocol):
         """
 
     def close(self) -> None:
-        """Free what the aligner keeps between lists, such as the memory of a GPU. The aligner can be used again."""
+        """Free what the aligner keeps between lists, such as the memory of a GPU. The aligner can be used again.
+
+        If pairs are being aligned in another thread, that work fails with `RunError` within a second.
+        """
 
 
 @runtime_checkable

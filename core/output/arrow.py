@@ -17,6 +17,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
@@ -112,6 +113,7 @@ class TableWriter:
         id_type = pa.string() if container == PARQUET else pa.dictionary(pa.int32(), pa.string())
         types = [id_type if c.ids is not None else pa.large_string() if c.dtype is None else pa.from_numpy_dtype(c.dtype) for c in columns]
         self._schema = pa.schema(list(zip((c.name for c in columns), types, strict=True)))
+        self._background = BackgroundTask()
         self._waiting: list[Any] = []  # record batches, with numbers of records for ids
         self._rows = self._text = 0
 
@@ -157,15 +159,20 @@ class TableWriter:
             self._waiting = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
 
     def _write_batch(self) -> None:
+        """Write the rows that are waiting, in the background, because encoding takes as long as computing rows."""
+        batches, self._waiting = self._waiting, []
+        self._rows = self._text = 0
+        self._background.start(lambda: self._encode_batch(batches))
+
+    def _encode_batch(self, batches: list[Any]) -> None:
         import pyarrow as pa
 
-        joined = pa.Table.from_batches(self._waiting)
+        joined = pa.Table.from_batches(batches)
         arrays = [
             self._encode_ids(name, column.combine_chunks()) if name in self._ids else column.combine_chunks()
             for name, column in zip(joined.column_names, joined.columns, strict=True)
         ]
-        self._waiting.clear()
-        self._rows = self._text = 0
+        batches.clear()
         del joined
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
         self._held.move_to(self._stream)
@@ -181,6 +188,7 @@ class TableWriter:
         """Write the last rows and the end of the table."""
         if self._rows:
             self._write_batch()
+        self._background.wait()
         self._writer.close()
         self._held.move_to(self._stream)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.arrays import Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
 from gpualign.core.common.threads import map_in_order, run_until_stopped
 from gpualign.cpu.alignment import _kernels
 
@@ -40,6 +41,9 @@ class CpuPairAligner:
     threads: int
     instruction_set: str
     recipe: _kernels.PathRecipe = field(repr=False)
+    _stops: set[Callable[[], None]] = field(default_factory=set, repr=False)  # of the lists that are being aligned
+
+    uses_device: ClassVar[bool] = False
 
     @property
     def proves_bands(self) -> bool:
@@ -61,14 +65,21 @@ class CpuPairAligner:
             waiting.clear()
             cancel.request()
 
-        run_until_stopped(work, min(self.threads, len(waiting)), stop)
+        self._stops.add(stop)
+        try:
+            run_until_stopped(work, min(self.threads, len(waiting)), stop)
+        finally:
+            self._stops.discard(stop)
+        if sum(len(indices) for indices, _ in aligned) < len(pairs):
+            raise RunError("the alignment of pairs was stopped")
         built = PairAlignmentsBuilder(self.task, len(pairs))
         for indices, part in aligned:
             built.put(indices, part)
         return built.build()
 
     def close(self) -> None:
-        pass
+        for stop in list(self._stops):
+            stop()
 
     def needed_slacks(self, pairs: NearPairs, scores: Scores | None) -> Integers:
         """Return the number of diagonals by which each pair's band must extend beyond the diagonals of both corners, int64[pairs]: the
@@ -77,21 +88,27 @@ class CpuPairAligner:
         scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
         """
 
+        size = self._part_size(len(pairs))
+
         def slacks(start: int) -> Integers:
-            part = slice(start, start + _MAX_PART_PAIRS)
+            part = slice(start, start + size)
             known = None if scores is None else scores[part]
             found: Integers = _kernels.listed_slacks(*self._arguments(pairs.select(part)), self.recipe, known)  # type: ignore[assignment]
             return found
 
-        return np.concatenate([np.zeros(0, dtype=np.int64), *map_in_order(slacks, range(0, len(pairs), _MAX_PART_PAIRS), self.threads)])
+        return np.concatenate([np.zeros(0, dtype=np.int64), *map_in_order(slacks, range(0, len(pairs), size), self.threads)])
 
     def _parts(self, pairs: NearPairs) -> Iterator[Integers]:
         """Yield the indices of the pairs in each part of the list, the longest pairs first."""
         lengths = self.task.queries.lengths[pairs.queries], self.task.targets.lengths[pairs.targets]
         order = np.argsort(-lengths[0] * lengths[1], kind="stable")
-        size = int(np.clip(len(pairs) // (_PARTS_PER_THREAD * self.threads), _MIN_PART_PAIRS, _MAX_PART_PAIRS))
+        size = self._part_size(len(pairs))
         for start in range(0, len(pairs), size):
             yield order[start : start + size]
+
+    def _part_size(self, pair_count: int) -> int:
+        """Return the number of pairs in each part of a list."""
+        return int(np.clip(pair_count // (_PARTS_PER_THREAD * self.threads), _MIN_PART_PAIRS, _MAX_PART_PAIRS))
 
     def _arguments(self, pairs: NearPairs) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers, Integers]:
         """Return the pairs as kernel arguments: (codes, offsets, record numbers) of the queries, then of the targets, and the distances."""

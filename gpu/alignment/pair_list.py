@@ -112,6 +112,10 @@ class CudaPairAligner:
     def max_pair_count(self) -> int:
         return self._host.max_pair_count
 
+    @property
+    def uses_device(self) -> bool:
+        return True
+
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         lengths = self._task.queries.lengths[pairs.queries], self._task.targets.lengths[pairs.targets]
         if self._workers is None:
@@ -119,18 +123,22 @@ class CudaPairAligner:
                 return self._host.align_pairs(pairs)
             self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
         try:
-            return self._align_long_list(pairs, lengths)
+            return self._align_long_list(self._workers, pairs, lengths)
         except BaseException:
             self.close()
             raise
 
-    def _align_long_list(self, pairs: NearPairs, lengths: tuple[Integers, Integers]) -> PairAlignments:
-        """Align a list on the devices, and on the host what the devices leave. lengths: lengths of the queries and of the targets"""
+    def _align_long_list(self, workers: list[PairListWorker], pairs: NearPairs, lengths: tuple[Integers, Integers]) -> PairAlignments:
+        """Align a list on the devices, and on the host what the devices leave.
+
+        workers: workers of the devices, from which those that fail are removed
+        lengths: lengths of the queries and of the targets
+        """
         built = PairAlignmentsBuilder(self._task, len(pairs))
         left, for_host = np.arange(len(pairs)), list[Integers]()
-        slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK if self._workers else np.zeros(0, dtype=np.int64)
-        while len(left) and self._workers:
-            results = self._run(plan_batches(lengths, left, slacks, self._workers[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
+        slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK if workers else np.zeros(0, dtype=np.int64)
+        while len(left) and workers:
+            results = self._run(workers, plan_batches(lengths, left, slacks, workers[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
             for_host.append(np.setdiff1d(left, traced, assume_unique=True))
@@ -148,23 +156,26 @@ class CudaPairAligner:
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
         return built.build()
 
-    def _run(self, batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments]]:
+    def _run(self, workers: list[PairListWorker], batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments]]:
         """Return the batches, which workers may have split, with their results. Batches that fit in no device's memory, and those of a
-        device that fails, are left out."""
+        device that fails, are left out. Raises `RunError` if the aligner is closed meanwhile."""
         results: list[tuple[BandBatch, PairAlignments]] = []
         queue = deque(batches_by_weight(batches))
 
         def deliver(batch: BandBatch, aligned: PairAlignments) -> None:
             results.append((batch, aligned))
 
-        assert self._workers is not None
-        for worker, wait in [(worker, worker.start(pairs, queue, deliver)) for worker in self._workers]:
+        for worker, wait in [(worker, worker.start(pairs, queue, deliver)) for worker in workers]:
             try:
                 wait()
             except RunError as error:
+                if self._workers is not workers:
+                    raise  # closed
                 self._note(f"{worker.name} is left out, and the CPU aligns its pairs: {error.message}")
-                self._workers.remove(worker)
+                workers.remove(worker)
                 worker.close()
+        if self._workers is not workers:
+            raise RunError("the alignment of pairs was stopped")
         return results
 
     def close(self) -> None:

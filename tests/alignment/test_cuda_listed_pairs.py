@@ -1,5 +1,9 @@
 """Listed pairs on CUDA devices against those of the CPU engine: on the host everywhere, on a device where there is one."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from host_device import FailingDevice, HostDevice, WaitingDevice
@@ -16,6 +20,7 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment import pair_list
 from gpualign.gpu.alignment.pair_bands import CELLS_PER_LANE, plan_batches
 from gpualign.gpu.alignment.pair_list import CudaPairEngine
+from gpualign.gpu.alignment.pair_list_worker import PairListWorker
 
 BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismatch", "free extension", "free gaps"]
 
@@ -136,6 +141,28 @@ def test_an_error_on_the_way_closes_the_device(rng, monkeypatch):
         aligner.align_pairs(all_pairs_in_disorder(rng, queries, targets))
     assert not device.opened
     assert device.used == 0
+
+
+def test_closing_the_aligner_ends_the_work_of_another_thread(rng, monkeypatch):
+    """Neither the device nor the host goes on with the list."""
+    entered = threading.Event()
+
+    def wait(self, pairs, batches, deliver):
+        entered.set()
+        while not self._stopped:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(PairListWorker, "_align_batches", wait)
+    queries, targets = families(rng, 4, 6, 60)
+    task = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH)
+    aligner = CudaPairEngine(lambda: [HostDevice()], CpuEngine(2), pytest.fail).prepare_pair_aligner(task, Budget.from_total(1 << 28))
+    assert aligner.uses_device
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(aligner.align_pairs, all_pairs_in_disorder(rng, queries, targets))
+        assert entered.wait(60)
+        aligner.close()
+        with pytest.raises(RunError, match="stopped"):
+            future.result(timeout=60)
 
 
 @pytest.mark.parametrize(("scheme", "end_gaps"), [("16 bits", EndGaps.PENALISED), ("default", EndGaps.FREE)])
