@@ -309,7 +309,7 @@ class NearPairJob:
         pairs have all been yielded."""
         queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
-        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._max_pairs)
+        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._max_pairs, self.text_threads)
         (start, end), held = self._query_range, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
@@ -339,8 +339,13 @@ class NearPairJob:
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
         queries, targets = self.duplicates
         first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
-        _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
-        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
+        repeated = (queries.sizes[first] > 1) | (targets.sizes[second] > 1)
+        once, many = np.flatnonzero(~repeated), np.flatnonzero(repeated)
+        _, chosen, place = np.unique(first[many] * len(targets) + second[many], return_index=True, return_inverse=True)
+        aligned = np.concatenate([once, many[chosen]])
+        distinct = NearPairs(queries.first_records[first[aligned]], targets.first_records[second[aligned]], pairs.distances[aligned])
+        back = np.empty(len(pairs), dtype=np.int64)
+        back[once], back[many] = np.arange(len(once)), len(once) + place
         return NearPairResults(pairs, self._align(self.aligner, distinct).select(back), completed_query_count)
 
     def _distance_results(self, pairs: NearPairs) -> PairAlignments:

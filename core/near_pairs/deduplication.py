@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from dataclasses import field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.near_pairs._expansion import expand, sort_by_query
 from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -93,6 +95,7 @@ class DuplicateExpansion:
     with_self: whether each query is also paired with itself, if `queries_are_targets` is set
     max_pairs: maximum number of record pairs per list. A list is longer only if a single query has more pairs. The number is limited
         because copies of a single record can form more pairs than fit in memory
+    threads: number of threads that expand pairs
 
     Each pair of groups is passed to `expand_band` once, with the band that contains the first record of its query group. If a later record
     belongs to either group, the pair is stored until the last such record has been processed as a query. Memory therefore grows with the
@@ -100,20 +103,22 @@ class DuplicateExpansion:
     """
 
     def __init__(
-        self, queries: DuplicateGroups, targets: DuplicateGroups, queries_are_targets: bool, with_self: bool, max_pairs: int
+        self,
+        queries: DuplicateGroups,
+        targets: DuplicateGroups,
+        queries_are_targets: bool,
+        with_self: bool,
+        max_pairs: int,
+        threads: int = 1,
     ) -> None:
         self._queries = queries
         self._targets = targets
         self._queries_are_targets = queries_are_targets
-        self._offset = 0 if with_self else 1
+        self._offset = (0 if with_self else 1) if queries_are_targets else -1
         self._max_pairs = max_pairs
+        self._threads = threads
         self._retained = join_pairs([])
         self._all_unique = len(queries) == queries.record_count and len(targets) == targets.record_count
-        if self._all_unique:
-            return
-        # Members of all groups in ascending order: by group, then by record.
-        members, _ = targets.members
-        self._keys = targets.group_of[members] * (targets.record_count + 1) + members
 
     @property
     def held_bytes(self) -> int:
@@ -130,17 +135,17 @@ class DuplicateExpansion:
         if self._all_unique:
             yield from self._expand_singletons(start, stop, group_pairs)
             return
-        known = self._group_pairs(start, stop, group_pairs)
-        known = known.select(np.argsort(known.queries, kind="stable"))
+        known, pair_starts = self._group_pairs(start, stop, group_pairs)
         groups = self._queries.group_of[start:stop]
-        first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
-        _, starts = self._targets.members
-        before = np.concatenate(([0], np.cumsum(np.diff(starts)[known.targets])))  # records that the pairs of groups stand for
-        pairs = np.concatenate(([0], np.cumsum(before[last] - before[first])))  # pairs of records, including those that are not selected
+        before = np.concatenate(([0], np.cumsum(self._targets.sizes[known.targets])))  # records that the pairs of groups stand for
+        by_row = before[pair_starts[groups + 1]] - before[pair_starts[groups]]
+        pairs = np.concatenate(([0], np.cumsum(by_row)))  # pairs of records, including those that are not selected
         row = 0
         while row < stop - start:
             end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
-            yield self._expand(start + row, first[row:end], last[row:end], known)
+            columns = known.queries, known.targets, known.distances, pair_starts
+            expanded = expand(start + row, groups[row:end], *columns, *self._targets.members, self._offset, self._threads)
+            yield NearPairs(*cast("tuple[Integers, Integers, Integers]", expanded))
             row = end
         self._retain_for_records_from(stop, known)
 
@@ -149,7 +154,7 @@ class DuplicateExpansion:
 
         group_pairs: the same as in `expand_band`
         """
-        if self._queries_are_targets and self._offset == 0:
+        if self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             group_pairs = join_pairs([group_pairs, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
         group_pairs = group_pairs.sorted()
@@ -160,24 +165,9 @@ class DuplicateExpansion:
             yield group_pairs.select(slice(first, last))
             first = last
 
-    def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
-        """Return the record pairs for consecutive queries from record `start` on, in order.
-
-        pair_starts, pair_stops: for each of these queries, the range of indices of its group's pairs in `group_pairs`
-        group_pairs: near pairs of groups, sorted by query group
-        """
-        rows, at = _concatenate_ranges(pair_starts, pair_stops)
-        members, starts = self._targets.members
-        partners = group_pairs.targets[at]
-        begin, end = starts[partners], starts[partners + 1]
-        if self._queries_are_targets:  # only members after the query, or from it on
-            begin = np.searchsorted(self._keys, partners * (self._targets.record_count + 1) + rows + start + self._offset)
-        pair, place = _concatenate_ranges(begin, end)
-        return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
-
-    def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> NearPairs:
-        """Return the pairs of groups of equal records that expand to the record pairs of queries [start, stop), with the query's group
-        first.
+    def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> tuple[NearPairs, Integers]:
+        """Return (the pairs of groups of equal records that expand to the record pairs of queries [start, stop), with the query's group
+        first and in ascending order; the index of each group's first pair, followed by the number of pairs: int64[groups + 1]).
 
         group_pairs: near pairs of groups that are new in this band, in addition to those retained from earlier bands
         """
@@ -191,7 +181,11 @@ class DuplicateExpansion:
             )
             new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
             lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
-        return join_pairs(lists)
+        joined = join_pairs(lists)
+        groups = len(self._targets) if self._queries_are_targets else len(self._queries)
+        by_query = sort_by_query(joined.queries, joined.targets, joined.distances, groups)
+        columns, starts = cast("tuple[tuple[Integers, Integers, Integers], Integers]", by_query)
+        return NearPairs(*columns), starts
 
     def _retain_for_records_from(self, first_record: int, group_pairs: NearPairs) -> None:
         """Retain the pairs of groups that may still be needed for queries from `first_record` on.
@@ -206,11 +200,3 @@ class DuplicateExpansion:
         last[: len(self._queries)] = self._queries.last_records
         needed = (last[group_pairs.queries] >= first_record) & (self._targets.last_records[group_pairs.targets] >= first_record)
         self._retained = group_pairs.select(needed)
-
-
-def _concatenate_ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
-    """Concatenate the ranges [starts[i], stops[i]). Returns (index i of each number's range, the numbers)."""
-    counts = stops - starts
-    rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
-    before = np.cumsum(counts) - counts
-    return rows, np.arange(len(rows), dtype=np.int64) + np.repeat(starts - before, counts)

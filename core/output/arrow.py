@@ -253,6 +253,7 @@ class ArrowSink(PairsSink):
     task: the task, with the queries of the input (not their strands)
     container: format of the table
     fields: the columns
+    threads: number of threads for formatting text
     """
 
     def __init__(
@@ -263,9 +264,11 @@ class ArrowSink(PairsSink):
         fields: Sequence[Field],
         filter: Filter | None = None,
         identity_definition: int = DEFAULT_DEFINITION,
+        threads: int = 1,
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._fields = fields
+        self._threads = threads
         self._table = TableWriter(stream, container, [_typed_column(field, task) for field in fields])
 
     def write_header(self) -> None:
@@ -277,7 +280,9 @@ class ArrowSink(PairsSink):
         def values(field: Field) -> ColumnValues:
             if field.side is not None:
                 return records[field.side]
-            return np.asarray(field.values_to_write(block, mask)) if field.get_values is not None else field.texts_to_write(block, mask)
+            if field.get_values is not None:
+                return np.asarray(field.values_to_write(block, mask))
+            return field.texts_to_write(block, mask, self._threads)
 
         self._table.write([values(field) for field in self._fields])
 

@@ -128,9 +128,9 @@ class Field:
             return np.broadcast_to(self.get_values(block), block.scores.shape)[block.output_mask(mask)]
         return b"".join(block.format_rows([self.make_column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def texts_to_write(self, block: Block, mask: Booleans | None) -> StringColumn:
+    def texts_to_write(self, block: Block, mask: Booleans | None, threads: int = 1) -> StringColumn:
         """Return the column's text for each pair to write, in order, as encoded strings. mask: pairs that pass a filter (None: all)."""
-        rows = b"".join(block.format_rows([self.make_column(block)], mask))
+        rows = b"".join(block.format_rows([self.make_column(block)], mask, threads))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # no text contains line ends
         return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))

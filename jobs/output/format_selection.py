@@ -145,7 +145,7 @@ def open_row_sink(
     path = session.job_part.path
     if isinstance(rows, TypedTable):
         with session.files.open_binary(path) as stream:
-            yield make_row_sink(stream, task, rows, path, line_width, filter, identity_definition)
+            yield make_row_sink(stream, task, rows, path, line_width, filter, identity_definition, threads)
         return
     with session.open_text() as text:
         yield make_row_sink(text, task, rows, path, line_width, filter, identity_definition, threads)
@@ -167,7 +167,7 @@ def make_row_sink(
     if isinstance(rows, TypedTable):
         from gpualign.core.output.arrow import ArrowSink
 
-        return ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
+        return ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition, threads)
     if rows is None:
         from gpualign.core.output.pairwise_text import PairwiseTextSink
 

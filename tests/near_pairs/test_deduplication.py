@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from work import sequence_set
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.near_pairs import _expansion
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, group_equal
 from gpualign.core.planning.tile_plan import Pairing
 
@@ -113,3 +114,36 @@ def test_pairs_in_order(seed, count, most):
     expected = sorted(zip(pairs.queries.tolist(), pairs.targets.tolist(), pairs.distances.tolist(), strict=True))
     assert list(zip(ordered.queries.tolist(), ordered.targets.tolist(), ordered.distances.tolist(), strict=True)) == expected
     assert len(set(zip(ordered.queries.tolist(), ordered.targets.tolist(), strict=True))) < count or ordered.sorted() is ordered
+
+
+def test_threads_share_the_rows(rng):
+    """More rows than one thread takes at a time, in any order of the groups' pairs."""
+    groups = group_equal(sequence_set(rng.integers(0, 4, (5000, 6)).astype(np.uint8)))
+    first, second = rng.integers(0, len(groups), (2, 20_000))
+    keys = np.unique(np.minimum(first, second) * len(groups) + np.maximum(first, second))
+    keys = rng.permutation(keys[keys // len(groups) != keys % len(groups)])
+    pairs = NearPairs(keys // len(groups), keys % len(groups), np.arange(len(keys)))
+    found = [
+        join_pairs(list(DuplicateExpansion(groups, groups, True, False, 1 << 40, threads).expand_band(0, 5000, pairs)))
+        for threads in (1, 4)
+    ]
+    for column in ("queries", "targets", "distances"):
+        np.testing.assert_array_equal(getattr(found[1], column), getattr(found[0], column))
+    order = found[1].queries * 5000 + found[1].targets
+    assert (np.diff(order) > 0).all()
+    assert len(order) > len(keys)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"row_groups": [2]}, {"targets": [0, 3]}, {"starts": [0, 3, 2]}, {"member_starts": [1, 2, 4]}, {"distances": [1]}, {"threads": 0}],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused(changed):
+    sound = {
+        **{"first": 0, "row_groups": [0, 1], "queries": [0, 1], "targets": [1, 0], "distances": [5, 5], "starts": [0, 1, 2]},
+        **{"members": [0, 2, 1, 3], "member_starts": [0, 2, 4], "offset": -1, "threads": 1},
+    }
+    arrays = {name: np.array(value, dtype=np.int64) if isinstance(value, list) else value for name, value in (sound | changed).items()}
+    with pytest.raises((ValueError, IndexError)):
+        _expansion.expand(**arrays)
