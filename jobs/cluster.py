@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from importlib.util import find_spec
 from typing import Protocol
@@ -12,7 +12,8 @@ import numpy as np
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
-from gpualign.core.clustering.edges import EdgeListBuilder, Edges
+from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
+from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList
 from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
@@ -22,6 +23,7 @@ from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
+from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
@@ -111,12 +113,15 @@ class DistanceSource(Protocol):
     def work_unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
-    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
-        """Return the near pairs. memory: memory that the clustering may use, in bytes. Raises `TooLittleMemory` if the pairs do not fit in
-        it."""
+    def near_pair_bytes(self, memory: int) -> int:
+        """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""
 
-    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
-        """Return the distances between all pairs of `members`, given in ascending order, as a condensed matrix."""
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        """Return the near pairs. storage: place of the pairs."""
+
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
+        two groups."""
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the plan in a dry run."""
@@ -151,12 +156,20 @@ class ClusterJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        return [*self.distances.describe(), ("method", self.method)]
+        held = self.distances.near_pair_bytes(self.memory) // PAIR_BYTES
+        kept = f"up to {held:,} in memory, more in a temporary file, {PAIR_BYTES} bytes each"
+        return [*self.distances.describe(), ("method", self.method), ("near pairs", kept)]
 
-    def run(self, progress: ExtendableProgress) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if the near pairs, or the linkage of their records,
-        would need more than the memory limit."""
-        edges, duplicates = self.distances.find_near_pairs(progress, self.memory), self.distances.duplicates
+    def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:
+        """Return (the clusters, the number of near pairs).
+
+        scratch: creates temporary files for near pairs that do not fit into memory
+
+        Raises `TooLittleMemory` if the linkage of connected records would need more than the memory limit, and `RunError` if temporary
+        files cannot be written.
+        """
+        storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
+        edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
         copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
         near = edges.near_pair_count(copies)
         if self.record_order is not None:
@@ -165,7 +178,7 @@ class ClusterJob:
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
 
-    def _linkage_labels(self, edges: Edges, progress: ExtendableProgress) -> Integers:
+    def _linkage_labels(self, edges: EdgeList, progress: ExtendableProgress) -> Integers:
         group_of = self.distances.duplicates.group_of
         largest = largest_linked_count(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
@@ -176,7 +189,7 @@ class ClusterJob:
             )
         if self.method == "complete":
             return complete_linkage(edges, group_of)
-        return average_linkage(edges, self.max_distance, lambda members: self.distances.distances_among(members, progress), group_of)
+        return average_linkage(edges, self.max_distance, lambda groups: self.distances.distances_within(groups, progress), group_of)
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT_REPORTER) -> tuple[ClusterJob, AlignmentDistances]:
@@ -211,9 +224,14 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
 
 
 def near_pair_memory(records: SequenceSet, memory: int) -> int:
-    """Return the bytes available for near pairs: half of the memory that remains after the sequences. The other half is used first to find
-    the pairs, then to process them."""
+    """Return the bytes for near pairs: half of the memory that remains after the sequences. The other half is used first to find the pairs,
+    then to process them."""
     return max(0, memory - records.nbytes) // 2
+
+
+def listed_pair_memory(memory: int) -> int:
+    """Return the bytes for the pairs of a list: a quarter of the memory. Another quarter holds the pairs once they are sorted."""
+    return memory // 4
 
 
 def prepare_precomputed(
@@ -297,14 +315,20 @@ class AlignmentDistances:
         """Number of record pairs, including pairs of identical records."""
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
-    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
-        edges = EdgeListBuilder(len(self.duplicates), near_pair_memory(self.task.queries, memory))
+    def near_pair_bytes(self, memory: int) -> int:
+        return near_pair_memory(self.task.queries, memory)
+
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        edges = EdgeListBuilder(storage)
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
-        return edges.finish()
+        return edges.finish(len(self.duplicates))
 
-    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        return (self._distances_among(members, progress) for members in groups)
+
+    def _distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
         subset = self.distinct_inputs.queries.select(members)
         inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
@@ -348,15 +372,17 @@ class _PrecomputedSource:
     def work_unit(self) -> str:
         return "cells"
 
-    def find_near_pairs(self, progress: ExtendableProgress, memory: int) -> Edges:
-        return self.precomputed.near_pairs(self.threshold, memory // 2)
+    def near_pair_bytes(self, memory: int) -> int:
+        return memory // 2
 
-    def distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
-        return self.threshold.distances(
-            self.precomputed.condensed_values_among(
-                members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
-            )
-        )
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        if isinstance(self.precomputed, ListedPairs) and self.precomputed.are_near_distances(self.threshold):
+            return self.precomputed.pairs
+        return collect_edges(len(self.precomputed.ids), self.precomputed.near_chunks(self.threshold), storage)
+
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
+        return map(self.threshold.distances, self.precomputed.condensed_values_of_groups(groups, reason))
 
     def describe(self) -> DescriptionRows:
         return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known_pair_count:,} known")]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpualign.core.clustering.edge_builder import collect_edges
+from gpualign.core.clustering.edges import Edges
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
 from gpualign.core.common.suggestions import nearest_names
@@ -60,12 +62,14 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: 
         if isinstance(pairs, MatrixOfPairs):
             tree = dense_spanning_tree(pairs.ids, no_threshold.distances(pairs.condensed_values()))
         else:
-            tree = sparse_spanning_tree(pairs.ids, pairs.near_pairs(no_threshold))
+            edges = collect_edges(len(pairs.ids), pairs.near_chunks(no_threshold), None)
+            assert isinstance(edges, Edges)  # without storage they are in memory
+            tree = sparse_spanning_tree(pairs.ids, edges)
         if (parts := len(tree.roots)) > 1:
             reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
     why = f"{parameter('method', method)} (not mst) takes the distances of all pairs"
-    condensed = no_threshold.distances(pairs.condensed_values_among(np.arange(len(pairs.ids)), why))
+    condensed = no_threshold.distances(next(pairs.condensed_values_of_groups([np.arange(len(pairs.ids))], why)))
     if method == "upgma":
         return upgma(pairs.ids, condensed)
     tree, negative = neighbour_joining(pairs.ids, condensed).without_negative_lengths()

@@ -20,6 +20,7 @@ from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.jobs.cluster import CLUSTERING_METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def cluster(
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = ProgressReporter(progress)
     reporter.expect(job.total_work)
-    clustering, _ = job.run(reporter)
+    with ScratchFiles() as files:
+        clustering, _ = job.run(reporter, files.new_scratch)
     return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 
 

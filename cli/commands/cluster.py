@@ -74,9 +74,10 @@ def cluster(
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.core.clustering.edge_builder import EdgeStorage
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
-    from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_precomputed
+    from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles
@@ -111,40 +112,41 @@ def cluster(
 
         check_matrix_size(distances, CLUSTERING_USE)
 
-    inputs = read_inputs([read.paths], reading, messages) if read.paths else None
-    counts = {} if inputs is None else input_counts_of(inputs)
-    if known is None:
-        assert inputs is not None
-        messages.run_summary.record_inputs(counts, resources, format=spec.format)
-        job, alignments = prepare(inputs, options, messages)
-        records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
-    else:
-        known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
-        precomputed, are_identities = read_precomputed(
-            edges,
-            distances,
-            alignment.scoring.edit,
-            alignment.thresholds.min_identity is not None,
-            known_ids,
-            messages.warn,
-            resources.memory or default_memory(),
-        )
-        messages.run_summary.record_inputs(counts, resources, format=spec.format)
-        if edges is not None and known_ids is None:
-            count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
-            messages.note(
-                f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
-            )
-        inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
-        job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
-    if dry_run:
-        messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
-        return
-    engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
     with OutputFiles(messages.note) as files:
+        inputs = read_inputs([read.paths], reading, messages) if read.paths else None
+        counts = {} if inputs is None else input_counts_of(inputs)
+        if known is None:
+            assert inputs is not None
+            messages.run_summary.record_inputs(counts, resources, format=spec.format)
+            job, alignments = prepare(inputs, options, messages)
+            records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
+        else:
+            known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
+            precomputed, are_identities = read_precomputed(
+                edges,
+                distances,
+                alignment.scoring.edit,
+                alignment.thresholds.min_identity is not None,
+                known_ids,
+                messages.warn,
+                EdgeStorage(listed_pair_memory(resources.memory or default_memory()), files.new_scratch),
+            )
+            messages.run_summary.record_inputs(counts, resources, format=spec.format)
+            if edges is not None and known_ids is None:
+                count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
+                messages.note(
+                    f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
+                    " sequences"
+                )
+            inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
+            job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
+        if dry_run:
+            messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
+            return
+        engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
         with open_cluster_outputs(spec, files) as write:
             with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                clustering, near = job.run(progress)
+                clustering, near = job.run(progress, files.new_scratch)
                 members = None
                 if alignments is not None and spec.writes_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)

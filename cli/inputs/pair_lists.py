@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isnan
 
 import numpy as np
 
-from gpualign.core.clustering.edges import unique_edges
+from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, distinct_edges
+from gpualign.core.clustering.edges import EdgeList
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, quoted
+from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
@@ -32,9 +34,8 @@ _MAX_EXAMINED_ROWS = 20
 
 _ROUNDING_TOLERANCE = 1e-9
 """Maximum accepted distance between a record and itself, because some programs write small nonzero values."""
-_BYTES_PER_PAIR = 96
-"""Memory needed per pair, in bytes: for two record numbers, a value, a line number and the sorted keys with which repeated pairs are
-found; or, once the list has been read, for the list and the near pairs."""
+_PAIRS_PER_BLOCK = 1 << 16
+"""Number of pairs that are added to the list together."""
 _MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
@@ -70,7 +71,7 @@ class _ListLayout:
 
 
 def read_pair_list(
-    path: str, edit: bool | None, wants_identities: bool, ids: Sequence[str] | None = None, memory: int | None = None
+    path: str, edit: bool | None, wants_identities: bool, ids: Sequence[str] | None = None, storage: EdgeStorage | None = None
 ) -> PairList:
     """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
     without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
@@ -79,9 +80,9 @@ def read_pair_list(
         has no --edit to suggest)
     wants_identities: whether to read identities
     ids: ids of all records; None: use the records in the list, in order of appearance, which omits records without near pairs
-    memory: memory limit for reading, in bytes
+    storage: place of the pairs; None: in memory, without a limit
 
-    Raises an `InputError` that names the line if the list is invalid, and `TooLittleMemory` if the list needs more than `memory`.
+    Raises an `InputError` that names the line if the list is invalid.
     """
     with open_input(path) as (stream, source):
         start, unpacked = open_decompressed(stream, source)
@@ -98,7 +99,7 @@ def read_pair_list(
             _reject_small_matrix(head, source)
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _skip_row_names(columns, head, first, source)
-        pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, memory)
+        pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
     return PairList(pairs, columns.value_title == "identity")
 
 
@@ -179,12 +180,22 @@ def _parse_number(cell: str) -> float | None:
 
 
 def _parse_pairs(
-    rows: Iterator[NumberedRow], columns: _ListLayout, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
+    rows: Iterator[NumberedRow],
+    columns: _ListLayout,
+    header: list[str] | None,
+    ids: Sequence[str] | None,
+    source: str,
+    storage: EdgeStorage | None,
 ) -> ListedPairs:
     """Parse the rows. header: cells of the header, which may be repeated in lists joined with cat; None if there is no header."""
-    max_pairs = sys.maxsize if memory is None else memory // _BYTES_PER_PAIR
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
-    a, b, values, lines = array("i"), array("i"), array("d"), array("q")
+    listed, lines = EdgeListBuilder(storage), _LineNumbers()
+    a, b, values = array("i"), array("i"), array("d")
+
+    def add_block() -> None:
+        one, other = np.frombuffer(a, dtype=np.int32), np.frombuffer(b, dtype=np.int32)
+        listed.add(np.minimum(one, other), np.maximum(one, other), np.frombuffer(values))
+
     for line, cells in rows:
         if len(cells) != columns.column_count:
             if cells == header or not any(cells):
@@ -193,7 +204,7 @@ def _parse_pairs(
         value = _parse_number(cells[columns.value])
         if value is None and (cells == header or not any(cells)):
             continue
-        for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
+        for name in (cells[columns.query], cells[columns.target]):
             if name not in number:
                 if ids is not None:
                     raise InputError(f"{source}: line {line} names {quoted(name)}, which is not among the given records")
@@ -201,29 +212,61 @@ def _parse_pairs(
                     raise InputError(f"{source}: line {line} has an empty id")
                 refuse_control_characters(name, f"{source}: line {line}")
                 number[name] = len(number)
-            end.append(number[name])
+        one, other = number[cells[columns.query]], number[cells[columns.target]]
         if value is None or value < 0 or (columns.value_title == "identity" and value > 1):
             expected = "an identity from 0 to 1" if columns.value_title == "identity" else "a distance, a number of 0 or more"
             raise InputError(f"{source}: line {line}: expected {expected}, found {quoted(cells[columns.value])}")
-        if a[-1] == b[-1] and value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
-            name = quoted(cells[columns.query])
-            raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
-        if len(lines) == max_pairs:
-            raise TooLittleMemory(
-                f"{source}: the list does not fit into memory: reading takes {_BYTES_PER_PAIR} bytes per pair, and there are more than"
-                f" {line - 1:,} lines",
-                _BYTES_PER_PAIR * line,
-                f"raise {parameter('memory')}, or list only near pairs, as nw and dist do with {parameter('max_distance')}",
-            )
+        if one == other:
+            if value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
+                name = quoted(cells[columns.query])
+                raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
+            continue
+        a.append(one)
+        b.append(other)
         values.append(value)
         lines.append(line)
+        if len(a) == _PAIRS_PER_BLOCK:
+            add_block()
+            a, b, values = array("i"), array("i"), array("d")
+    add_block()
     names = list(number)
-    i, j = np.frombuffer(a, dtype=np.int32), np.frombuffer(b, dtype=np.int32)
-    edges, contradiction = unique_edges(len(names), i, j, np.frombuffer(values))
+    every = listed.finish(len(names))
+    distinct, contradiction = distinct_edges(every, storage)
     if contradiction is not None:
-        one, other = contradiction
-        raise InputError(
-            f"{source}: lines {lines[one]} and {lines[other]} have {values[one]:g} and {values[other]:g} for {quoted(names[a[one]])} and"
-            f" {quoted(names[b[one]])}; a pair has one value"
-        )
-    return ListedPairs(names, edges)
+        raise InputError(f"{source}: {_describe_contradiction(every, contradiction, lines, names)}; a pair has one value")
+    return ListedPairs(names, distinct)
+
+
+class _LineNumbers:
+    """Line number of each pair. Memory grows only with the number of lines between pairs that have none."""
+
+    def __init__(self) -> None:
+        self._pairs, self._lines = array("q"), array("q")  # where a line does not follow the line before
+        self._next_pair, self._next_line = 0, -1
+
+    def append(self, line: int) -> None:
+        """Add the line of the next pair."""
+        if line != self._next_line:
+            self._pairs.append(self._next_pair)
+            self._lines.append(line)
+        self._next_pair, self._next_line = self._next_pair + 1, line + 1
+
+    def __getitem__(self, pair: int) -> int:
+        at = bisect_right(self._pairs, pair) - 1
+        return self._lines[at] + pair - self._pairs[at]
+
+
+def _describe_contradiction(listed: EdgeList, pair: tuple[int, int], lines: _LineNumbers, names: Sequence[str]) -> str:
+    """Return a message that names the first two lines with different values for a pair of records."""
+    first: tuple[int, float] | None = None
+    start = 0
+    for i, j, values in listed.chunks():
+        for at in np.flatnonzero((i == pair[0]) & (j == pair[1])).tolist():
+            line, value = lines[start + at], float(values[at])
+            if first is None:
+                first = line, value
+            elif value != first[1] and not (isnan(value) and isnan(first[1])):
+                records = " and ".join(quoted(names[record]) for record in pair)
+                return f"lines {first[0]} and {line} have {first[1]:g} and {value:g} for {records}"
+        start += len(i)
+    raise AssertionError("no pair of the list has two values")

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.inputs.pair_lists import read_pair_list
+from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
@@ -23,18 +24,18 @@ def read_precomputed(
     wants_identities: bool,
     ids: Sequence[str] | None,
     warn: Callable[[str], None],
-    memory: int | None = None,
+    storage: EdgeStorage | None = None,
 ) -> tuple[PrecomputedDistances, bool]:
     """Return (values, whether the values are identities) from a pair list or a matrix.
 
     edit: whether scores are edit distances; None: the command has no --edit
     ids: sequence ids
-    memory: memory limit for reading a list, in bytes
+    storage: place of the pairs of a list; None: in memory, without a limit
 
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """
     if edges is not None:
-        listed = read_pair_list(edges, edit, wants_identities, ids, memory)
+        listed = read_pair_list(edges, edit, wants_identities, ids, storage)
         return listed.pairs, listed.are_identities
     assert distances is not None
     stored = read_matrix(distances)

@@ -7,7 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.clustering.edges import Edges, Indices
+from gpualign.core.clustering.edges import Chunk, EdgeList
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
@@ -58,7 +58,7 @@ def renumber_labels(labels: Integers) -> Integers:
     return number[inverse.reshape(-1)]
 
 
-def clustering_from_labels(labels: Integers, edges: Edges, copy_counts: Integers | None = None) -> Clustering:
+def clustering_from_labels(labels: Integers, edges: EdgeList, copy_counts: Integers | None = None) -> Clustering:
     """Return the clustering with these labels. A cluster's representative is the record with the most near records in the cluster; ties are
     broken by the smallest sum of distances to these, then by record order. If all records are near each other, the representative is the
     medoid.
@@ -99,7 +99,7 @@ def representatives(labels: Integers, near_counts: Integers, distance_sums: Real
     return chosen
 
 
-def clustering_from_centroids(centroids: Integers, edges: Edges) -> Clustering:
+def clustering_from_centroids(centroids: Integers, edges: EdgeList) -> Clustering:
     """Return the clustering in which each centroid represents its records.
 
     centroids: index of each record's centroid, int64[records]
@@ -111,7 +111,7 @@ def clustering_from_centroids(centroids: Integers, edges: Edges) -> Clustering:
     return clustering_with_distances(labels, chosen, edges.chunks())
 
 
-def clustering_with_distances(labels: Integers, representatives: Integers, chunks: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
+def clustering_with_distances(labels: Integers, representatives: Integers, chunks: Iterable[Chunk]) -> Clustering:
     """Return the clustering with these labels and representatives, and with the distance between each record and its representative.
 
     labels: cluster of each record, as returned by `renumber_labels`

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 
@@ -12,26 +12,101 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import TooLittleMemory, parameter
-from gpualign.core.common.units import format_bytes
 
 Indices = npt.NDArray[np.signedinteger]
+
+Chunk = tuple[Indices, Indices, Reals]
+"""Some record pairs: their first records, their second records, and their distances."""
+
+PairKeys = Callable[[Indices, Indices], Integers]
+"""Function that returns a key for each of the given pairs: int64[pairs], from 0; -1 for a pair to leave out."""
 
 PAIR_BYTES = 16
 """Memory per pair, in bytes: two int32 and a float64."""
 
-_CHUNK_PAIRS = 1 << 18
+CHUNK_PAIRS = 1 << 18
 """Number of pairs that are processed together. Temporary arrays for these pairs take about twenty megabytes."""
 
-_INITIAL_BYTES = 1 << 20
-_GROWTH_FACTOR = 1.125
-_ADVISED_MEMORY_FACTOR = 2.2
-"""Ratio of the advised memory to the estimated memory for pairs: sequences take memory too."""
+_PART_COUNT = 16
+"""Number of parts in which a long list of pairs is processed. Each is found in a pass over the list."""
+
+
+class EdgeList(ABC):
+    """Record pairs with distances, each pair once and in any order: near pairs, or all known pairs. `Edges` holds them in memory,
+    `stored_edges.StoredEdges` in a temporary file.
+
+    record_count: number of records
+    """
+
+    record_count: int
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Memory that holds the pairs, in bytes."""
+
+    @property
+    @abstractmethod
+    def part_pairs(self) -> int:
+        """Number of pairs in a part of `parts`, at most, unless more have the same key."""
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield (i, j, distance) of consecutive pairs, in the order of the list. A chunk has so few pairs that temporary arrays of its size
+        take little memory. Chunks have the same sizes wherever the pairs are held, so that sums over them are equal to the last bit."""
+
+    def parts(self, key: PairKeys, counts: Integers) -> Iterator[tuple[int, int, Iterator[Chunk]]]:
+        """Yield the pairs in parts, by ascending keys: (its first key, the key after its last, its pairs in chunks, in the order of the
+        list). The chunks of a part must be read before the next part is requested.
+
+        key: returns the keys of pairs
+        counts: number of pairs with each key, int64[keys]
+        """
+        before = np.concatenate(([0], np.cumsum(counts)))
+        bounds = [_last_place(before, 0)]
+        while before[bounds[-1]] < before[-1]:
+            stop = max(bounds[-1] + 1, _last_place(before, before[bounds[-1]] + self.part_pairs))
+            bounds.append(_last_place(before, before[stop]))  # so that no part is empty
+        divided = self._split(key, np.array(bounds), np.diff(before[bounds]))
+        yield from zip(bounds[:-1], bounds[1:], divided, strict=True)
+
+    def _split(self, key: PairKeys, bounds: Integers, counts: Integers) -> Iterator[Iterator[Chunk]]:
+        """Yield the chunks of each part. bounds: first key of each part, and the key after all; counts: number of pairs in each part."""
+        for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            yield self._chunks_between(key, start, stop)
+
+    def _chunks_between(self, key: PairKeys, start: int, stop: int) -> Iterator[Chunk]:
+        for i, j, distance in self.chunks():
+            keys = key(i, j)
+            mask = (keys >= start) & (keys < stop)
+            if mask.any():
+                yield i[mask], j[mask], distance[mask]
+
+    def near_pair_count(self, copy_counts: Integers) -> int:
+        """Return the number of near pairs among the copies of all records. The copies of a record are near each other. copy_counts: number
+        of copies of each record, int64[records]."""
+        within = int((copy_counts * (copy_counts - 1) // 2).sum())
+        return within + sum(int((copy_counts[i] * copy_counts[j]).sum()) for i, j, _ in self.chunks())
+
+
+def _last_place(ascending: Integers, limit: int) -> int:
+    """Return the index of the last number that is at most `limit`."""
+    return int(np.searchsorted(ascending, limit, side="right")) - 1
+
+
+def concatenate_chunks(chunks: Iterable[Chunk]) -> Chunk:
+    """Return the pairs of all chunks, of which there is at least one, as one chunk."""
+    i, j, distance = (np.concatenate(columns) for columns in zip(*chunks, strict=True))
+    return i, j, distance
 
 
 @dataclass(frozen=True)
-class Edges:
-    """Record pairs with distances, each pair once and in any order: near pairs, or all known pairs.
+class Edges(EdgeList):
+    """Record pairs with distances in memory.
 
     record_count: number of records
     i, j: indices of the records, int32 or int64[pairs], 0 <= i < j < record_count
@@ -50,18 +125,14 @@ class Edges:
     def nbytes(self) -> int:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
-    def chunks(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Yield (i, j, distance) of consecutive pairs, in the order of the list. A chunk has so few pairs that temporary arrays of its size
-        take little memory."""
-        for start in range(0, len(self), _CHUNK_PAIRS):
-            chunk = slice(start, start + _CHUNK_PAIRS)
-            yield self.i[chunk], self.j[chunk], self.distance[chunk]
+    @property
+    def part_pairs(self) -> int:
+        return max(CHUNK_PAIRS, len(self) // _PART_COUNT)
 
-    def near_pair_count(self, copy_counts: Integers) -> int:
-        """Return the number of near pairs among the copies of all records. The copies of a record are near each other. copy_counts: number
-        of copies of each record, int64[records]."""
-        within = int((copy_counts * (copy_counts - 1) // 2).sum())
-        return within + sum(int((copy_counts[i] * copy_counts[j]).sum()) for i, j, _ in self.chunks())
+    def chunks(self) -> Iterator[Chunk]:
+        for start in range(0, len(self), CHUNK_PAIRS):
+            chunk = slice(start, start + CHUNK_PAIRS)
+            yield self.i[chunk], self.j[chunk], self.distance[chunk]
 
     @cached_property
     def _sorted_keys(self) -> tuple[Integers, Integers]:
@@ -84,76 +155,3 @@ class Edges:
             listed = keys[at] == requested
             distances[listed] = self.distance[order[at[listed]]]
         return distances
-
-
-class EdgeListBuilder:
-    """List of near pairs that grows as pairs are found, in order of their first records.
-
-    record_count: number of records
-    max_bytes: maximum memory for the pairs, in bytes; None: no limit
-    """
-
-    def __init__(self, record_count: int, max_bytes: int | None) -> None:
-        self._record_count = record_count
-        self._max_pairs = (sys.maxsize if max_bytes is None else max_bytes) // PAIR_BYTES
-        self._pair_count = 0
-        self._i, self._j = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
-        self._distance = np.empty(0, dtype=np.float64)
-
-    def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Add pairs. Raises `TooLittleMemory`, with an estimate of the memory for all pairs, if the pairs added so far exceed
-        `max_bytes`."""
-        size = self._pair_count + len(i)
-        if size > self._max_pairs:
-            left = (self._record_count - 1 - int(i[-1])) / max(1, self._record_count)  # fraction of records whose pairs are still to come
-            needed = int(PAIR_BYTES * size / max(1 - left**2, 1e-9))
-            advised = int(_ADVISED_MEMORY_FACTOR * needed)
-            raise TooLittleMemory(
-                f"too many pairs of {self._record_count:,} records are near: they take about {format_bytes(needed)} of memory,"
-                f" {PAIR_BYTES} bytes each, and may take half of the budget, {format_bytes(PAIR_BYTES * self._max_pairs)} here",
-                advised,
-                f"choose a nearer threshold, or raise {parameter('memory')} to {format_bytes(advised)} or more",
-            )
-        if size > len(self._i):
-            capacity = min(self._max_pairs, max(size, int(_GROWTH_FACTOR * size), _INITIAL_BYTES // PAIR_BYTES))
-            self._resize(capacity)
-        place = slice(self._pair_count, size)
-        self._i[place], self._j[place], self._distance[place] = i, j, distance
-        self._pair_count = size
-
-    def finish(self) -> Edges:
-        """Return all pairs. No pairs can be added afterwards."""
-        self._resize(self._pair_count)
-        return Edges(self._record_count, self._i, self._j, self._distance)
-
-    def _resize(self, pair_count: int) -> None:
-        for array in (self._i, self._j, self._distance):
-            array.resize(pair_count, refcheck=False)  # large ones are not copied
-
-
-def unique_edges(record_count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
-    """Return the distinct pairs among the given pairs.
-
-    a, b: the records of each pair, in either order; pairs may be repeated, or pair a record with itself
-    distance: the distance of each pair
-
-    Returns (the pairs; the indices of two equal pairs with different distances, or None if there are no such pairs).
-    """
-    keys = np.minimum(a, b).astype(np.int64)
-    keys *= record_count
-    keys += np.maximum(a, b)
-    if (a < b).all() and (keys[1:] > keys[:-1]).all():
-        return Edges(record_count, a, b, distance), None  # the order in which this program writes lists
-    i, j = np.minimum(a, b), np.maximum(a, b)
-    others = np.flatnonzero(i != j)
-    order = np.argsort(keys[others], kind="stable")
-    places = others[order]
-    keys = keys[places]
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = keys[1:] != keys[:-1]
-    leaders = places[first]
-    of = leaders[np.cumsum(first) - 1]
-    equal = (distance[places] == distance[of]) | (np.isnan(distance[places]) & np.isnan(distance[of]))
-    wrong = np.flatnonzero(~equal)
-    contradiction = None if not len(wrong) else (int(of[wrong[0]]), int(places[wrong[0]]))
-    return Edges(record_count, i[leaders], j[leaders], distance[leaders]), contradiction

@@ -11,14 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gpualign.core.clustering.edges import Edges
+from gpualign.core.clustering.edges import EdgeList, concatenate_chunks
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
 
 CLUSTERING_ORDERS = ("length", "size", "input")
-
-_MIN_SORTED_PAIRS, _PASS_COUNT = 1 << 18, 16
-"""Minimum number of pairs that are sorted together, and number of passes over a long list of pairs."""
 
 _SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
@@ -62,7 +59,7 @@ def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, I
     return record_of_copy[order[np.sort(first)]], order[first]
 
 
-def greedy_centroids(edges: Edges, order: Integers) -> Integers:
+def greedy_centroids(edges: EdgeList, order: Integers) -> Integers:
     """Return the index of each record's centroid: int64[records]. For a centroid, this is its own index.
 
     Records are processed in the given order. Each record joins the nearest existing centroid to which `edges` has a pair (the earliest if
@@ -85,7 +82,7 @@ def greedy_centroids(edges: Edges, order: Integers) -> Integers:
     return centroids
 
 
-def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
+def _earlier_near_records(edges: EdgeList, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield near pairs as two arrays: the ranks of records, in ascending order, and the rank of an earlier record near each. The earlier
     records near one record come nearest first. Each item holds the pairs of a few records, so that little memory is needed beyond `edges`
     itself.
@@ -95,18 +92,9 @@ def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Intege
     pairs = np.zeros(edges.record_count, dtype=np.int64)
     for i, j, _ in edges.chunks():
         pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.record_count)
-    before = np.concatenate(([0], np.cumsum(pairs)))
-    start, max_pairs = 0, max(_MIN_SORTED_PAIRS, len(edges) // _PASS_COUNT)
-    while before[start] < before[-1]:
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
-        pieces = []
-        for i, j, distance in edges.chunks():
-            one, other = rank[i], rank[j]
-            later = np.maximum(one, other)
-            mask = (later >= start) & (later < stop)
-            pieces.append((later[mask], np.minimum(one, other)[mask], distance[mask]))
-        later, earlier, far = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-        order = np.lexsort((earlier, far, later))
-        if len(order):
-            yield later[order], earlier[order]
-        start = stop
+    for _, _, chunks in edges.parts(lambda i, j: np.maximum(rank[i], rank[j]), pairs):
+        i, j, distance = concatenate_chunks(chunks)
+        one, other = rank[i], rank[j]
+        later, earlier = np.maximum(one, other), np.minimum(one, other)
+        order = np.lexsort((earlier, distance, later))
+        yield later[order], earlier[order]

@@ -9,27 +9,28 @@ distances are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from gpualign.core.clustering.edges import Edges
+from gpualign.core.clustering.condensed import condensed_matrices
+from gpualign.core.clustering.edges import EdgeList
 from gpualign.core.common.arrays import Booleans, Integers, Reals
 
-SubsetDistances = Callable[[Integers], Reals]
-"""Function that returns all distances among the given records (int64[members], ascending) in scipy's condensed form: float64[pairs]."""
+GroupDistances = Callable[[Sequence[Integers]], Iterator[Reals]]
+"""Function that yields, for each of the given groups of records (int64[members], ascending), all distances within the group in scipy's
+condensed form: float64[pairs]."""
 
 _FAR_DISTANCE = float(np.finfo(np.float64).max)
-_PASS_COUNT = 16
-"""Number of passes over the list of near pairs. Each pass sorts only part of the list, which saves memory."""
 _SORTED_PAIR_BYTES = 96
-"""Memory, in bytes, per near pair in a component that is cut, in addition to the list of pairs: copies of the pair sorted by component,
-record numbers within the component, and indices into the condensed distances."""
+"""Memory, in bytes, per near pair of a part of the list: copies of the pair, sorted by component, and indices into the condensed
+distances."""
 _ROUNDING_TOLERANCE = 1e-12
 """Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
 
-def single_linkage(edges: Edges) -> Integers:
+def single_linkage(edges: EdgeList) -> Integers:
     """Return the connected components: a label for each record, int64[records]."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -45,7 +46,7 @@ def single_linkage(edges: Edges) -> Integers:
     return labels
 
 
-def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> Integers:
+def complete_linkage(edges: EdgeList, record_of_copy: Integers | None = None) -> Integers:
     """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[records].
 
     edges: all near pairs
@@ -55,33 +56,34 @@ def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> In
     such a pair between them are farther apart than the cut either way, and all other distances are unchanged. Ties are broken as in scipy,
     within each component.
     """
+    return _cluster_components(edges, record_of_copy, "complete", partial(condensed_matrices, edges), _separate_far_pairs)
 
-    def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
-        condensed = np.full(_pair_count(len(members)), _FAR_DISTANCE)
-        condensed[_condensed_indices(own)] = own.distance
-        return condensed, float(own.distance.max())
 
-    return _cluster_components(edges, record_of_copy, "complete", cut)
+def _separate_far_pairs(condensed: Reals) -> float:
+    """Give the pairs of a component that are not near, which are nan, more than any other distance. Return the largest distance of a near
+    pair."""
+    largest = float(np.nanmax(condensed))
+    condensed[np.isnan(condensed)] = _FAR_DISTANCE
+    return largest
 
 
 def average_linkage(
-    edges: Edges, max_distance: float, subset_distances: SubsetDistances, record_of_copy: Integers | None = None
+    edges: EdgeList, max_distance: float, group_distances: GroupDistances, record_of_copy: Integers | None = None
 ) -> Integers:
     """Return UPGMA clusters, cut at the distance `max_distance`: a label for each record, int64[records].
 
     edges: all pairs with a distance of at most `max_distance`
-    subset_distances: returns all distances among given records; called for each component in which some pairs are not in `edges`
+    group_distances: yields all distances within given groups; called once, with the components in which some pairs are not in `edges`
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies. Copies are linked as separate
         records, at distance 0. Records must be numbered in the order of their first copies; each record gets the cluster of its first copy
 
-    Propagates errors from `subset_distances`.
+    Propagates errors from `group_distances`.
     """
-    return _cluster_components(
-        edges, record_of_copy, "average", lambda members, _: (subset_distances(members), max_distance + _ROUNDING_TOLERANCE * max_distance)
-    )
+    cut = max_distance + _ROUNDING_TOLERANCE * max_distance
+    return _cluster_components(edges, record_of_copy, "average", group_distances, lambda _: cut)
 
 
-def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -> int:
+def largest_linked_count(edges: EdgeList, record_of_copy: Integers | None = None) -> int:
     """Return the size of the largest component that complete and average linkage must cut, counted in records or, if records have copies,
     in copies; 0 if there is none.
 
@@ -95,22 +97,14 @@ def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -
     return int(sizes[_has_far_pairs(edges, components)].max(initial=0))
 
 
-def linkage_bytes(member_count: int, edges: Edges) -> int:
+def linkage_bytes(member_count: int, edges: EdgeList) -> int:
     """Return the memory needed for linkage, in bytes, if the largest component has `member_count` records: the component's distances,
-    scipy's working copy, the near pairs, and the near pairs sorted by component."""
-    return 2 * 8 * _pair_count(member_count) + edges.nbytes + _SORTED_PAIR_BYTES * min(len(edges), _pair_count(member_count))
+    scipy's working copy, the near pairs, and a part of them sorted by component."""
+    pairs = member_count * (member_count - 1) // 2
+    return 2 * 8 * pairs + edges.nbytes + _SORTED_PAIR_BYTES * min(len(edges), edges.part_pairs, pairs)
 
 
-def _pair_count(member_count: int) -> int:
-    return member_count * (member_count - 1) // 2
-
-
-def _condensed_indices(edges: Edges) -> Integers:
-    """Return the indices of pairs in the condensed distance matrix of all records."""
-    return edges.i * (2 * edges.record_count - edges.i - 1) // 2 + edges.j - edges.i - 1
-
-
-def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
+def _has_far_pairs(edges: EdgeList, components: Integers) -> Booleans:
     """Return a mask of the components in which not all pairs are near: bool[components]. If all pairs are near, all distances are within
     the cut, so complete and average linkage make the component one cluster."""
     number = int(components.max(initial=-1)) + 1
@@ -120,13 +114,18 @@ def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
 
 
 def _cluster_components(
-    edges: Edges, record_of_copy: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]
+    edges: EdgeList,
+    record_of_copy: Integers | None,
+    method: str,
+    group_distances: GroupDistances,
+    prepare: Callable[[Reals], float],
 ) -> Integers:
     """Return the cluster label of each record. Components in which not all pairs are near are clustered, and cut into one or more clusters.
 
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies
     method: scipy's name of the linkage
-    distances: given the records and the near pairs of a component, returns (its condensed distances, the distance at which to cut)
+    group_distances: yields the distances within each component
+    prepare: completes the condensed distances of a component, and returns the distance at which to cut
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -136,11 +135,16 @@ def _cluster_components(
     starts = np.searchsorted(components[record_of_copy][by_component], np.arange(int(components.max(initial=-1)) + 2))
     labels: Integers = components.copy()  # of components that stay whole; clusters of the others get the numbers after these
     following = int(components.max(initial=-1)) + 1
-    for members, own in _components_with_far_pairs(edges, components):
-        condensed, cut = distances(members, own)
+    groups = _components_with_far_pairs(edges, components)
+    matrices = group_distances(groups)
+    for members in groups:
+        condensed = next(matrices)
+        cut = prepare(condensed)
         component = int(components[members[0]])
         places = np.searchsorted(members, record_of_copy[by_component[starts[component] : starts[component + 1]]])
-        clusters = np.asarray(fcluster(linkage(_expand_copies(condensed, len(members), places), method), cut, "distance"), dtype=np.int64)
+        condensed = _expand_copies(condensed, len(members), places)
+        clusters = np.asarray(fcluster(linkage(condensed, method), cut, "distance"), dtype=np.int64)
+        del condensed  # before the next ones are made
         labels[members] = following + clusters[np.unique(places, return_index=True)[1]]
         following += int(clusters.max()) + 1
     return labels
@@ -151,39 +155,21 @@ def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers
     record that each copy duplicates."""
     if len(record_of_copy) == record_count:
         return condensed
-    rows = []
+    expanded = np.empty(len(record_of_copy) * (len(record_of_copy) - 1) // 2)
+    start = 0
     for k, one in enumerate(record_of_copy.tolist()):
         others = record_of_copy[k + 1 :]
         low, high = np.minimum(one, others), np.maximum(one, others)
         row = condensed[low * (2 * record_count - low - 1) // 2 + high - low - 1]
         row[others == one] = 0
-        rows.append(row)
-    return np.concatenate(rows)
+        expanded[start : start + len(others)] = row
+        start += len(others)
+    return expanded
 
 
-def _components_with_far_pairs(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
-    """Yield (the component's records, ascending; its near pairs, as indices into these records) for each component that must be cut."""
+def _components_with_far_pairs(edges: EdgeList, components: Integers) -> list[Integers]:
+    """Return the records, in ascending order, of each component that must be cut."""
     cut = _has_far_pairs(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
     starts = np.searchsorted(components[records], np.arange(len(cut) + 1))
-    place = np.empty_like(records)
-    place[records] = np.arange(edges.record_count) - starts[components[records]]
-    pairs = np.zeros(len(cut), dtype=np.int64)
-    for i, _, _ in edges.chunks():
-        pairs += np.bincount(components[i], minlength=len(cut))
-    selected = np.flatnonzero(cut)
-    before = np.concatenate(([0], np.cumsum(pairs[selected])))
-    start, max_pairs = 0, len(edges) // _PASS_COUNT
-    while start < len(selected):
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
-        batch = np.zeros(len(cut), dtype=np.bool_)
-        batch[selected[start:stop]] = True
-        chosen = [(i[mask], j[mask], distance[mask]) for i, j, distance in edges.chunks() if (mask := batch[components[i]]).any()]
-        i, j, distance = (np.concatenate(columns) for columns in zip(*chosen, strict=True))
-        chosen.clear()
-        order = np.argsort(components[i], kind="stable")
-        ends = before[start : stop + 1] - before[start]
-        for k, first, last in zip(selected[start:stop].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-            members, own = records[starts[k] : starts[k + 1]], order[first:last]
-            yield members, Edges(len(members), place[i[own]], place[j[own]], distance[own])
-        start = stop
+    return [records[starts[k] : starts[k + 1]] for k in np.flatnonzero(cut).tolist()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from fractions import Fraction
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.clustering.edges import EdgeListBuilder, Edges
+from gpualign.core.clustering.condensed import condensed_matrices
+from gpualign.core.clustering.edges import Chunk, EdgeList
 from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -64,39 +65,34 @@ class ListedPairs:
     """
 
     ids: Sequence[str] = field(repr=False)
-    pairs: Edges
+    pairs: EdgeList
 
     @property
     def known_pair_count(self) -> int:
         """Number of pairs with a value."""
-        return int(np.count_nonzero(~np.isnan(self.pairs.distance)))
+        return sum(int(np.count_nonzero(~np.isnan(values))) for _, _, values in self.pairs.chunks())
 
     @property
     def are_fractions(self) -> bool:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
-        return _are_fractions([self.pairs.distance])
+        return _are_fractions(values for _, _, values in self.pairs.chunks())
 
-    def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes. memory: None means no limit"""
-        edges = EdgeListBuilder(len(self.ids), memory)
+    def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
+        """Yield the near pairs with their distances."""
         for i, j, values in self.pairs.chunks():
             mask = threshold.near_mask(values)
-            if mask.any():
-                edges.add(i[mask], j[mask], threshold.distances(values[mask]))
-        return edges.finish()
+            yield i[mask], j[mask], threshold.distances(values[mask])
 
-    def condensed_values_among(self, members: Integers, reason: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `reason`, if a pair is missing from
-        the list."""
-        place = np.full(len(self.ids), -1, dtype=np.int64)
-        place[members] = np.arange(len(members))
-        condensed = np.full(len(members) * (len(members) - 1) // 2, np.nan)
-        for one, other, values in self.pairs.chunks():
-            i, j = place[one], place[other]
-            inside = (i >= 0) & (j >= 0)
-            i, j = i[inside], j[inside]
-            condensed[i * (2 * len(members) - i - 1) // 2 + j - i - 1] = values[inside]
-        return _require_complete(condensed, self.ids, members, reason, "write all pairs, without a threshold")
+    def are_near_distances(self, threshold: Threshold) -> bool:
+        """Return whether the values are distances, all of them near, so that `pairs` are the near pairs."""
+        return not threshold.values_are_identities and all(bool(threshold.near_mask(values).all()) for _, _, values in self.pairs.chunks())
+
+    def condensed_values_of_groups(self, groups: Sequence[Integers], reason: str) -> Iterator[Reals]:
+        """Yield the condensed values for all pairs within each group of records. No record is in two groups. Raises `InputError`, with the
+        text `reason`, if a pair is missing from the list."""
+        matrices = condensed_matrices(self.pairs, groups)
+        for members in groups:
+            yield _require_complete(next(matrices), self.ids, members, reason, "write all pairs, without a threshold")
 
 
 @dataclass(frozen=True)
@@ -133,23 +129,23 @@ class MatrixOfPairs:
         start = k * (2 * count - k - 1) // 2
         return self.values[start : start + count - k - 1]
 
-    def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes. memory: None means no limit"""
-        edges = EdgeListBuilder(len(self.ids), memory)
+    def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
+        """Yield the near pairs with their distances."""
         for k in range(len(self.ids)):
             places = np.flatnonzero(threshold.near_mask(self._original_row(k)))
             if len(places):
-                edges.add(np.full(len(places), k), places + k + 1, threshold.distances(self._row(k)[places]))
-        return edges.finish()
+                yield np.full(len(places), k), places + k + 1, threshold.distances(self._row(k)[places])
 
     def condensed_values(self) -> Reals:
         """Return the condensed values for all pairs; nan for a pair without a value."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
-    def condensed_values_among(self, members: Integers, reason: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, with the text `reason`, if a pair has no value."""
-        rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _require_complete(np.concatenate(rows), self.ids, members, reason, _NO_VALUE_REMEDY)
+    def condensed_values_of_groups(self, groups: Sequence[Integers], reason: str) -> Iterator[Reals]:
+        """Yield the condensed values for all pairs within each group of records. Raises `InputError`, with the text `reason`, if a pair has
+        no value."""
+        for members in groups:
+            rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
+            yield _require_complete(np.concatenate(rows), self.ids, members, reason, _NO_VALUE_REMEDY)
 
 
 def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:

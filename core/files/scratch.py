@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from gpualign.core.common.errors import RunError
 from gpualign.core.common.signals import signals_deferred
 
 MakeScratch = Callable[[], BinaryIO]
@@ -39,3 +40,18 @@ class ScratchFiles:
         with signals_deferred():
             file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
         return cast(BinaryIO, file), file.name
+
+
+@contextmanager
+def translate_scratch_errors() -> Iterator[None]:
+    """Turn OS errors of scratch files in the system's temporary folder into a `RunError` that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        import tempfile
+
+        folder = tempfile.tempdir or "a temporary folder"  # None: no folder can be written
+        raise RunError(
+            f"cannot write a temporary file in {folder}: {error.strerror or error}; set the environment variable TMPDIR to a folder with"
+            " room"
+        ) from None

@@ -16,7 +16,7 @@ from scipy.spatial.distance import squareform
 
 import gpualign
 from gpualign.core.clustering.clusters import clustering_from_centroids, clustering_from_labels, renumber_labels
-from gpualign.core.clustering.edges import Edges, unique_edges
+from gpualign.core.clustering.edges import Edges
 from gpualign.core.clustering.greedy import abundances, clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, single_linkage
 from gpualign.core.common.errors import InputError
@@ -29,7 +29,7 @@ def near(matrix, most):
 
 
 def condensed_of(matrix):
-    return lambda members: squareform(matrix[np.ix_(members, members)], checks=False)
+    return lambda groups: (squareform(matrix[np.ix_(members, members)], checks=False) for members in groups)
 
 
 def labels_by(method, matrix, most):
@@ -118,7 +118,9 @@ def test_only_components_that_are_no_cliques_are_linked():
     matrix[:3, :3] = 1
     edges = near(matrix, 1)
     assert largest_linked_count(edges) == 0
-    same(average_linkage(edges, 1, None), [0, 0, 0, 1, 2, 3])  # no distances are requested
+    asked = []
+    same(average_linkage(edges, 1, lambda groups: asked.extend(groups) or iter(())), [0, 0, 0, 1, 2, 3])
+    assert asked == []
     matrix[2, 3] = matrix[3, 2] = 1
     assert largest_linked_count(near(matrix, 1)) == 4
 
@@ -290,22 +292,3 @@ def test_clusters_are_numbered_by_their_first_records():
     found = clustering_from_centroids(greedy_centroids(edges, np.array([3, 2, 1, 0])), edges)
     assert found.labels.tolist() == [0, 1, 1, 0]
     assert found.representatives.tolist() == [3, 2]
-
-
-# ---- lists of pairs
-
-
-def test_a_list_in_any_order_gives_each_pair_once(rng):
-    for _ in range(20):
-        count = 8
-        matrix = symmetric(rng.integers(0, 5, (count, count)))
-        a, b = rng.integers(0, count, 50), rng.integers(0, count, 50)
-        edges, contradiction = unique_edges(count, a, b, matrix[a, b].astype(float))
-        assert contradiction is None
-        assert set(zip(edges.i.tolist(), edges.j.tolist(), strict=True)) == {
-            (min(p), max(p)) for p in zip(a, b, strict=True) if p[0] != p[1]
-        }
-        assert (edges.distances_between(a, b) == matrix[a, b]).all()
-    wrong, contradiction = unique_edges(3, np.array([0, 1, 2, 1]), np.array([1, 2, 2, 0]), np.array([1.0, 2, 0, 5]))
-    assert contradiction == (0, 3)
-    assert np.isnan(wrong.distances_between(np.array([0]), np.array([2]))).all()
