@@ -28,7 +28,7 @@ class ClusteringSink:
 
     def begin(self, samples: Samples) -> None:
         """Begin clustering, and begin the sink that receives the pairs. Call once, before the first pairs."""
-        self._clusters = StreamedClusters(len(samples.queries), self._scratch())
+        self._clusters = StreamedClusters(len(samples.queries), self._scratch)
         self._sink.begin(samples)
 
     def write(self, pairs: NearPairDistances) -> None:
