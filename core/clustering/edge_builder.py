@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from gpualign.core.clustering.edges import PAIR_BYTES, Chunk, EdgeList, Edges, Indices, concatenate_chunks
 from gpualign.core.clustering.stored_edges import EdgeWriter
-from gpualign.core.common.arrays import Reals
+from gpualign.core.common.arrays import Booleans, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.scratch import MakeScratch
 
@@ -93,20 +93,13 @@ def collect_edges(record_count: int, chunks: Iterable[Chunk], storage: EdgeStora
 def distinct_edges(listed: EdgeList, storage: EdgeStorage | None) -> tuple[EdgeList, tuple[int, int] | None]:
     """Return the distinct pairs of a list in which pairs may be repeated.
 
-    Returns (the pairs: `listed` itself if it is in order, otherwise sorted by their records; the records of the first pair that has two
+    Returns (the pairs: `listed` itself if none is repeated, otherwise sorted by their records; the records of the first pair that has two
     different distances, or None if there is no such pair).
     """
-    if _is_ascending(listed):
+    if _is_ascending(listed) or all(bool(first.all()) for _, _, _, first in _sorted_parts(listed)):
         return listed, None
-    counts = np.zeros(listed.record_count, dtype=np.int64)
-    for i, _, _ in listed.chunks():
-        counts += np.bincount(i, minlength=listed.record_count)
     distinct = EdgeListBuilder(storage)
-    for _, _, chunks in listed.parts(lambda i, _: i, counts):
-        i, j, distance = concatenate_chunks(chunks)
-        order = np.argsort(i.astype(np.int64) * listed.record_count + j, kind="stable")
-        i, j, distance = i[order], j[order], distance[order]
-        first = np.concatenate(([True], (i[1:] != i[:-1]) | (j[1:] != j[:-1])))
+    for i, j, distance, first in _sorted_parts(listed):
         of = distance[first][np.cumsum(first) - 1]
         differs = (distance != of) & ~(np.isnan(distance) & np.isnan(of))
         if differs.any():
@@ -114,6 +107,19 @@ def distinct_edges(listed: EdgeList, storage: EdgeStorage | None) -> tuple[EdgeL
             return listed, (int(i[wrong]), int(j[wrong]))
         distinct.add(i[first], j[first], distance[first])
     return distinct.finish(listed.record_count), None
+
+
+def _sorted_parts(listed: EdgeList) -> Iterator[tuple[Indices, Indices, Reals, Booleans]]:
+    """Yield (i, j, distance, whether it is the first of equal pairs) of pairs sorted by their records, in parts that share no pair. Equal
+    pairs are in the order of the list."""
+    counts = np.zeros(listed.record_count, dtype=np.int64)
+    for i, _, _ in listed.chunks():
+        counts += np.bincount(i, minlength=listed.record_count)
+    for _, _, chunks in listed.parts(lambda i, _: i, counts):
+        i, j, distance = concatenate_chunks(chunks)
+        order = np.argsort(i.astype(np.int64) * listed.record_count + j, kind="stable")
+        i, j, distance = i[order], j[order], distance[order]
+        yield i, j, distance, np.concatenate(([True], (i[1:] != i[:-1]) | (j[1:] != j[:-1])))
 
 
 def _is_ascending(edges: EdgeList) -> bool:

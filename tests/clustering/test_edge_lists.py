@@ -141,7 +141,8 @@ def test_a_list_in_any_order_gives_each_pair_once(pairs, repeated, contradicts):
         found, contradiction = distinct_edges(listed, storage)
         assert contradiction == (wrong[0] if wrong else None)
         if not wrong:
-            assert rows(found.chunks()) == sorted(rows(pairs.chunks()))
+            assert sorted(rows(found.chunks())) == sorted(rows(pairs.chunks()))
+            assert (found is listed) == (not again)
 
 
 def test_values_that_are_missing_twice_do_not_contradict():
