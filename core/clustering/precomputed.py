@@ -144,8 +144,10 @@ class MatrixOfPairs:
         """Yield the condensed values for all pairs within each group of records. Raises `InputError`, with the text `reason`, if a pair has
         no value."""
         for members in groups:
-            rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-            yield _require_complete(np.concatenate(rows), self.ids, members, reason, _NO_VALUE_REMEDY)
+            yield _require_complete(self._condensed_among(members), self.ids, members, reason, _NO_VALUE_REMEDY)
+
+    def _condensed_among(self, members: Integers) -> Reals:
+        return np.concatenate([self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())])
 
 
 def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
