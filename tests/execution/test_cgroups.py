@@ -156,7 +156,7 @@ def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, 
         (("nw", "--memory", "60K", "--edit", "--max-distance", "3"), "records as bits need"),
         (("sw", "--memory", "60K"), "the sequences alone take"),
         (("dist", "--memory", "60K"), "the calls alone take"),
-        (("cluster", "--memory", "250K", "--edit", "--max-distance", "9"), "are near"),
+        (("cluster", "--memory", "250K", "--edit", "--max-distance", "3", "--method", "complete"), "complete linkage of them takes"),
     ],
 )
 @pytest.mark.parametrize(("group", "hint"), [(1 << 16, r"; this process may have 64\.0 KiB \(its control group's limit\)"), (None, "")])
