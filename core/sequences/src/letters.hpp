@@ -56,30 +56,43 @@ class ByteSet {
   uint8_t rows_[16] = {};
 };
 
+// Defines the kinds of letters and records that are counted.
+struct KindRules {
+  ByteSet plain, other;  // letters of the first and of the second kind
+  int64_t clear_length;  // letters of a clear record, at least
+  double clear_part;     // part of them that is of the first kind, at least; none may be of the second
+};
+
 struct Kinds {
   int64_t plain = 0;         // number of letters of the first kind
   int64_t first_other = -1;  // first record with a letter of the second kind
-  int64_t first_clear =
-      -1;  // first record of at least clear_length letters, with none of the second kind and at least the fraction clear_part of the first
+  int64_t first_clear = -1;  // first clear record
+
+  // Adds the kinds of records that follow. first: number of their first record.
+  void add(const Kinds& next, int64_t first) {
+    plain += next.plain;
+    if (first_other < 0 && next.first_other >= 0) first_other = first + next.first_other;
+    if (first_clear < 0 && next.first_clear >= 0) first_clear = first + next.first_clear;
+  }
 };
 
-inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t records, const ByteSet& plain, const ByteSet& other,
-                         int64_t clear_length, double clear_part) {
+inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t records, const KindRules& rules) {
   Kinds out;
   constexpr int64_t kBlockSize = 1 << 14;  // letters that are still cached for a second pass
   const int64_t end = offsets[records];
   int64_t other_at = -1;
   for (int64_t start = offsets[0]; start < end; start += kBlockSize) {
-    const int64_t size = start + kBlockSize < end ? kBlockSize : end - start, plain_count = plain.count(letters + start, size);
+    const int64_t size = start + kBlockSize < end ? kBlockSize : end - start, plain_count = rules.plain.count(letters + start, size);
     out.plain += plain_count;
-    if (other_at < 0 && plain_count < size && other.count(letters + start, size))
-      for (other_at = start; !other.has(letters[other_at]);) other_at++;
+    if (other_at < 0 && plain_count < size && rules.other.count(letters + start, size))
+      for (other_at = start; !rules.other.has(letters[other_at]);) other_at++;
   }
   for (int64_t i = 0; i < records && (out.first_clear < 0 || (other_at >= 0 && out.first_other < 0)); i++) {
     const int64_t start = offsets[i], size = offsets[i + 1] - start;
     if (out.first_other < 0 && other_at >= start && other_at < offsets[i + 1]) out.first_other = i;
-    if (out.first_clear < 0 && size >= clear_length && static_cast<double>(plain.count(letters + start, size)) >= clear_part * size &&
-        !other.count(letters + start, size))
+    if (out.first_clear < 0 && size >= rules.clear_length &&
+        static_cast<double>(rules.plain.count(letters + start, size)) >= rules.clear_part * size &&
+        !rules.other.count(letters + start, size))
       out.first_clear = i;
   }
   return out;

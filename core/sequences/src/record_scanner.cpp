@@ -1,5 +1,7 @@
 #include "record_scanner.hpp"
 
+#include <algorithm>
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #elif defined(__aarch64__)
@@ -68,11 +70,12 @@ const char* end_of_fasta(const char* data, const char* end, bool last) {
 
 }  // namespace
 
-RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last) {
+RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last, size_t limit) {
   const char* const begin = data;
   const char* const end = data + size;
+  const char* const stop = data + std::min(size, limit);
   for (StringColumn* column : {&ids_, &letters_}) column->text.room(size + kSlack);
-  while (data < end) {
+  while (data < stop) {
     const size_t old_letters = letters_.text.size(), old_ids = ids_.text.size(), old_descriptions = descriptions_.text.size();
     const char* next = nullptr;
     const Record result = kind_ == Kind::kFasta ? take_fasta(data, end, last, &next) : take_fastq(data, end, last, &next);
@@ -93,16 +96,15 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
     }
     return {static_cast<size_t>(data - begin), static_cast<size_t>(strange - begin)};
   }
-  return {size, size};
+  return {static_cast<size_t>(data - begin), static_cast<size_t>(data - begin)};
 }
 
-Kinds RecordScanner::count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part) {
+Kinds RecordScanner::count_kinds(const KindRules& rules) {
   const size_t first = counted_;
-  counted_ = letters_.ends.size() - 1;
-  Kinds kinds = gpualign::count_kinds(letters_.text.begin(), letters_.ends.data() + first, static_cast<int64_t>(counted_ - first), plain,
-                                      other, clear_length, clear_part);
-  for (int64_t* record : {&kinds.first_other, &kinds.first_clear})
-    if (*record >= 0) *record += static_cast<int64_t>(first);
+  counted_ = letters_.count();
+  Kinds kinds;
+  kinds.add(gpualign::count_kinds(letters_.text.begin(), letters_.ends.begin() + first, static_cast<int64_t>(counted_ - first), rules),
+            static_cast<int64_t>(first));
   return kinds;
 }
 
@@ -114,13 +116,9 @@ size_t RecordScanner::encode(const Encoding& encoding) {
 }
 
 void RecordScanner::append(std::string_view id, std::string_view letters, std::string_view description) {
-  ids_.text.append(id);
-  ids_.close();
-  letters_.text.append(letters);
-  letters_.close();
-  if (!described_) return;
-  descriptions_.text.append(description);
-  descriptions_.close();
+  ids_.append(id);
+  letters_.append(letters);
+  if (described_) descriptions_.append(description);
 }
 
 // Parses the first word of a title and, on request, the rest of it. `at` is after the '>' or '@'. The end of the line is searched for only
@@ -141,7 +139,7 @@ RecordScanner::Record RecordScanner::take_title(const char* at, const char* end,
     std::string_view text = rest.text;
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    descriptions_.text.append(text);
+    descriptions_.text.append(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   }
   const bool strange = !rest.text.empty() && (!is_blank(rest.text[0]) || std::memchr(rest.text.data(), '\r', rest.text.size()));
   return strange ? Record::kStrange : Record::kTaken;

@@ -8,18 +8,27 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/common/src/large_pages.hpp"
-#include "growing_bytes.hpp"
+#include "growing_array.hpp"
 #include "letters.hpp"
 
 namespace gpualign {
 
-// Strings back to back: string i ends at ends[i], where the next one begins; ends[0] is 0.
+// Strings back to back: string i begins at ends[i] and ends at ends[i + 1].
 struct StringColumn {
-  GrowingBytes text;
-  LargeVector<int64_t> ends{0};
+  GrowingArray<uint8_t> text;
+  GrowingArray<int64_t> ends;
 
+  StringColumn() { ends.push_back(0); }
+  size_t count() const { return ends.size() - 1; }
   void close() { ends.push_back(static_cast<int64_t>(text.size())); }
+  void append(std::string_view string) {
+    text.append(reinterpret_cast<const uint8_t*>(string.data()), string.size());
+    close();
+  }
+  void clear() {
+    text.cut(0);
+    ends.cut(1);
+  }
 };
 
 class RecordScanner {
@@ -36,26 +45,44 @@ class RecordScanner {
     size_t taken, strange;
   };
 
-  // Parses the records in `data`, which begins with a record. last: the file ends with these bytes.
-  Fed feed(const char* data, size_t size, bool last);
+  // Parses the records in `data`, which begins with a record, but only those that begin before `limit`. last: the file ends with these
+  // bytes.
+  Fed feed(const char* data, size_t size, bool last, size_t limit = SIZE_MAX);
   void append(std::string_view id, std::string_view letters, std::string_view description);
 
   // Returns the kinds of the records taken since the last call, with record numbers counted from the first record of all.
-  Kinds count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part);
+  Kinds count_kinds(const KindRules& rules);
   // Replaces letters by codes, from the first one without a code up to the first one that is invalid in the encoding. Returns the number of
   // letters already replaced by codes now. Kinds must be counted before, as they need the letters.
   size_t encode(const Encoding& encoding);
   // Resets the columns after they have been taken: they are numbered from 0 again.
   void reset_columns() {
-    taken_ += ids_.ends.size() - 1;
+    taken_ += ids_.count();
     counted_ = encoded_ = 0;
   }
+  // Empties the columns, whose memory is kept.
+  void clear() {
+    for (StringColumn* column : {&ids_, &letters_, &descriptions_}) column->clear();
+    taken_ = counted_ = encoded_ = 0;
+  }
+  // Tells that the kinds of all records are known, and that the first `encoded` letters have been replaced by codes.
+  void mark_counted(size_t encoded) {
+    counted_ = letters_.count();
+    encoded_ = encoded;
+  }
+  // Returns the number of leading letters that have been replaced by codes.
+  size_t encoded() const { return encoded_; }
   // Returns the number of all records so far.
-  size_t records() const { return taken_ + ids_.ends.size() - 1; }
+  size_t records() const { return taken_ + ids_.count(); }
+  Kind kind() const { return kind_; }
+  bool described() const { return described_; }
 
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
   StringColumn& descriptions() { return descriptions_; }  // empty if they are not stored
+  const StringColumn& ids() const { return ids_; }
+  const StringColumn& letters() const { return letters_; }
+  const StringColumn& descriptions() const { return descriptions_; }
 
  private:
   enum class Record { kTaken, kPartial, kStrange };

@@ -26,14 +26,21 @@ void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
     if (offsets(i) < offsets(i - 1)) throw nb::value_error("the offsets descend");
 }
 
-// Returns a column of strings. text: to be freed by free().
-Column column_of(uint8_t* text, LargeVector<int64_t>&& ends) {
-  nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
-  const size_t size = static_cast<size_t>(ends.back()), count = ends.size();
-  return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
+// Returns a column of strings. text, ends: to be freed by free().
+Column column_of(uint8_t* text, int64_t* ends, size_t strings) {
+  nb::capsule owner(text, [](void* p) noexcept { std::free(p); }), ends_owner(ends, [](void* p) noexcept { std::free(p); });
+  const size_t size = static_cast<size_t>(ends[strings]);
+  return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner),
+          nb::ndarray<nb::numpy, int64_t>(ends, {strings + 1}, ends_owner)};
 }
 
-Column taken(StringColumn& column) { return column_of(column.text.take(), std::exchange(column.ends, {0})); }
+Column taken(StringColumn& column) {
+  const size_t strings = column.count();
+  uint8_t* const text = column.text.take();
+  int64_t* const ends = column.ends.take();
+  column.ends.push_back(0);
+  return column_of(text, ends, strings);
+}
 
 ByteSet byte_set(const Input<bool>& members) {
   if (members.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
@@ -43,6 +50,10 @@ ByteSet byte_set(const Input<bool>& members) {
 Encoding encoding_of(const Input<uint8_t>& table, uint8_t invalid) {
   if (table.size() != 256) throw nb::value_error("a table of codes is uint8[256]");
   return Encoding(table.data(), invalid);
+}
+
+KindRules kind_rules(const Input<bool>& plain, const Input<bool>& other, int64_t clear_length, double clear_part) {
+  return {byte_set(plain), byte_set(other), clear_length, clear_part};
 }
 
 std::tuple<int64_t, int64_t, int64_t> as_tuple(const Kinds& kinds) { return {kinds.plain, kinds.first_other, kinds.first_clear}; }
@@ -82,9 +93,9 @@ NB_MODULE(_records, m) {
       .def(
           "count_kinds",
           [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
-            const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
+            const KindRules rules = kind_rules(plain, other, clear_length, clear_part);
             nb::gil_scoped_release unlocked;
-            return as_tuple(self.count_kinds(in_plain, in_other, clear_length, clear_part));
+            return as_tuple(self.count_kinds(rules));
           },
           nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
           "Do the same as `count_kinds` for the records taken since the last call, while their letters are cached; record numbers "
@@ -117,10 +128,9 @@ NB_MODULE(_records, m) {
       "count_kinds",
       [](Input<uint8_t> letters, Input<int64_t> offsets, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
         check_offsets(letters, offsets);
-        const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
+        const KindRules rules = kind_rules(plain, other, clear_length, clear_part);
         nb::gil_scoped_release unlocked;
-        const int64_t records = static_cast<int64_t>(offsets.size()) - 1;
-        return as_tuple(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
+        return as_tuple(count_kinds(letters.data(), offsets.data(), static_cast<int64_t>(offsets.size()) - 1, rules));
       },
       nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
       "Count kinds of letters. plain, other: bool[128], sets of letters. Returns (letters in plain, first record with a "
@@ -180,7 +190,7 @@ NB_MODULE(_records, m) {
           nb::gil_scoped_release unlocked;
           return gather(text.data(), offsets.data(), picked.data(), count);
         }();
-        return column_of(gathered.text, std::move(gathered.ends));
+        return column_of(gathered.text, gathered.ends.release(), static_cast<size_t>(count));
       },
       nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
       "Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets).");
