@@ -34,6 +34,11 @@ class RecordScanner:
         Replace the letters held by codes, table[letter], from the first one without a code up to the first one whose code is `invalid`. Returns the number of letters that have codes now. The kinds of their records must be counted before.
         """
 
+    def scan_file(self, file: int, start: int, stop: int, plain: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], clear_length: int, clear_part: float, table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, invalid: int, piece: int, threads: int) -> tuple[int, bool, tuple[int, int, int]]:
+        """
+        Parse records in bytes start .. stop-1 of a file, which begin with a record, with several threads, in pieces of this many bytes. Also do what `count_kinds` does, and if a table is given and all letters held have codes, what `encode` does. Returns (a, b, kinds): the records before position a of the file are taken; b: the next one has to be fed; if False, more can be scanned.
+        """
+
     @property
     def records(self) -> int:
         """Number of all records so far, including those already taken."""

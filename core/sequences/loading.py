@@ -201,6 +201,7 @@ def read_raw_records(
     with_descriptions: bool = False,
     encode_eagerly: bool = False,
     unknown: UnknownLetters | None = None,
+    threads: int = 1,
 ) -> RawRecords:
     """Read all records in a file.
 
@@ -210,13 +211,16 @@ def read_raw_records(
     with_descriptions: whether to keep the descriptions
     encode_eagerly: whether letters may be encoded while the file is being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; if None, nothing is replaced
+    threads: number of threads that may read an uncompressed regular file
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
     gaps, empty = GapCounts(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
     unchanged = not degap and unknown is None
-    (everything,) = read_records(stream, source, with_descriptions=with_descriptions, encode_eagerly=encode_eagerly and unchanged)
+    (everything,) = read_records(
+        stream, source, with_descriptions=with_descriptions, encode_eagerly=encode_eagerly and unchanged, threads=threads
+    )
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))

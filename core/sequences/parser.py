@@ -14,14 +14,16 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.decompression import PrefixedStream, estimated_text_bytes, open_decompressed
+from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, Alphabet, LetterKinds
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
 """Size of the buffer in bytes. It grows if a record is longer. The buffer is reused, because allocating memory takes longer than filling
-it."""
+it. If several threads read a file, each reads pieces of this size."""
+_MIN_PIECES = 8
+"""Minimum number of pieces that several threads read. One thread reads eight in 5 ms, and a thread takes 0.05 ms to start."""
 _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
 """Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
@@ -56,6 +58,15 @@ class EagerEncoding:
         self.alphabet = alphabet
         self.encoded_letter_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)
         self._has_ended = self.encoded_letter_count < scanner.letters
+
+    @property
+    def encoding(self) -> npt.NDArray[np.uint8] | None:
+        """Code for each byte by which the next letters may be encoded, uint8[256]; None if they must not be encoded early."""
+        return None if self._has_ended or self.alphabet is None else self.alphabet.upper_case_encoding
+
+    def end(self) -> None:
+        """Encode no more letters early."""
+        self._has_ended = True
 
     def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
         """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
@@ -97,24 +108,32 @@ class Records:
 
 
 def read_records(
-    stream: BinaryIO, source: str, min_letters: int | None = None, with_descriptions: bool = False, encode_eagerly: bool = False
+    stream: BinaryIO,
+    source: str,
+    min_letters: int | None = None,
+    with_descriptions: bool = False,
+    encode_eagerly: bool = False,
+    threads: int = 1,
 ) -> Iterator[Records]:
     """Yield the records in a file, part by part.
 
     min_letters: minimum number of letters per part, except in the last part; if None, all records are in one part
     with_descriptions: whether to read descriptions
     encode_eagerly: whether letters may be encoded while the file is being read; has an effect only if all records are in one part
+    threads: number of threads that may read an uncompressed regular file, if all records are in one part
 
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
     """
-    size = estimated_text_bytes(stream)
+    file, size = stream, estimated_text_bytes(stream)
+    location = plain_text(stream) if threads > 1 and min_letters is None else None
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+    skipped = 0
     if (comments := _COMMENTS.match(first)) is not None:
-        stream.read(comments.end())
-        first = first[comments.end() :]
+        skipped = len(stream.read(comments.end()))
+        first = first[skipped:]
     body = first.lstrip()
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
@@ -136,12 +155,16 @@ def read_records(
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")
-    stream.read(len(blank))
+    skipped += len(stream.read(len(blank)))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if min_letters is None else 0, with_descriptions)
     kinds, encoded = LetterKinds(), EagerEncoding() if encode_eagerly and min_letters is None else None
-    watched = _LastByteStream(stream)
-    for _ in _scan(watched, scanner, source, fastq):
+    watched = _WatchedStream(stream)
+    parallel = None
+    if location is not None:
+        watched.position = location.start + skipped
+        parallel = _ParallelScan(file, location, watched, threads, scanner, kinds, encoded)
+    for _ in _scan(watched, scanner, source, fastq, parallel):
         kinds.add(scanner.count_kinds(*LETTER_KIND_DEFINITIONS))  # while they are in the caches and the next block is decompressed
         if encoded is not None:
             encoded.extend(scanner, kinds)
@@ -152,12 +175,16 @@ def read_records(
     yield replace(_take_records(scanner, kinds, with_descriptions, encoded), is_unterminated=not watched.at_line_end)
 
 
-class _LastByteStream(io.BufferedIOBase):
-    """Stream that remembers the last byte read. Callers may read it only through `readinto`."""
+class _WatchedStream(io.BufferedIOBase):
+    """Stream that remembers its position and the last byte read. Callers may read it only through `readinto`.
+
+    position: position of the next byte
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
         self._last = 0
+        self.position = 0
 
     def readable(self) -> bool:
         return True
@@ -166,12 +193,78 @@ class _LastByteStream(io.BufferedIOBase):
         view = memoryview(buffer)  # type: ignore[arg-type]
         if count := self._stream.readinto(view):
             self._last = view[count - 1]
+            self.position += count
         return count
+
+    def continue_in(self, file: BinaryIO, position: int) -> None:
+        """Read the content of another stream from now on, from this position."""
+        file.seek(position)
+        self._stream, self.position = cast(io.BufferedReader, file), position
 
     @property
     def at_line_end(self) -> bool:
         """True if the last byte read ends a line."""
         return self._last in b"\r\n"
+
+
+class _ParallelScan:
+    """Scans most records of an uncompressed regular file with several threads.
+
+    The threads take ordinary records up to the first one that is not, and never the last record. The stream continues with the next record,
+    so that everything unusual is read, or refused, as in a single thread. After a while, the threads try again.
+
+    file: stream that reads the file
+    text: location of the text in the file
+    stream: stream of the text from which records are scanned otherwise
+    kinds: kinds of the letters in all the scanner's records
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        text: PlainText,
+        stream: _WatchedStream,
+        threads: int,
+        scanner: RecordScanner,
+        kinds: LetterKinds,
+        encoded: EagerEncoding | None,
+    ) -> None:
+        self._file, self._text, self._stream = file, text, stream
+        self._threads = threads
+        self._scanner, self._kinds, self._encoded = scanner, kinds, encoded
+        self._next_attempt = 0
+
+    def advance(self, start: int) -> bool:
+        """Scan records from position `start` on, if that saves time. If it does, the stream continues after them, and the result is True.
+
+        start: position of a record after the last one that was scanned; the kinds of all earlier records must have been counted
+        """
+        pieces = (self._text.stop - start) // _CHUNK_BYTES
+        if pieces < _MIN_PIECES or start < self._next_attempt:
+            return False
+        table = None if self._encoded is None else self._encoded.encoding
+        blocked = False
+        while not blocked:
+            start, blocked, kinds = self._scanner.scan_file(
+                self._text.descriptor,
+                start,
+                self._text.stop,
+                *LETTER_KIND_DEFINITIONS,
+                table,
+                INVALID_CODE,
+                _CHUNK_BYTES,
+                min(self._threads, pieces // 2),
+            )
+            self._kinds.add(kinds)
+        if self._encoded is not None:
+            if table is None:
+                self._encoded.end()
+            else:
+                self._encoded.extend(self._scanner, self._kinds)
+        # As much as the threads may have scanned in vain, so that many unusual records do not waste much time.
+        self._next_attempt = start + self._threads * _CHUNK_BYTES
+        self._stream.continue_in(self._file, start)
+        return True
 
 
 def _parse_list(text: bytes) -> Records | None:
@@ -202,13 +295,17 @@ def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions:
     return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), letter_kinds=kinds, eager_encoding=encoded)
 
 
-def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
+def _scan(stream: _WatchedStream, scanner: RecordScanner, source: str, fastq: bool, parallel: _ParallelScan | None) -> Iterator[None]:
     """Pass a whole stream to a scanner. Text that the scanner does not accept is passed to Biopython instead.
+
+    parallel: scans records with several threads, if possible
 
     Yields from time to time, so that the caller can process the records scanned so far.
     """
     buffer, held, last = np.empty(_CHUNK_BYTES, dtype=np.uint8), 0, False
     while not last:
+        if parallel is not None and held and parallel.advance(stream.position - held):
+            held = 0
         if held == len(buffer):
             buffer = np.concatenate((buffer, np.empty_like(buffer)))
         count = stream.readinto(buffer[held:].data)

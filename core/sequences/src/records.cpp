@@ -1,10 +1,14 @@
 // gpualign.core.sequences._records: Python bindings of the parsers of records, and of operations on their letters.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <optional>
+
 #include "core/common/src/owned_array.hpp"
+#include "file_scan.hpp"
 #include "gather.hpp"
 #include "letters.hpp"
 #include "record_scanner.hpp"
@@ -110,6 +114,24 @@ NB_MODULE(_records, m) {
           nb::arg("table"), nb::arg("invalid"),
           "Replace the letters held by codes, table[letter], from the first one without a code up to the first one whose code is "
           "`invalid`. Returns the number of letters that have codes now. The kinds of their records must be counted before.")
+      .def(
+          "scan_file",
+          [](RecordScanner& self, int file, int64_t start, int64_t stop, Input<bool> plain, Input<bool> other, int64_t clear_length,
+             double clear_part, std::optional<Input<uint8_t>> table, uint8_t invalid, int64_t piece, int threads) {
+            if (start < 0 || start >= stop || piece < 1 || threads < 1)
+              throw nb::value_error("there is nothing to scan, or nobody to do it");
+            const KindRules rules = kind_rules(plain, other, clear_length, clear_part);
+            const std::optional<Encoding> encoding = table ? std::optional(encoding_of(*table, invalid)) : std::nullopt;
+            nb::gil_scoped_release unlocked;
+            const FileScan scan = scan_file(self, {file, start, stop}, rules, encoding ? &*encoding : nullptr, piece, threads);
+            return std::make_tuple(scan.next, scan.blocked, as_tuple(scan.kinds));
+          },
+          nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"),
+          nb::arg("clear_part"), nb::arg("table").none(), nb::arg("invalid"), nb::arg("piece"), nb::arg("threads"),
+          "Parse records in bytes start .. stop-1 of a file, which begin with a record, with several threads, in pieces of this many "
+          "bytes. "
+          "Also do what `count_kinds` does, and if a table is given and all letters held have codes, what `encode` does. Returns (a, b, "
+          "kinds): the records before position a of the file are taken; b: the next one has to be fed; if False, more can be scanned.")
       .def_prop_ro(
           "records", [](const RecordScanner& self) { return self.records(); },
           "Number of all records so far, including those already taken.")
