@@ -70,9 +70,9 @@ class DuplicateGroups:
         return members[starts[1:] - 1]
 
 
-def group_equal(sequences: SequenceSet) -> DuplicateGroups:
-    """Return the groups of records whose sequences are equal."""
-    again = repeated(sequences.codes, sequences.offsets)
+def group_equal(sequences: SequenceSet, threads: int = 1) -> DuplicateGroups:
+    """Return the groups of records whose sequences are equal. threads: maximum number of threads."""
+    again = repeated(sequences.codes, sequences.offsets, threads)
     first = np.ones(len(sequences), dtype=np.bool_)
     first[again[:, 0]] = False
     of = np.cumsum(first) - 1

@@ -60,14 +60,14 @@ def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
 def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """Return int64[256]: how often each code occurs."""
 
-def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> int:
+def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> int:
     """
-    Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be letters.
+    Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be letters. Uses at most this many threads; several may also set codes after that letter.
     """
 
-def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int = 1) -> NDArray[numpy.int64]:
     """
-    Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals.
+    Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals. Uses at most this many threads.
     """
 
 def gather(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], picked: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]:

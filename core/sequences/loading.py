@@ -148,15 +148,16 @@ def clean_records(
     ), kept + records_before + 1
 
 
-def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
+def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool, threads: int = 1) -> StringColumn:
     """Return the ids, with repeated ids numbered.
 
     numbers: the records' numbers in their file, for the message
     allow_duplicates: whether to number repeated ids instead of rejecting them
+    threads: maximum number of threads
 
     Raises `InputError` for repeated ids unless `allow_duplicates` is set.
     """
-    again = repeated(ids.text, ids.offsets)
+    again = repeated(ids.text, ids.offsets, threads)
     if not len(again):
         return ids
     if not allow_duplicates:
@@ -170,15 +171,16 @@ def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_du
     return StringColumn.from_strings(names)
 
 
-def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
+def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool, threads: int = 1) -> list[RawRecords]:
     """Return the records from several files that form one set, with repeated ids numbered across all files.
 
     allow_duplicates: whether to number repeated ids instead of rejecting them
+    threads: maximum number of threads
 
     Raises `InputError` for a repeated id, naming both files that contain it, unless `allow_duplicates` is set.
     """
     ids = join_columns(raw.ids for raw in files)
-    again = repeated(ids.text, ids.offsets)
+    again = repeated(ids.text, ids.offsets, threads)
     if not len(again):
         return list(files)
     starts = np.cumsum([0, *(len(raw.ids) for raw in files)]).tolist()
@@ -211,7 +213,7 @@ def read_raw_records(
     with_descriptions: whether to keep the descriptions
     encode_eagerly: whether letters may be encoded while the file is being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; if None, nothing is replaced
-    threads: number of threads that may read an uncompressed regular file
+    threads: maximum number of threads
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
@@ -226,7 +228,7 @@ def read_raw_records(
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
     return RawRecords(
         source,
-        unique_id_column(records.ids, numbers, source, allow_duplicates),
+        unique_id_column(records.ids, numbers, source, allow_duplicates, threads),
         records.letters,
         empty,
         gaps,
@@ -284,27 +286,34 @@ def encode(
     descriptions: StringColumn | None = None,
     mask_lower: bool = False,
     encoded: EagerEncoding | None = None,
+    threads: int = 1,
 ) -> SequenceSet:
     """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
     mask_lower: whether to replace lower-case letters by N or X
     encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
+    threads: maximum number of threads
 
     Raises the same errors as `encode_letters`.
     """
     whole = letters.without_margins()
-    done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text)
-    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
+    done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text, threads)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done, threads)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
-def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
+def encode_all(
+    inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False, threads: int = 1
+) -> tuple[Alphabet, list[SequenceSet]]:
     """Encode the inputs of a run using one alphabet, and return the alphabet and the encoded sets.
 
     alphabet: "dna", "protein" or "auto" (determined from the letters of all inputs)
     mask_lower: whether to replace lower-case letters by N or X
+    threads: maximum number of threads
 
     The letters of the inputs are lost, because the codes overwrite them.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding) for raw in inputs]
+    return chosen, [
+        encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding, threads) for raw in inputs
+    ]

@@ -68,16 +68,17 @@ class EagerEncoding:
         """Encode no more letters early."""
         self._has_ended = True
 
-    def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
+    def confirm_alphabet(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8], threads: int = 1) -> int:
         """Accept `alphabet` as the alphabet of all records. If letters were encoded early with another alphabet, decode them.
 
         letters: all letters, uint8[letters]; the first of them may already be codes
+        threads: maximum number of threads
 
         Returns the number of leading letters that are codes in `alphabet`.
         """
         if self.alphabet not in (alphabet, None):
             codes = letters[: self.encoded_letter_count]
-            encode(codes, self.alphabet.decoding, INVALID_CODE, codes)
+            encode(codes, self.alphabet.decoding, INVALID_CODE, codes, threads)
             self.alphabet, self.encoded_letter_count = None, 0
         return self.encoded_letter_count
 

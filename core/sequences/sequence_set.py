@@ -129,6 +129,7 @@ def encode_letters(
     record_id: Callable[[int], str],
     mask_lower: bool = False,
     encoded_letters: int = 0,
+    threads: int = 1,
 ) -> npt.NDArray[np.uint8]:
     """Return the codes for the records' letters. The codes overwrite the letters if the letters' memory is writable.
 
@@ -136,11 +137,12 @@ def encode_letters(
     record_id: returns the id of a record, given its number
     mask_lower: whether to replace lower-case letters by N or X
     encoded_letters: number of leading letters that are already codes
+    threads: maximum number of threads
 
     Raises `InputError` if a letter is not in the alphabet. The message names the record, the position and the letter.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
-    at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:])
+    at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:], threads)
     if at >= 0:
         at += encoded_letters
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1

@@ -198,13 +198,39 @@ def test_counts_codes(data, start):
     np.testing.assert_array_equal(_records.count_codes(codes), np.bincount(codes, minlength=256))
 
 
-def test_repeated_strings_of_many(rng):
-    """In many parts of their hashes."""
-    numbers = rng.integers(0, 30_000, 40_000)
-    column = StringColumn.from_strings([str(number) for number in numbers])
+@pytest.mark.parametrize("longest", [0, 20_000])
+def test_repeated_strings_of_many(rng, longest):
+    """In many parts of their hashes, for which several threads are worth their start; also if most letters are in a few strings."""
+    numbers = rng.integers(0, 150_000, 200_000)
+    lengths = np.zeros(150_000, dtype=np.int64)
+    lengths[rng.integers(0, 150_000, 500)] = longest
+    column = StringColumn.from_strings([f"{number}{'x' * lengths[number]}" for number in numbers])
     _, firsts, of = np.unique(numbers, return_index=True, return_inverse=True)
     again = np.flatnonzero(firsts[of] != np.arange(len(numbers)))
-    assert (_records.repeated(column.text, column.offsets) == np.stack((again, firsts[of[again]]), axis=1)).all()
+    for threads in (1, 2, 3, 16):
+        np.testing.assert_array_equal(_records.repeated(column.text, column.offsets, threads), np.stack((again, firsts[of[again]]), axis=1))
+
+
+def test_repeated_strings_that_ascend_but_once():
+    """Where one thread's strings end, or anywhere else."""
+    names = [f"r{number:06}" for number in range(300_000)]
+    for at in range(1, 300_000, 37_499):
+        column = StringColumn.from_strings([*names[:at], names[at - 1], *names[at:]])
+        assert _records.repeated(column.text, column.offsets, 4).tolist() == [[at, at - 1]]
+
+
+@pytest.mark.parametrize("bad", [[], [0], [9_999_999], [5_000_000], [6_000_000, 3_333_333], [2_499_999, 2_500_000]])
+def test_several_threads_encode_alike(rng, bad):
+    letters = rng.integers(0, 200, 10_000_000).astype(np.uint8)
+    letters[bad] = 200
+    table = np.append(rng.permutation(200), [255] * 56).astype(np.uint8)
+    first = min(bad, default=-1)
+    expected = table[letters if first < 0 else letters[:first]]
+    for threads in (1, 2, 3, 16):
+        codes = letters.copy()
+        assert _records.encode(codes, table, 255, codes, threads) == first
+        np.testing.assert_array_equal(codes[: len(expected)], expected)
+        assert first < 0 or codes[first] == 200  # for the message
 
 
 def test_offsets_that_do_not_fit_are_refused():

@@ -5,9 +5,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/common/src/owned_array.hpp"
+#include "core/common/src/threads.hpp"
 #include "file_scan.hpp"
 #include "gather.hpp"
 #include "letters.hpp"
@@ -58,6 +60,20 @@ Encoding encoding_of(const Input<uint8_t>& table, uint8_t invalid) {
 
 KindRules kind_rules(const Input<bool>& plain, const Input<bool>& other, int64_t clear_length, double clear_part) {
   return {byte_set(plain), byte_set(other), clear_length, clear_part};
+}
+
+// Does the same as encoding.encode with several threads, each of which encodes a part of the letters.
+int64_t encode_in_parts(const Encoding& encoding, const uint8_t* letters, int64_t count, uint8_t* codes, int max_threads) {
+  constexpr int64_t kThreadWork = 4 << 20;  // letters for which a thread is worth its start
+  const int threads = static_cast<int>(std::clamp<int64_t>(count / kThreadWork, 1, max_threads));
+  std::vector<int64_t> invalid(static_cast<size_t>(threads), -1);
+  run_threads(threads, [&](int thread) {
+    const int64_t first = count / threads * thread, stop = thread + 1 < threads ? first + count / threads : count;
+    const int64_t at = encoding.encode(letters + first, stop - first, codes + first);
+    invalid[static_cast<size_t>(thread)] = at < 0 ? -1 : first + at;
+  });
+  const auto first = std::find_if(invalid.begin(), invalid.end(), [](int64_t at) { return at >= 0; });
+  return first == invalid.end() ? -1 : *first;
 }
 
 std::tuple<int64_t, int64_t, int64_t> as_tuple(const Kinds& kinds) { return {kinds.plain, kinds.first_other, kinds.first_clear}; }
@@ -172,31 +188,29 @@ NB_MODULE(_records, m) {
   m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
-         nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+         nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads) {
         if (out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
         const Encoding encoding = encoding_of(table, invalid);
         nb::gil_scoped_release unlocked;
-        return encoding.encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
+        return encode_in_parts(encoding, letters.data(), static_cast<int64_t>(letters.size()), out.data(), threads);
       },
-      nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
-      "Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be "
-      "letters.");
+      nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"), nb::arg("threads") = 1,
+      "Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be letters. Uses at "
+      "most this many threads; several may also set codes after that letter.");
   m.def(
       "repeated",
-      [](Input<uint8_t> text, Input<int64_t> offsets) {
+      [](Input<uint8_t> text, Input<int64_t> offsets, int threads) {
         check_offsets(text, offsets);
-        std::vector<int64_t> flat;
-        {
+        std::vector<int64_t> flat = [&] {
           nb::gil_scoped_release unlocked;
-          for (const auto& [string, first] :
-               repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), static_cast<int64_t>(offsets.size()) - 1))
-            flat.insert(flat.end(), {string, first});
-        }
+          return repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), static_cast<int64_t>(offsets.size()) - 1, threads);
+        }();
         const size_t count = flat.size() / 2;
         return owned_array(std::move(flat), {count, 2});
       },
-      nb::arg("text"), nb::arg("offsets"),
-      "Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals.");
+      nb::arg("text"), nb::arg("offsets"), nb::arg("threads") = 1,
+      "Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals. Uses at most this many "
+      "threads.");
   m.def(
       "gather",
       [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
