@@ -394,7 +394,7 @@ def prepare_near_pair_job(
     left = remaining_memory(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    group = group_equal if grouped else singleton_groups
+    group = partial(group_equal, threads=resources.host_threads) if grouped else singleton_groups
     targets = group(task.targets)
     if one_set:
         queries = targets

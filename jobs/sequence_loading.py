@@ -96,25 +96,32 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.has_added else len(self.queries))
 
 
-def read_inputs(sets: Iterable[Sequence[str]], options: ReadOptions, reporter: Reporter = SILENT_REPORTER, local: bool = False) -> Inputs:
+def read_inputs(
+    sets: Iterable[Sequence[str]],
+    options: ReadOptions,
+    reporter: Reporter = SILENT_REPORTER,
+    local: bool = False,
+    threads: int = 1,
+) -> Inputs:
     """Read one set, or queries and targets, each from one or several files.
 
     sets: the paths of each set; "-" is standard input
     local: whether the sequences are for a local search; empty records among the targets are then left out instead of being an error,
         because a database often comes from someone else
+    threads: maximum number of threads
 
     Raises `InputError` for invalid files, and if the sequences are not all in one alphabet.
     """
     raw: list[RawRecords] = []
     ends = []
     for paths in sets:
-        raw.extend(read_set(paths, options, local and bool(raw), reporter))
+        raw.extend(read_set(paths, options, local and bool(raw), reporter, threads))
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
         reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
     masked = should_mask_lower(raw, options, reporter)
     try:
-        chosen, encoded = encode_all(raw, options.alphabet, masked)
+        chosen, encoded = encode_all(raw, options.alphabet, masked, threads)
     except MixedAlphabets:
         if local and len(ends) > 1:
             _check_same_molecule_type(raw[: ends[0]], raw[ends[0] :])
@@ -140,17 +147,22 @@ def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecord
             )
 
 
-def read_set(paths: Iterable[str], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
-    """Read one set from one or several files, one after the other, and report anything unusual. allow_empty: whether records without
-    letters are left out instead of being an error. Raises `InputError` for invalid files."""
+def read_set(paths: Iterable[str], options: ReadOptions, allow_empty: bool, reporter: Reporter, threads: int = 1) -> list[RawRecords]:
+    """Read one set from one or several files, one after the other, and report anything unusual.
+
+    allow_empty: whether records without letters are left out instead of being an error
+    threads: maximum number of threads
+
+    Raises `InputError` for invalid files.
+    """
     raw = []
     for path in paths:
         with open_input(path) as (stream, source):
-            raw.append(_read_file(stream, source, options, reporter, allow_empty or options.drop_empty))
-    return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
+            raw.append(_read_file(stream, source, options, reporter, allow_empty or options.drop_empty, threads))
+    return unique_records_in_files(raw, options.allow_duplicates, threads) if len(raw) > 1 else raw
 
 
-def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
+def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Reporter, allow_empty: bool, threads: int) -> RawRecords:
     unknown = options.unknown_letters()
     raw = read_raw_records(
         stream,
@@ -161,6 +173,7 @@ def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Re
         options.keep_descriptions,
         encode_eagerly=True,
         unknown=unknown,
+        threads=threads,
     )
     check_line_end(stream, source, raw.unterminated_id, options, reporter)
     if raw.is_plain_list:
@@ -199,15 +212,19 @@ def add_targets(inputs: Inputs) -> Inputs:
     )
 
 
-def read_queries_for_index(queries: Sequence[str], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER) -> Inputs:
-    """Read queries from files with these paths, to search a database with the index file `index`. Raises `InputError` for
-    invalid files, and for queries that do not fit the index."""
+def read_queries_for_index(
+    queries: Sequence[str], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER, threads: int = 1
+) -> Inputs:
+    """Read queries from files with these paths, to search a database with the index file `index`. threads: maximum number of threads.
+
+    Raises `InputError` for invalid files, and for queries that do not fit the index.
+    """
     from gpualign.core.sequences.database_index import open_index
 
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
-    raw = read_set(queries, options, False, reporter)
+    raw = read_set(queries, options, False, reporter, threads)
     letters = count_letters(raw)
     if alphabet is PROTEIN and letters.first_dna_record and not letters.first_protein_record and options.alphabet == "auto":
         raise InputError(
@@ -216,7 +233,7 @@ def read_queries_for_index(queries: Sequence[str], index: str, options: ReadOpti
         )
     masked = should_mask_lower(raw, options, reporter)
     try:
-        read = join_sets(encode_all(raw, alphabet.name, masked)[1])
+        read = join_sets(encode_all(raw, alphabet.name, masked, threads)[1])
     except InputError as error:
         if alphabet is DNA and letters.first_protein_record:
             hint = f"proteins are searched in an index of proteins, or with {parameter('translate', 'target')}"

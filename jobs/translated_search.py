@@ -35,6 +35,7 @@ def read_translated(
     options: ReadOptions,
     index: str | None = None,
     reporter: Reporter = SILENT_REPORTER,
+    threads: int = 1,
 ) -> Inputs:
     """Read queries and targets, or one file for both. The sets named by `translated_sets` are nucleotides, the others proteins. Nothing is
     translated until `translate_inputs`.
@@ -42,15 +43,16 @@ def read_translated(
     sets: the paths of the files of each set; "-" is standard input
     index: index of the targets, instead of a second file
     options: options for reading; if `options.alphabet` is "dna" or "protein", sequences that look different are accepted
+    threads: maximum number of threads
 
     Raises `InputError` for invalid files, and for sequences that do not have the alphabet of their set.
     """
     raw = []
     for side, paths in enumerate(sets):
         of_side = options.unknown == ("n" if alphabet_of_set(side, translated_sets) is DNA else "x")
-        raw.append(read_set(paths, options if of_side else replace(options, unknown=None), side > 0, reporter))
+        raw.append(read_set(paths, options if of_side else replace(options, unknown=None), side > 0, reporter, threads))
     masked = should_mask_lower(chain(*raw), options, reporter)
-    encoded = [encode_translated_set(one, side, translated_sets, options.alphabet, masked) for side, one in enumerate(raw)]
+    encoded = [encode_translated_set(one, side, translated_sets, options.alphabet, masked, threads) for side, one in enumerate(raw)]
     if index is not None:
         encoded.append(_load_database_frames(index, translated_sets))
     report_stop_codons((one for side, one in enumerate(encoded) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
@@ -74,12 +76,13 @@ def alphabet_of_set(set_index: int, translated_sets: str) -> Alphabet:
 
 
 def encode_translated_set(
-    raw: Sequence[RawRecords], set_index: int, translated_sets: str, alphabet: str = "auto", is_masked: bool = False
+    raw: Sequence[RawRecords], set_index: int, translated_sets: str, alphabet: str = "auto", is_masked: bool = False, threads: int = 1
 ) -> SequenceSet:
     """Encode the queries (`set_index` 0) or the targets (1), from one or several files, in the alphabet that the search needs for this set,
     given which sets are translated (`translated_sets`).
 
     is_masked: whether lower-case letters are read as N or X
+    threads: maximum number of threads
 
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
@@ -91,12 +94,12 @@ def encode_translated_set(
         if protein is not None:
             hint = "" if letters.first_protein_record else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_sets, set_index, DNA)}{hint}")
-        return join_sets(encode_all(raw, DNA.name, is_masked)[1])
+        return join_sets(encode_all(raw, DNA.name, is_masked, threads)[1])
     dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
         raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_sets, set_index, PROTEIN)}; {hint}")
-    return join_sets(encode_all(raw, PROTEIN.name, is_masked)[1])
+    return join_sets(encode_all(raw, PROTEIN.name, is_masked, threads)[1])
 
 
 def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet) -> str:

@@ -140,7 +140,7 @@ def cluster(
         ids, job = seqs.ids, _prepare_matrix_job(seqs, options)
     else:
         options.check(aligned=True)
-        inputs = encode_inputs(seqs, None)
+        inputs = encode_inputs(seqs, None, alignment.resources.host_threads)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = ProgressReporter(progress)
     reporter.expect(job.total_work)

@@ -103,7 +103,7 @@ def nw(
     options.make_filter()
     matrix_value = MatrixValueKind(value, options.identity_def, options.scoring.edit)
     path = None if out is None else checked_output_path(out, seqs, targets)
-    job = prepare(encode_inputs(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
+    job = prepare(encode_inputs(seqs, targets, options.resources.host_threads), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
         sink = MatrixSink(ValueMatrix(job.task, matrix_value), [make], threads=options.resources.host_threads)
@@ -320,7 +320,7 @@ def _prepare_filtered_job(
     detail: results to compute for each alignment; `Detail.SCORE`: what the filter needs, at least the score
     """
     filter = options.make_filter()
-    inputs = encode_inputs(seqs, targets)
+    inputs = encode_inputs(seqs, targets, options.resources.host_threads)
     filter = replace(filter, groups=groups(inputs))
     detail = filter.detail if detail is Detail.SCORE else detail
     return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter

@@ -18,6 +18,7 @@ from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
 StrPath: TypeAlias = "str | PathLike[str]"
@@ -134,8 +135,9 @@ def read(
     options = ReadOptions(
         checked_alphabet_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()}
     )
-    raw = _read_raw_records(source, options)
-    chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
+    threads = Resources().host_threads
+    raw = _read_raw_records(source, threads, options)
+    chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet), threads=threads)
     return Sequences.from_encoded(encoded, chosen)
 
 
@@ -146,15 +148,15 @@ def checked_path(name: str, value: object) -> str:
     return path
 
 
-def _read_raw_records(source: StrPath | BinaryIO, options: ReadOptions = _DEFAULT_READ_OPTIONS) -> RawRecords:
+def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOptions = _DEFAULT_READ_OPTIONS) -> RawRecords:
     o, unknown = options, options.unknown_letters()
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "a stream"))
         check_binary(source, name)
-        return read_raw_records(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
+        return read_raw_records(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown, threads=threads)
     name = checked_path("source", source)
     with open_file(name) as stream:
-        return read_raw_records(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
+        return read_raw_records(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown, threads=threads)
 
 
 def check_binary(stream: object, name: str) -> None:
@@ -213,9 +215,9 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
-def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> Inputs:
+def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threads: int) -> Inputs:
     """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. If `targets` is None, there is
-    only one set.
+    only one set. threads: maximum number of threads.
 
     Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
     """
@@ -223,7 +225,7 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> In
     made = [one for one in sources if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
-    raw = [_raw_records_of(one) for one in sources if not isinstance(one, Sequences)]
+    raw = [_raw_records_of(one, threads) for one in sources if not isinstance(one, Sequences)]
     counts = count_letters(raw, name_files=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
@@ -231,14 +233,17 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None) -> In
             f"if all are proteins, "
             'read these with alphabet="protein"'
         )
-    code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
+    code, encoded = encode_all(raw, made[0].alphabet if made else "auto", threads=threads) if raw else (made[0].code, [])
     waiting = iter(encoded)
     sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in sources]
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_sets: str) -> Inputs:
-    """Return queries and targets for a translated search. translated_sets: sets to translate: "query", "target" or "both".
+def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_sets: str, threads: int) -> Inputs:
+    """Return queries and targets for a translated search.
+
+    translated_sets: sets to translate: "query", "target" or "both"
+    threads: maximum number of threads
 
     Raises the same errors as `encode_inputs`.
     """
@@ -248,7 +253,7 @@ def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | 
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            sets.append(encode_translated_set([_raw_records_of(one)], side, translated_sets))
+            sets.append(encode_translated_set([_raw_records_of(one, threads)], side, translated_sets, threads=threads))
         elif one.code is alphabet_of_set(side, translated_sets):
             sets.append(one.set)
         else:
@@ -259,7 +264,7 @@ def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | 
     return make_inputs(sets, translated_sets)
 
 
-def _raw_records_of(source: SequencesInput) -> RawRecords:
+def _raw_records_of(source: SequencesInput, threads: int) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        return _read_raw_records(cast("StrPath | BinaryIO", source))
+        return _read_raw_records(cast("StrPath | BinaryIO", source), threads)
     return raw_records(cast("Iterable[RecordInput]", source))

@@ -131,7 +131,11 @@ def sw(
     if traced and not traceback:
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
     targets = _database_sequences(db)
-    inputs = encode_inputs(queries, targets) if translate is None else encode_translated_inputs(queries, targets, translate)
+    host_threads = options.resources.host_threads
+    if translate is None:
+        inputs = encode_inputs(queries, targets, host_threads)
+    else:
+        inputs = encode_translated_inputs(queries, targets, translate, host_threads)
     job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)
     return _iterate_hits(job, columns, ProgressReporter(progress))
 

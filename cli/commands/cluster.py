@@ -113,7 +113,7 @@ def cluster(
         check_matrix_size(distances, CLUSTERING_USE)
 
     with OutputFiles(messages.note) as files:
-        inputs = read_inputs([read.paths], reading, messages) if read.paths else None
+        inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
         if known is None:
             assert inputs is not None

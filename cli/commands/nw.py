@@ -127,7 +127,7 @@ def nw(
     spec = output_spec(options, others is None, add is not None)
     messages.begin([*files, matrix, groups], spec.outputs(others is None), spec.options.resume)
 
-    inputs = read_inputs([one.paths for one in sets], options.read_options, messages)
+    inputs = read_inputs([one.paths for one in sets], options.read_options, messages, threads=resources.host_threads)
     if add is not None:
         if shared := describe_shared_ids(inputs.queries.ids, inputs.targets.ids, add):
             messages.note(shared)

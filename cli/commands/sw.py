@@ -118,15 +118,16 @@ def sw(
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file it was made from")
+    threads = options.resources.host_threads
     named = [one.paths for one in (sets[:1] if by_index else sets)]
     if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 
-        inputs = read_translated(named, options.translate, options.read_options, db if by_index else None, messages)
+        inputs = read_translated(named, options.translate, options.read_options, db if by_index else None, messages, threads)
     elif db is not None and by_index:
-        inputs = read_queries_for_index(queries, db, options.read_options, messages)
+        inputs = read_queries_for_index(queries, db, options.read_options, messages, threads)
     else:
-        inputs = read_inputs(named, options.read_options, messages, local=True)
+        inputs = read_inputs(named, options.read_options, messages, local=True, threads=threads)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score
