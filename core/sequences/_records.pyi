@@ -60,6 +60,11 @@ def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
 def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """Return int64[256]: how often each code occurs."""
 
+def find_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """
+    Return the codes that occur, ascending, in less time than `count_codes` takes.
+    """
+
 def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> int:
     """
     Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be letters. Uses at most this many threads; several may also set codes after that letter.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences._records import count_codes
+from gpualign.core.sequences._records import count_codes, find_codes
 from gpualign.core.sequences._records import encode as encode_into
 from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet
 from gpualign.core.sequences.ids import file_of
@@ -69,7 +69,7 @@ class SequenceSet:
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
         """Codes that occur in the sequences, ascending."""
-        return np.flatnonzero(self.code_counts).astype(np.uint8)
+        return find_codes(self.codes) if self.known_code_counts is None else np.flatnonzero(self.known_code_counts).astype(np.uint8)
 
     @cached_property
     def code_counts(self) -> Integers:

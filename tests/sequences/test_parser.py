@@ -198,6 +198,12 @@ def test_counts_codes(data, start):
     np.testing.assert_array_equal(_records.count_codes(codes), np.bincount(codes, minlength=256))
 
 
+@given(st.lists(st.tuples(st.integers(0, 255), st.integers(1, 9000)), max_size=6))
+def test_finds_codes(runs):
+    codes = np.concatenate([np.empty(0, dtype=np.uint8), *(np.full(count, code, dtype=np.uint8) for code, count in runs)])
+    assert _records.find_codes(codes).tolist() == sorted({code for code, _ in runs})
+
+
 @pytest.mark.parametrize("longest", [0, 20_000])
 def test_repeated_strings_of_many(rng, longest):
     """In many parts of their hashes, for which several threads are worth their start; also if most letters are in a few strings."""

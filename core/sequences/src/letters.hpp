@@ -114,6 +114,19 @@ inline void count_bytes(const uint8_t* bytes, int64_t size, int64_t* counts) {
     for (int byte = 0; byte < 256; byte++) counts[byte] += table[byte];
 }
 
+// Sets found[code] for each code that occurs. Few blocks have a code that no earlier one has, and the others are looked at sixteen codes at
+// a time.
+inline void find_codes(const uint8_t* codes, int64_t size, bool found[256]) {
+  constexpr int64_t kBlockSize = 1 << 12;
+  ByteSet known(found);
+  for (int64_t start = 0; start < size; start += kBlockSize) {
+    const int64_t block = start + kBlockSize < size ? kBlockSize : size - start;
+    if (known.count(codes + start, block) == block) continue;
+    for (int64_t k = start; k < start + block; k++) found[codes[k]] = true;
+    known = ByteSet(found);
+  }
+}
+
 // Translates letters to codes by a table.
 class Encoding {
  public:
