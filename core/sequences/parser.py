@@ -24,6 +24,8 @@ _CHUNK_BYTES = 1 << 20
 it. If several threads read a file, each reads pieces of this size."""
 _MIN_PIECES = 8
 """Minimum number of pieces that several threads read. One thread reads eight in 5 ms, and a thread takes 0.05 ms to start."""
+_MAX_THREADS = 32
+"""Maximum number of threads that read a file. Each holds the text and the records of a piece, and more would wait for each other."""
 _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
 """Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
@@ -231,7 +233,7 @@ class _ParallelScan:
         encoded: EagerEncoding | None,
     ) -> None:
         self._file, self._text, self._stream = file, text, stream
-        self._threads = threads
+        self._threads = min(threads, _MAX_THREADS)
         self._scanner, self._kinds, self._encoded = scanner, kinds, encoded
         self._next_attempt = 0
 
