@@ -21,11 +21,13 @@ from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
 """Size of the buffer in bytes. It grows if a record is longer. The buffer is reused, because allocating memory takes longer than filling
-it. If several threads read a file, each reads pieces of this size."""
-_MIN_PIECES = 8
-"""Minimum number of pieces that several threads read. One thread reads eight in 5 ms, and a thread takes 0.05 ms to start."""
+it."""
+_PIECE_BYTES = 1 << 18
+"""Size in bytes of the pieces of a file that several threads read. The text of a piece and its letters fit the cache of a core."""
+_MIN_THREAD_BYTES = 4 << 20
+"""Minimum number of bytes of a file for each of several threads that read it. Scanning these takes 3 ms, and starting a thread 0.05 ms."""
 _MAX_THREADS = 32
-"""Maximum number of threads that read a file. Each holds the text and the records of a piece, and more would wait for each other."""
+"""Maximum number of threads that read a file. Each holds a few pieces and their records, and more would wait for each other."""
 _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
 """Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
@@ -242,8 +244,8 @@ class _ParallelScan:
 
         start: position of a record after the last one that was scanned; the kinds of all earlier records must have been counted
         """
-        pieces = (self._text.stop - start) // _CHUNK_BYTES
-        if pieces < _MIN_PIECES or start < self._next_attempt:
+        threads = min(self._threads, (self._text.stop - start) // _MIN_THREAD_BYTES)
+        if threads < 2 or start < self._next_attempt:
             return False
         table = None if self._encoded is None else self._encoded.encoding
         blocked = False
@@ -255,8 +257,8 @@ class _ParallelScan:
                 *LETTER_KIND_DEFINITIONS,
                 table,
                 INVALID_CODE,
-                _CHUNK_BYTES,
-                min(self._threads, pieces // 2),
+                _PIECE_BYTES,
+                threads,
             )
             self._kinds.add(kinds)
         if self._encoded is not None:
@@ -264,8 +266,8 @@ class _ParallelScan:
                 self._encoded.end()
             else:
                 self._encoded.extend(self._scanner, self._kinds)
-        # As much as the threads may have scanned in vain, so that many unusual records do not waste much time.
-        self._next_attempt = start + self._threads * _CHUNK_BYTES
+        # More than the threads may have scanned in vain, so that many unusual records do not waste much time.
+        self._next_attempt = start + threads * _CHUNK_BYTES
         self._stream.continue_in(self._file, start)
         return True
 

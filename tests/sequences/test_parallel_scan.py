@@ -33,6 +33,12 @@ fastq = st.lists(FASTQ_RECORDS | FASTQ_RECORDS | st.sampled_from([b"@x\nAC\nGT\n
 )
 
 
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for name in ("_CHUNK_BYTES", "_PIECE_BYTES", "_MIN_THREAD_BYTES"):
+        monkeypatch.setattr(records, name, 64)
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     return tmp_path_factory.mktemp("scan") / "x"
@@ -40,8 +46,8 @@ def path(tmp_path_factory):
 
 def everything(path, piece, threads):
     """All that reading a file says, or what is wrong with it."""
-    before = records._CHUNK_BYTES, records._MIN_PIECES
-    records._CHUNK_BYTES, records._MIN_PIECES = piece, 2
+    before = records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES
+    records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES = piece, piece, piece
     try:
         with open(path, "rb") as stream:
             (found,) = read_records(stream, "x", with_descriptions=True, threads=threads)
@@ -52,7 +58,7 @@ def everything(path, piece, threads):
     except InputError as error:
         return str(error)
     finally:
-        records._CHUNK_BYTES, records._MIN_PIECES = before
+        records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES = before
     columns = [list(column) for column in (found.ids, found.letters, found.descriptions, sequences.ids)]
     return *columns, found.letter_kinds, found.is_unterminated, alphabet, sequences.codes.tolist(), sequences.offsets.tolist(), at_end
 
@@ -127,19 +133,19 @@ def test_letters_are_encoded_up_to_the_first_one_that_a_code_does_not_tell(path,
         (b"@a%d\nACGT\n+\n@+I>\n", "bad FASTQ: record 301: 'odd' has 2 letters and 1 qualities"),
     ],
 )
-def test_messages_name_the_record(path, text, message, monkeypatch):
+@pytest.mark.usefixtures("small_pieces")
+def test_messages_name_the_record(path, text, message):
     lines = [text % k for k in range(400)]
     lines[150] = text.replace(b"a%d", b"odd")
     lines[300] = lines[150] if text[:1] == b">" else b"@odd\nAC\n+\nI\n"
     path.write_bytes(b"".join(lines))
-    monkeypatch.setattr(records, "_CHUNK_BYTES", 100)
     with open(path, "rb") as stream, pytest.raises(InputError, match=re.escape(message)):
         read_raw_records(stream, "x", threads=3)
 
 
+@pytest.mark.usefixtures("small_pieces")
 def test_a_file_that_has_become_shorter_is_read_to_its_end(path, monkeypatch):
     path.write_bytes(b">a\nACGT\n" * 100)
-    monkeypatch.setattr(records, "_CHUNK_BYTES", 64)
     with open(path, "rb") as stream:
         location = records.plain_text(stream)
         os.truncate(path, 400)
@@ -148,8 +154,9 @@ def test_a_file_that_has_become_shorter_is_read_to_its_end(path, monkeypatch):
     assert list(found.letters) == ["ACGT"] * 50
 
 
-@pytest.mark.parametrize(("pieces", "started"), [(8, False), (9, True)])
-def test_small_files_start_no_threads(path, pieces, started, monkeypatch):
+@pytest.mark.parametrize(("pieces", "threads"), [(2, []), (3, [2]), (6, [5]), (40, [16])])
+@pytest.mark.usefixtures("small_pieces")
+def test_small_files_start_few_threads(path, pieces, threads, monkeypatch):
     calls = []
 
     class Watched(RecordScanner):
@@ -158,12 +165,11 @@ def test_small_files_start_no_threads(path, pieces, started, monkeypatch):
             return super().scan_file(*arguments)
 
     monkeypatch.setattr(records, "RecordScanner", Watched)
-    monkeypatch.setattr(records, "_CHUNK_BYTES", 64)
     path.write_bytes(b">a\nACGT\n" * 8 * pieces)
     with open(path, "rb") as stream:
         (found,) = read_records(stream, "x", threads=16)
     assert len(found) == 8 * pieces
-    assert calls == ([4] if started else [])
+    assert calls == threads
 
 
 def test_nothing_to_scan_is_refused(path):

@@ -8,9 +8,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "core/common/src/threads.hpp"
 
@@ -20,6 +23,7 @@ namespace {
 
 constexpr int64_t kMaxPieces = 8;    // text that a thread holds at most, in pieces
 constexpr int64_t kMarginPart = 64;  // a piece is read with one part in 64 of what follows, where its last record probably ends
+constexpr size_t kHeldPieces = 3;    // that a thread holds on average: one in work, others that wait for an earlier one
 constexpr auto kTime = std::chrono::milliseconds(100);
 
 // A line without its '\n'; null if its end is not in the text.
@@ -38,23 +42,26 @@ bool looks_like_fastq(const char* at, const char* end) {
   return at < end && *at == '+';
 }
 
+// Places of a piece's strings in the common column.
+struct Place {
+  size_t text, string;
+};
+
 // The records that begin in one piece.
 struct Piece {
   Piece(RecordScanner::Kind kind, bool described) : records(kind, 0, described) {}
 
   RecordScanner records;
   GrowingArray<uint8_t> text;  // of the file; then codes of the letters
+  int64_t number = 0;
   int64_t begin = 0, end = 0;  // positions in the file
   int64_t first = -1;          // position of the first record, -1 if there is none
   int64_t next = 0;            // position after the last record
   bool blocked = false;        // whether the record at `next` begins in this piece
   size_t encoded = 0;          // number of leading letters that have codes
   Kinds kinds;
-};
-
-// Places of a piece's strings in the common column.
-struct Place {
-  size_t text, string;
+  bool fits = false;            // whether the records of earlier pieces end where those of this one begin
+  std::array<Place, 3> places;  // of the ids, letters and descriptions
 };
 
 bool has_room(const StringColumn& all, const StringColumn& more) {
@@ -94,11 +101,17 @@ class Scan {
   }
 
   FileScan run(int threads) {
+    spare_ = kHeldPieces * static_cast<size_t>(threads);
     run_threads(threads, [&](int) {
       try {
-        work();
+        while (std::unique_ptr<Piece> piece = take_piece()) {
+          scan(*piece);
+          append(std::move(piece));
+        }
       } catch (...) {  // no thread may wait for this one
-        stop();
+        const std::lock_guard<std::mutex> lock(mutex_);
+        stopped_ = true;
+        changed_.notify_all();
         throw;
       }
     });
@@ -107,12 +120,13 @@ class Scan {
 
  private:
   void reserve();
-  void work();
-  void scan(Piece& piece, int64_t number) const;
+  std::unique_ptr<Piece> take_piece();
+  void scan(Piece& piece) const;
   bool read(GrowingArray<uint8_t>& text, int64_t position, int64_t bytes) const;
   size_t find_record(const GrowingArray<uint8_t>& text, size_t limit) const;
-  void append(const Piece& piece, int64_t number);
-  void stop();
+  void append(std::unique_ptr<Piece> piece);
+  bool take_places(Piece& piece);
+  void copy(const Piece& piece) const;
 
   RecordScanner& all_;
   const FileRange range_;
@@ -120,18 +134,21 @@ class Scan {
   const Encoding* const encoding_;
   const int64_t piece_size_, pieces_;
   const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kTime;
-  std::atomic<int64_t> next_piece_{0};
   std::atomic<bool> encodes_;  // whether all letters so far are codes; may be read too late, which wastes some encoding
 
   // Guards what follows, and the sizes of the common columns.
-  std::mutex turn_;
+  std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t appended_ = 0;  // number of pieces that have their places
+  int64_t taken_ = 0;     // number of pieces that threads have taken
+  int64_t appended_ = 0;  // number of pieces whose records have their places
   int64_t next_;          // position after their last record
   bool stopped_ = false;
   Kinds kinds_;
-  // Held by threads that copy to the common columns, and exclusively by one that moves these to larger memory. It is acquired by the thread
-  // that holds `turn_`, so nobody begins to copy in the meantime.
+  std::map<int64_t, std::unique_ptr<Piece>> scanned_;  // pieces that wait for an earlier one
+  std::vector<std::unique_ptr<Piece>> free_;           // memory for pieces
+  size_t spare_ = 0;                                   // number of pieces for which memory may still be allocated
+  // Held by threads that copy to the common columns, and exclusively by one that moves these to larger memory. It is acquired while holding
+  // `mutex_`, so nobody begins to copy in the meantime, and released without it.
   std::shared_mutex memory_;
 };
 
@@ -148,19 +165,24 @@ void Scan::reserve() {
   }
 }
 
-void Scan::work() {
-  Piece piece(all_.kind(), all_.described());
-  // A piece that is taken is also appended, as the threads of later ones wait for it. Pieces are taken in order, so each waits only for
-  // pieces that other threads already have.
-  bool stopped = false;
-  do {
-    const int64_t number = next_piece_++;
-    if (number >= pieces_) return;
-    scan(piece, number);
-    append(piece, number);
-    const std::lock_guard<std::mutex> lock(turn_);
-    stopped = stopped_;
-  } while (!stopped && std::chrono::steady_clock::now() < end_);
+// Returns the next piece to be scanned; null if there is none, or time is up.
+//
+// A piece that is taken is also appended, as later ones wait for it. Pieces are taken in order, so the first one that has not been appended
+// is always in work, and its thread never waits: it frees what others wait for.
+std::unique_ptr<Piece> Scan::take_piece() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || taken_ == pieces_ || spare_ || !free_.empty(); });
+  if (stopped_ || taken_ == pieces_ || (taken_ && std::chrono::steady_clock::now() >= end_)) return nullptr;
+  std::unique_ptr<Piece> piece;
+  if (free_.empty()) {
+    piece = std::make_unique<Piece>(all_.kind(), all_.described());
+    spare_--;
+  } else {
+    piece = std::move(free_.back());
+    free_.pop_back();
+  }
+  piece->number = taken_++;
+  return piece;
 }
 
 // Reads up to `bytes` more bytes; returns whether there were any. Errors are left to the caller, who will read the same bytes again.
@@ -197,21 +219,21 @@ size_t Scan::find_record(const GrowingArray<uint8_t>& text, size_t limit) const 
   return 0;
 }
 
-void Scan::scan(Piece& piece, int64_t number) const {
+void Scan::scan(Piece& piece) const {
   piece.records.clear();
   piece.text.cut(0);
-  piece.begin = range_.start + number * piece_size_;
+  piece.begin = range_.start + piece.number * piece_size_;
   piece.end = std::min(piece.begin + piece_size_, range_.stop);
   piece.first = -1;
   piece.blocked = false;
   piece.encoded = 0;
   piece.kinds = Kinds();
   // The byte before the piece tells whether a line begins at its first byte.
-  const int64_t start = number ? piece.begin - 1 : piece.begin;
+  const int64_t start = piece.number ? piece.begin - 1 : piece.begin;
   const size_t limit = static_cast<size_t>(piece.end - start);
   read(piece.text, start, piece.end - start + piece_size_ / kMarginPart + 1);
-  size_t taken = number ? find_record(piece.text, limit) : 0;
-  if (number && !taken) return;
+  size_t taken = piece.number ? find_record(piece.text, limit) : 0;
+  if (piece.number && !taken) return;
   piece.first = start + static_cast<int64_t>(taken);
   while (taken < limit) {
     const RecordScanner::Fed fed =
@@ -233,46 +255,53 @@ void Scan::scan(Piece& piece, int64_t number) const {
   piece.encoded = static_cast<size_t>(bad < 0 ? count : bad);
 }
 
-void Scan::append(const Piece& piece, int64_t number) {
-  const StringColumn& letters = piece.records.letters();
-  std::unique_lock<std::mutex> turn(turn_);
-  changed_.wait(turn, [&] { return stopped_ || appended_ == number; });
-  if (stopped_) return;
-  appended_++;
-  if (piece.first < 0 ? next_ < piece.end : piece.first != next_) stopped_ = true;
-  if (piece.first < 0 || stopped_) {
-    turn.unlock();
-    changed_.notify_all();
-    return;
+// Gives the records of this piece, and of those that wait for it, their places, and copies them there; or lets the piece wait.
+void Scan::append(std::unique_ptr<Piece> piece) {
+  std::vector<std::unique_ptr<Piece>> placed;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    scanned_.emplace(piece->number, std::move(piece));
+    while (!stopped_ && !scanned_.empty() && scanned_.begin()->first == appended_) {
+      placed.push_back(std::move(scanned_.begin()->second));
+      scanned_.erase(scanned_.begin());
+      stopped_ = !take_places(*placed.back());
+      appended_++;
+    }
+    if (placed.empty()) return;
+    const std::shared_lock<std::shared_mutex> copying(memory_);
+    lock.unlock();
+    for (const std::unique_ptr<Piece>& one : placed) copy(*one);
   }
-  const std::array<std::pair<StringColumn*, const StringColumn*>, 3> columns{
-      {{&all_.ids(), &piece.records.ids()}, {&all_.letters(), &letters}, {&all_.descriptions(), &piece.records.descriptions()}}};
-  if (!std::all_of(columns.begin(), columns.end(), [](const auto& one) { return has_room(*one.first, *one.second); })) {
-    const std::unique_lock<std::shared_mutex> moving(memory_);
-    for (const auto& [all, more] : columns) make_room(*all, *more);
-  }
-  kinds_.add(piece.kinds, static_cast<int64_t>(all_.ids().count()));
-  const size_t encoded = all_.encoded() == all_.letters().text.size() ? piece.encoded : 0;
-  std::array<Place, 3> places;
-  for (size_t k = 0; k < columns.size(); k++) places[k] = take_place(*columns[k].first, *columns[k].second);
-  all_.mark_counted(all_.encoded() + encoded);
-  if (encoded < letters.text.size()) encodes_ = false;
-  next_ = piece.next;
-  stopped_ = piece.blocked;
-  const std::shared_lock<std::shared_mutex> copying(memory_);
-  turn.unlock();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (std::unique_ptr<Piece>& one : placed) free_.push_back(std::move(one));
   changed_.notify_all();
-  fill(*columns[0].first, places[0], *columns[0].second);
-  fill(*columns[1].first, places[1], letters, piece.text.begin(), encoded);
-  fill(*columns[2].first, places[2], *columns[2].second);
 }
 
-void Scan::stop() {
-  {
-    const std::lock_guard<std::mutex> lock(turn_);
-    stopped_ = true;
+// Extends the common columns by the places of a piece's records. Returns false if the scan ends with it.
+bool Scan::take_places(Piece& piece) {
+  piece.fits = piece.first < 0 ? next_ >= piece.end : piece.first == next_;
+  if (!piece.fits || piece.first < 0) return piece.fits;
+  const std::array<std::pair<StringColumn*, const StringColumn*>, 3> columns{{{&all_.ids(), &piece.records.ids()},
+                                                                              {&all_.letters(), &piece.records.letters()},
+                                                                              {&all_.descriptions(), &piece.records.descriptions()}}};
+  if (!std::all_of(columns.begin(), columns.end(), [](const auto& one) { return has_room(*one.first, *one.second); })) {
+    const std::unique_lock<std::shared_mutex> moving(memory_);
+    for (const auto& [all, own] : columns) make_room(*all, *own);
   }
-  changed_.notify_all();
+  kinds_.add(piece.kinds, static_cast<int64_t>(all_.ids().count()));
+  if (all_.encoded() != all_.letters().text.size()) piece.encoded = 0;
+  for (size_t k = 0; k < columns.size(); k++) piece.places[k] = take_place(*columns[k].first, *columns[k].second);
+  all_.mark_counted(all_.encoded() + piece.encoded);
+  if (piece.encoded < piece.records.letters().text.size()) encodes_ = false;
+  next_ = piece.next;
+  return !piece.blocked;
+}
+
+void Scan::copy(const Piece& piece) const {
+  if (!piece.fits || piece.first < 0) return;
+  fill(all_.ids(), piece.places[0], piece.records.ids());
+  fill(all_.letters(), piece.places[1], piece.records.letters(), piece.text.begin(), piece.encoded);
+  fill(all_.descriptions(), piece.places[2], piece.records.descriptions());
 }
 
 }  // namespace

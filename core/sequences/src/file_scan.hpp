@@ -1,8 +1,8 @@
 // Scans the records of a file with several threads.
 //
 // The file is divided into pieces of equal size. A thread takes the next piece and scans the records that begin in it into columns of its
-// own, which stay in its caches. Then it waits until the records of all earlier pieces have their places in the common columns, takes the
-// places that follow, and copies its records there while the next thread takes its own.
+// own, which stay in its caches. Records of a piece get their places in the common columns when those of all earlier pieces have theirs;
+// the thread that has scanned the last piece that is missing copies them there. Meanwhile, others scan a few pieces ahead.
 //
 // A thread finds the first record of its piece by its looks, without what precedes it. It is right only if the last record of the pieces
 // before ends there, which is checked when places are taken. The scan ends at the first record that begins elsewhere, needs another parser,
