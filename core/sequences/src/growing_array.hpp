@@ -11,8 +11,7 @@
 
 namespace gpualign {
 
-// An array that grows in place if the system can. New elements are not initialised. Its memory is malloc's, so that `take` can give it
-// away.
+// An array of text or offsets. New elements are not initialised. The memory is malloc's, so that `take` can give it away.
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -70,6 +69,10 @@ class GrowingArray {
  private:
   void grow(size_t min_capacity) {
     const size_t capacity = min_capacity + min_capacity / 2 + 64;
+    // Offsets are filled so fast that small pages would take a tenth of the time of reading short records. Text grows in place instead: in
+    // large pages it took twice as long.
+    if (sizeof(T) > 1) reserve(capacity);
+    if (capacity <= capacity_) return;
     T* const larger = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
     if (!larger) throw std::bad_alloc();
     data_ = larger;
