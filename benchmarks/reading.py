@@ -1,6 +1,6 @@
 """Sequences from a file to codes in memory, beside the unpacking of the file alone and readers that make a Python object a record.
 
-python benchmarks/reading.py 16s.fasta.gz [--megabytes 150] [--runs 5] [--output results/reading.md]
+python benchmarks/reading.py 16s.fasta.gz [--megabytes 150] [--runs 5] [--threads 2] [--output results/reading.md]
 
 Files are made of the real genes, repeated: records of one line, lines of 80 letters, FASTQ, reads, all compressions; and of made-up
 receptors.
@@ -26,6 +26,7 @@ from isal import igzip
 from near_sets import cdr3
 
 from gpualign.core.sequences.loading import encode_all, read_raw_records
+from gpualign.cpu.processor import usable_cpu_count
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -41,9 +42,9 @@ COMPRESSIONS = {
 OPENED = {".gz": igzip.open, ".zst": zstd.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
-def ours(path: Path) -> None:
+def ours(path: Path, threads: int = 1) -> None:
     with path.open("rb") as stream:
-        encode_all([read_raw_records(stream, str(path), encode_eagerly=True)], "auto")
+        encode_all([read_raw_records(stream, str(path), encode_eagerly=True, threads=threads)], "auto", threads=threads)
 
 
 def biopython(path: Path) -> None:
@@ -97,11 +98,12 @@ def copied(path: Path) -> None:
 PEERS = {"Biopython": biopython, "pyfastx": pyfastx, "dnaio": dnaio}
 
 
-def readers(path: Path) -> dict[str, Callable[[Path], None]]:
-    """Those of a file, ours first."""
+def readers(path: Path, threads: int) -> dict[str, Callable[[Path], None]]:
+    """Those of a file, ours first: in one thread, and those that several threads read, in several."""
     peers = {name: read for name, read in PEERS.items() if name == "Biopython" or find_spec(name)}
     if path.suffix not in COMPRESSIONS:
-        return {"gpualign": ours, "a copy": copied, **peers}
+        several = {f"{threads} threads": partial(ours, threads=threads)} if threads > 1 else {}
+        return {"gpualign": ours, **several, "a copy": copied, **peers}
     if path.suffix != ".gz":
         return {"gpualign": ours, "unpacked": unpacked}
     return {"gpualign": ours, "unpacked": unpacked, **({"xopen": xopen} if find_spec("xopen") else {}), **peers}
@@ -144,23 +146,25 @@ def main() -> None:
     parser.add_argument("fasta", help="real genes")
     parser.add_argument("--megabytes", type=int, default=150)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=usable_cpu_count(), help="of gpualign, beside one")
     parser.add_argument("--output")
     options = parser.parse_args()
     genes = load(options.fasta)[1]
-    columns = ["a copy", "unpacked", "xopen", *PEERS]
+    columns = [f"{options.threads} threads", "a copy", "unpacked", "xopen", *PEERS]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for what, path, size in files(Path(folder), genes, options.megabytes):
-            found = least({name: partial(read, path) for name, read in readers(path).items()}, options.runs)
+            found = least({name: partial(read, path) for name, read in readers(path, options.threads).items()}, options.runs)
             own = found["gpualign"]
             beside = [f"{found[name]:.3f} ({found[name] / own:.1f})" if name in found else "" for name in columns]
             rows.append([what, f"{path.stat().st_size / 1e6:,.0f}", f"{own:.3f}", f"{size / own / 1e9:.2f}", *beside])
             print(rows[-1], file=sys.stderr, flush=True)
     notes = [
         f"The least of {options.runs} alternating runs, in brackets times as long as gpualign; files in the page cache; GB of text.",
-        "Ours reads, finds repeated ids, tells the alphabet and encodes, in one thread, and unpacks large files in another. Unpacked: by",
-        "isal, zstd, lzma and bz2 in one thread, and thrown away; xopen the same, with its threads. Biopython's parsers, pyfastx and dnaio",
-        "(from PyPI) go over all records, and do nothing else. A copy: the file is read into memory, and copied there once.",
+        "Ours reads, finds repeated ids, tells the alphabet and encodes, in one thread, and unpacks large files in another; plain files",
+        "are also read by several. Unpacked: by isal, zstd, lzma and bz2 in one thread, and thrown away; xopen the same, with its",
+        "threads. Biopython's parsers, pyfastx and dnaio (from PyPI) go over all records, and do nothing else. A copy: the file is read",
+        "into memory, and copied there once.",
     ]
     header = ["file", "MB", "gpualign, s", "GB/s", *columns]
     finish(f"# Reading\n\n{machine()}.\n\n" + table("From file to codes, seconds", header, rows, notes), options.output)
