@@ -211,10 +211,11 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
-    groups = group_equal(records, o.resources.host_threads) if groups_equal else singleton_groups(records)
+    threads = o.resources.host_threads
+    groups = group_equal(records, threads) if groups_equal else singleton_groups(records)
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
-        distinct = inputs.queries.select(groups.first_records)
+        distinct = inputs.queries.select(groups.first_records, threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     resources = replace(o.resources, memory=memory - near_pair_memory(records, memory))
     o = replace(o, scoring=scoring, resources=resources)

@@ -31,6 +31,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import NearPairEngines
@@ -374,6 +375,11 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     return bound.max_different_gram_fraction(1, *lengths) < _MAX_EDIT_FRACTION  # letters, from the edits or the coverage
 
 
+def _select_distinct(records: SequenceSet, groups: DuplicateGroups, threads: int) -> SequenceSet:
+    """Return the first record of each group of equal records. threads: maximum number of threads."""
+    return records.select(groups.first_records, threads) if groups.repeated_count else records
+
+
 def prepare_near_pair_job(
     task: Task,
     bound: EditBound,
@@ -394,7 +400,8 @@ def prepare_near_pair_job(
     left = remaining_memory(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    group = partial(group_equal, threads=resources.host_threads) if grouped else singleton_groups
+    host_threads = resources.host_threads
+    group = partial(group_equal, threads=host_threads) if grouped else singleton_groups
     targets = group(task.targets)
     if one_set:
         queries = targets
@@ -402,8 +409,8 @@ def prepare_near_pair_job(
         queries = group(task.queries)
     else:
         queries = targets.select_first(len(task.queries))
-    others = task.targets if not targets.repeated_count else task.targets.select(targets.first_records)
-    distinct = others if one_set else task.queries if not queries.repeated_count else task.queries.select(queries.first_records)
+    others = _select_distinct(task.targets, targets, host_threads)
+    distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
     ambiguous = task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records)
     near = Task(
@@ -426,5 +433,5 @@ def prepare_near_pair_job(
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
     ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
-    threads = text_thread_count(budget, resources.host_threads)
+    threads = text_thread_count(budget, host_threads)
     return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)

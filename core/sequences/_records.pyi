@@ -75,7 +75,7 @@ def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C'
     Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals. Uses at most this many threads.
     """
 
-def gather(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], picked: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]:
+def gather(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], picked: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int = 1) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]:
     """
-    Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets).
+    Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets). Uses at most this many threads.
     """

@@ -85,13 +85,13 @@ class SequenceSet:
         """Position of each record in its file: int64[count]."""
         return np.arange(len(self), dtype=np.int64) if self.known_file_positions is None else self.known_file_positions
 
-    def gather(self, records: Integers) -> StringColumn:
-        """Return the codes of the selected records, in the order of `records`."""
-        return StringColumn(self.codes, self.offsets).select(records)
+    def gather(self, records: Integers, threads: int = 1) -> StringColumn:
+        """Return the codes of the selected records, in the order of `records`. threads: maximum number of threads."""
+        return StringColumn(self.codes, self.offsets).select(records, threads)
 
-    def select(self, records: Integers) -> SequenceSet:
-        """Return a set of the selected records, in the order of `records`."""
-        letters = self.gather(records)
+    def select(self, records: Integers, threads: int = 1) -> SequenceSet:
+        """Return a set of the selected records, in the order of `records`. threads: maximum number of threads."""
+        letters = self.gather(records, threads)
         described = self.descriptions.select(records) if self.descriptions is not None else None
         return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
 

@@ -87,10 +87,12 @@ class StringColumn(Sequence[str]):
             return self
         return StringColumn.from_strings([_quote(one) for one in self])
 
-    def select(self, records: Integers) -> StringColumn:
-        """Return the selected strings, in the order of `records`, which may contain duplicates. Raises `IndexError` for a number out of
-        range."""
-        return StringColumn(*gather(self.text, self.offsets, records))
+    def select(self, records: Integers, threads: int = 1) -> StringColumn:
+        """Return the selected strings, in the order of `records`, which may contain duplicates. threads: maximum number of threads.
+
+        Raises `IndexError` for a number out of range.
+        """
+        return StringColumn(*gather(self.text, self.offsets, records, threads))
 
 
 def _quote(text: str) -> str:

@@ -225,6 +225,22 @@ def test_repeated_strings_that_ascend_but_once():
         assert _records.repeated(column.text, column.offsets, 4).tolist() == [[at, at - 1]]
 
 
+@pytest.mark.parametrize("longest", [0, 60_000])
+def test_several_threads_gather_alike(rng, longest):
+    """Also if most letters are in a few strings, and if strings are empty."""
+    lengths = rng.integers(0, 300, 100_000)
+    lengths[rng.integers(0, 100_000, 200)] += longest
+    offsets = np.append(0, np.cumsum(lengths))
+    text = rng.integers(0, 256, offsets[-1]).astype(np.uint8)
+    picked = np.sort(rng.integers(0, 100_000, 90_000))
+    picked[:1000] = picked[500]
+    copied, ends = _records.gather(text, offsets, picked)
+    assert copied.tobytes() == b"".join(text[offsets[k] : offsets[k + 1]].tobytes() for k in picked)
+    for threads in (2, 3, 16):
+        for one, other in zip(_records.gather(text, offsets, picked, threads), (copied, ends), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("bad", [[], [0], [9_999_999], [5_000_000], [6_000_000, 3_333_333], [2_499_999, 2_500_000]])
 def test_several_threads_encode_alike(rng, bad):
     letters = rng.integers(0, 200, 10_000_000).astype(np.uint8)

@@ -228,7 +228,7 @@ NB_MODULE(_records, m) {
       "threads.");
   m.def(
       "gather",
-      [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
+      [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked, int threads) -> Column {
         const int64_t strings = static_cast<int64_t>(offsets.size()) - 1, count = static_cast<int64_t>(picked.size());
         // Check only the picked strings: callers may pick a few of many repeatedly.
         for (int64_t k = 0; k < count; k++) {
@@ -239,10 +239,10 @@ NB_MODULE(_records, m) {
         }
         Gathered gathered = [&] {
           nb::gil_scoped_release unlocked;
-          return gather(text.data(), offsets.data(), picked.data(), count);
+          return gather(text.data(), offsets.data(), picked.data(), count, threads);
         }();
         return column_of(gathered.text, gathered.ends.release(), static_cast<size_t>(count));
       },
-      nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
-      "Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets).");
+      nb::arg("text"), nb::arg("offsets"), nb::arg("picked"), nb::arg("threads") = 1,
+      "Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets). Uses at most this many threads.");
 }
