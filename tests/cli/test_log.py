@@ -146,7 +146,7 @@ def test_a_full_disk_ends_the_log_alone(here):
 def test_a_bug_is_in_it_whole(here):
     code = "import sys\nfrom gpualign.cli import main\nfrom gpualign.cli.commands import nw\n"
     code += "sys.argv = ['gpualign', 'nw', 'x.fa', '--log', 'run.log']\n"
-    code += "from gpualign.jobs import sequence_loading as inputs\ndef read_inputs(*_): raise ZeroDivisionError('a bug')\n"
+    code += "from gpualign.jobs import sequence_loading as inputs\ndef read_inputs(*_, **__): raise ZeroDivisionError('a bug')\n"
     code += "inputs.read_inputs = read_inputs\nsys.exit(main.run())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
