@@ -7,26 +7,31 @@ def global_scores(query, targets, table, gap_open, gap_extend):
     """Global alignment scores of a code array with others by Gotoh's recurrence, a row of all matrices at a time in int64.
 
     Within a row, a gap in the query ends at column j and began behind some k < j, so its best score is a running maximum of
-    the row without such gaps, with the extension rebased: E(j) = max over k < j of h(k) + e k - open + e - e j. What stands right of
-    a target's last column comes to no score.
+    the row without such gaps, with the extension rebased: E(j) = max over k < j of h(k) + e k - open + e - e j. Rows are kept with that
+    rebasing, as h(j) + e j. What stands right of a target's last column comes to no score.
     """
     table = np.asarray(table, dtype=np.int64)
     lengths = np.array([len(target) for target in targets], dtype=np.int64)
     codes = np.zeros((len(targets), lengths.max(initial=0)), dtype=np.int64)
     for k, target in enumerate(targets):
         codes[k, : len(target)] = target
-    columns = np.arange(codes.shape[1] + 1, dtype=np.int64)
-    row = np.tile(np.where(columns > 0, -(gap_open + (columns - 1) * gap_extend), 0), (len(targets), 1))
+    diagonal_steps = {letter: table[letter][codes] + gap_extend for letter in set(np.asarray(query).tolist())}
+    row = np.full((len(targets), codes.shape[1] + 1), gap_extend - gap_open, dtype=np.int64)
+    row[:, 0] = 0
     vertical = np.full(row.shape, -(2**60), dtype=np.int64)
-    for i, letter in enumerate(query, 1):
-        vertical = np.maximum(vertical - gap_extend, row - gap_open)
-        best = vertical.copy()
+    best, other = np.empty_like(row), np.empty_like(row)
+    for i, letter in enumerate(np.asarray(query).tolist(), 1):
+        vertical -= gap_extend
+        np.subtract(row, gap_open, out=other)
+        np.maximum(vertical, other, out=vertical)
         best[:, 0] = -(gap_open + (i - 1) * gap_extend)
-        best[:, 1:] = np.maximum(best[:, 1:], row[:, :-1] + table[letter][codes])
-        running = np.maximum.accumulate(best + gap_extend * columns, axis=1)
-        best[:, 1:] = np.maximum(best[:, 1:], running[:, :-1] - gap_open + gap_extend - gap_extend * columns[1:])
-        row = best
-    return row[np.arange(len(targets)), lengths]
+        np.add(row[:, :-1], diagonal_steps[letter], out=best[:, 1:])
+        np.maximum(best[:, 1:], vertical[:, 1:], out=best[:, 1:])
+        np.maximum.accumulate(best, axis=1, out=other)
+        other += gap_extend - gap_open
+        row[:, 0] = best[:, 0]
+        np.maximum(best[:, 1:], other[:, :-1], out=row[:, 1:])
+    return row[np.arange(len(targets)), lengths] - gap_extend * lengths
 
 
 def global_score(query, target, table, gap_open, gap_extend):
@@ -102,20 +107,54 @@ def align(query, target, scoring, free_query=False, free_target=False):
     Of the best ends the end is the one before which the sequence with fewer letters there has the most; of equals one in the last
     column, and the furthest.
     """
-    m, n, low = len(query), len(target), -(2**60)
+    return align_all(query, [target], scoring, free_query, free_target)[0]
+
+
+def align_all(query, targets, scoring, free_query=False, free_target=False):
+    """The same of a query with each of many targets."""
+    found = []
+    for start in range(0, len(targets), 32):  # few enough that their matrices fit into caches and memory
+        some = targets[start : start + 32]
+        matrices = _path_matrices(query, some, scoring, free_query, free_target)
+        for k, target in enumerate(some):
+            found.append(_trace(query, target, scoring, free_query, free_target, *(matrix[:, k] for matrix in matrices)))
+    return found
+
+
+def _path_matrices(query, targets, scoring, free_query, free_target):
+    """The best scores of prefixes, and of those that end in a gap in the target and in the query: three int64[m + 1][targets][n + 1].
+
+    n is the longest target; what stands right of a shorter one's last column is no score of it.
+    """
+    m, n, low = len(query), max(map(len, targets)), -(2**60)
     o, e = scoring.gap_open, scoring.gap_extend
-    table = scoring.substitution
-    h = np.full((m + 1, n + 1), low, dtype=np.int64)
-    up, left = h.copy(), h.copy()  # best with a gap in the target, in the query, at the end
-    h[0, 0] = 0
-    h[1:, 0] = 0 if free_target else [-(o + i * e) for i in range(m)]
-    h[0, 1:] = 0 if free_query else [-(o + j * e) for j in range(n)]
-    columns = np.arange(n + 1, dtype=np.int64)
-    for i in range(1, m + 1):  # a row at a time, as in global_score
-        up[i, 1:] = np.maximum(up[i - 1, 1:] - e, h[i - 1, 1:] - o)
-        h[i, 1:] = np.maximum(h[i - 1, :-1] + table[query[i - 1], target], up[i, 1:])
-        left[i, 1:] = np.maximum.accumulate(h[i] + e * columns)[:-1] - o + e - e * columns[1:]
-        h[i, 1:] = np.maximum(h[i, 1:], left[i, 1:])
+    codes = np.zeros((len(targets), n), dtype=np.int64)
+    for k, target in enumerate(targets):
+        codes[k, : len(target)] = target
+    steps = {letter: scoring.substitution[letter][codes] for letter in set(np.asarray(query).tolist())}
+    h = np.full((m + 1, len(targets), n + 1), low, dtype=np.int64)
+    up, left = h.copy(), h.copy()
+    h[0, :, 0] = 0
+    h[1:, :, 0] = 0 if free_target else np.array([-(o + i * e) for i in range(m)], dtype=np.int64)[:, None]
+    h[0, :, 1:] = 0 if free_query else [-(o + j * e) for j in range(n)]
+    rebased = e * np.arange(n + 1, dtype=np.int64)
+    room = np.empty_like(h[0])
+    for i in range(1, m + 1):  # a row at a time, as in global_scores
+        row, gap = h[i], up[i, :, 1:]
+        np.subtract(up[i - 1, :, 1:], e, out=gap)
+        np.maximum(gap, h[i - 1, :, 1:] - o, out=gap)
+        np.add(h[i - 1, :, :-1], steps[int(query[i - 1])], out=row[:, 1:])
+        np.maximum(row[:, 1:], gap, out=row[:, 1:])
+        np.add(row, rebased, out=room)
+        np.maximum.accumulate(room, axis=1, out=room)
+        np.subtract(room[:, :-1], rebased[1:] + (o - e), out=left[i, :, 1:])
+        np.maximum(row[:, 1:], left[i, :, 1:], out=row[:, 1:])
+    return h, up, left
+
+
+def _trace(query, target, scoring, free_query, free_target, h, up, left):
+    """What `align` returns, from its matrices."""
+    m, n = len(query), len(target)
     ends = [(m, n)]
     if free_target:
         ends += [(i, n) for i in range(m)]
@@ -123,17 +162,19 @@ def align(query, target, scoring, free_query=False, free_target=False):
         ends += [(m, j) for j in range(n)]
     end = max(ends, key=lambda cell: (h[cell], min(cell), cell[1] == n, sum(cell)))
     (i, j), gap, path = end, None, []
+    best, above, before = h.item, up.item, left.item  # numbers and lists of Python's: twice as fast as those of arrays
+    query, target, table = (np.asarray(given).tolist() for given in (query, target, scoring.substitution))
     while i and j:
-        if gap == "I" and up[i + 1, j] > h[i, j] - o:
+        if gap == "I" and above(i + 1, j) > best(i, j) - scoring.gap_open:
             path.append("I")
             i -= 1
-        elif gap == "D" and left[i, j + 1] > h[i, j] - o:
+        elif gap == "D" and before(i, j + 1) > best(i, j) - scoring.gap_open:
             path.append("D")
             j -= 1
-        elif h[i, j] == h[i - 1, j - 1] + table[query[i - 1], target[j - 1]]:
+        elif best(i, j) == best(i - 1, j - 1) + table[query[i - 1]][target[j - 1]]:
             path.append("=" if query[i - 1] == target[j - 1] else "X")
             i, j, gap = i - 1, j - 1, None
-        elif h[i, j] == up[i, j]:
+        elif best(i, j) == above(i, j):
             path.append("I")
             i, gap = i - 1, "I"
         else:
@@ -152,10 +193,11 @@ def align(query, target, scoring, free_query=False, free_target=False):
 def rescore(path, query, target, scoring):
     """What a path is worth; `query` and `target` are the aligned parts, all of which the path must consume."""
     total, i, j, before = 0, 0, 0, None
+    table, query, target = (np.asarray(given).tolist() for given in (scoring.substitution, query, target))
     for op in path:
         if op in "=X":
             assert (query[i] == target[j]) == (op == "=")
-            total += int(scoring.substitution[query[i], target[j]])
+            total += table[query[i]][target[j]]
             i, j = i + 1, j + 1
         else:
             total -= scoring.gap_extend if op == before else scoring.gap_open

@@ -1,7 +1,7 @@
 """Scorings and sequences on which every engine's paths are tested."""
 
 import numpy as np
-from oracle import align, count, rescore
+from oracle import align_all, count, rescore
 from work import edit, records, run_paths, scoring, sequence_set, two_valued
 
 from gpualign.core.planning.tile_plan import Pairing
@@ -44,9 +44,16 @@ def repeats(rng, count, longest, letters):
 def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
     """The engine's paths, scores and statistics, which are those of the definition."""
     found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
+    all_queries, all_targets = records(queries), records(targets)
+    free = end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free
+    definition = {}
+    for i, query in enumerate(all_queries):
+        wanted = [j for j in range(len(all_targets)) if (i, j) in found.paths]
+        aligned = align_all(query, [all_targets[j] for j in wanted], scheme, *free)
+        definition |= {(i, j): pair for j, pair in zip(wanted, aligned, strict=True)}
     for (i, j), path in found.paths.items():
-        query, target = records(queries)[i], records(targets)[j]
-        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free)
+        query, target = all_queries[i], all_targets[j]
+        score, expected, (a, b, c, d) = definition[i, j]
         assert found.scores[i, j] == score
         assert path == expected
         assert rescore(path, query[a:b], target[c:d], scheme) == score
