@@ -90,14 +90,18 @@ class Nvrtc:
         self._call_checked("nvrtcGetSupportedArchs", numbers)
         return frozenset(numbers)
 
-    def compile(self, source: Source, arch: str) -> bytes:
-        """Return the machine code. The source is compiled in memory, and other Python threads continue to run."""
+    def compile(self, source: Source, arch: str, extra_options: Iterable[str] = ()) -> bytes:
+        """Return the machine code. The source is compiled in memory, and other Python threads continue to run.
+
+        extra_options: further options of the library
+        """
         program = ctypes.c_void_p()
         headers = _c_string_array(source.headers.values()), _c_string_array(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
         self._call_checked("nvrtcCreateProgram", ctypes.byref(program), source.text, name, len(source.headers), *headers)
         try:
             options = [f"--gpu-architecture={arch}", f"--std={CPP_STANDARD}", *(f"-D{macro}={value}" for macro, value in source.macros)]
+            options += extra_options
             if self._library.nvrtcCompileProgram(program, len(options), _c_string_array(option.encode() for option in options)):
                 log = self._get_output("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
                 raise compile_error(self, source, arch, log)
