@@ -5,7 +5,7 @@ import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import local_score
+from oracle import local_matrix, local_score
 from relatives import related_sets, relatives
 from work import records, run_scores, scoring, sequence_set, two_valued
 
@@ -65,6 +65,16 @@ def test_few_long_targets(rng, letters, scheme, gaps):
     expected = [local_score(query, target, scheme.substitution, *gaps) for target in targets]
     for name in SETS:
         assert local(sequence_set([query]), sequence_set(targets), scheme, name).tolist() == [expected]
+
+
+LETTERS = st.lists(st.integers(0, 3), max_size=12)
+
+
+@given(LETTERS, LETTERS, st.integers(0, 60), st.integers(-60, 0), st.integers(0, 90), st.integers(0, 90))
+def test_rows_of_the_definition_are_its_cells(query, target, match, mismatch, one, other):
+    table = np.where(np.eye(4, dtype=bool), match, mismatch)
+    gaps = max(one, other), min(one, other)
+    assert local_score(query, target, table, *gaps) == local_matrix(query, target, table, *gaps).max()
 
 
 @given(

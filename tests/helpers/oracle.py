@@ -83,21 +83,24 @@ def local_matrix(query, target, table, gap_open, gap_extend):
 
 
 def local_score(query, target, table, gap_open, gap_extend):
-    """Best local alignment score of two code arrays, cell by cell."""
-    table, query, target = (np.asarray(given).tolist() for given in (table, query, target))  # lists: several times as fast as arrays
-    above = [0] * (len(target) + 1)
-    vertical = [-(2**60)] * (len(target) + 1)
-    best = 0
-    for letter in query:
-        row = [0] * (len(target) + 1)
-        horizontal = -(2**60)
-        for j, other in enumerate(target, 1):
-            horizontal = max(horizontal - gap_extend, row[j - 1] - gap_open)
-            vertical[j] = max(vertical[j] - gap_extend, above[j] - gap_open)
-            row[j] = max(0, above[j - 1] + table[letter][other], horizontal, vertical[j])
-            best = max(best, row[j])
-        above = row
-    return best
+    """Best local alignment score of two code arrays, a row of H at a time, whose horizontal gaps are a running maximum as in
+    `global_scores`. The best score of `local_matrix`, in a fraction of its time."""
+    if not len(query) or not len(target):
+        return 0
+    query, target, table = np.asarray(query), np.asarray(target), np.asarray(table, dtype=np.int64)
+    steps = {letter: table[letter][target] for letter in set(query.tolist())}
+    rebased = gap_extend * np.arange(len(target) + 1, dtype=np.int64)
+    row, vertical = np.zeros(len(target) + 1, dtype=np.int64), np.full(len(target) + 1, -(2**60), dtype=np.int64)
+    highest = np.zeros(len(target), dtype=np.int64)
+    for letter in query.tolist():
+        vertical = np.maximum(vertical - gap_extend, row - gap_open)
+        best = np.maximum(vertical, 0)
+        np.maximum(best[1:], row[:-1] + steps[letter], out=best[1:])
+        running = np.maximum.accumulate(best + rebased)
+        row = best
+        np.maximum(best[1:], running[:-1] - (gap_open - gap_extend) - rebased[1:], out=row[1:])
+        np.maximum(highest, row[1:], out=highest)
+    return int(highest.max())
 
 
 def align(query, target, scoring, free_query=False, free_target=False):
