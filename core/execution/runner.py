@@ -18,6 +18,9 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
 
+_MAX_SAMPLE_RECORDS = 2_000, 50_000
+"""Maximum numbers of queries and targets in the sample on which speed is measured."""
+
 
 def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
     """Plan a prepared task. group_size: number of consecutive queries that form a group and must stay in one band"""
@@ -46,17 +49,23 @@ def measure_cell_rate(
 ) -> float:
     """Measure the engine's speed, in DP cells per second, on a sample of the task: its first records, truncated to `max_length` letters.
 
-    letters: approximate total number of letters in the sample's queries, and in its targets
+    letters: approximate total number of letters in the sample's queries, and in its targets. Sets of very short records have fewer:
+    their sample is limited by its pairs, because results are then most of the work
     """
 
-    def sample(sequences: SequenceSet, total: int) -> SequenceSet:
-        lengths = np.minimum(sequences.lengths, max_length)
+    def sample(sequences: SequenceSet, total: int, max_records: int) -> SequenceSet:
+        lengths = np.minimum(sequences.lengths[:max_records], max_length)
         count = max(1, int(np.searchsorted(np.cumsum(lengths), total)))
         codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[:count], lengths[:count], strict=False)])
         offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
         return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
 
-    subset = replace(task, queries=sample(task.queries, letters[0]), targets=sample(task.targets, letters[1]), top_count=None)
+    subset = replace(
+        task,
+        queries=sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0]),
+        targets=sample(task.targets, letters[1], _MAX_SAMPLE_RECORDS[1]),
+        top_count=None,
+    )
     prepared = engine.prepare(subset, budget)
     plan = plan_task(prepared, Pairing.ALL)
     return plan.cells / max(time_plan(plan, prepared), 1e-9)
