@@ -63,6 +63,37 @@ def edit_distance_free_ends(query, target, overhangs):
     return fewest
 
 
+def edit_distances_free_ends(pairs, overhangs):
+    """The same of many pairs, each with overhangs of its own."""
+    found = []
+    for start in range(0, len(pairs), 250):  # few enough that their rows fit into caches
+        found += _some_distances_free_ends(pairs[start : start + 250], overhangs[start : start + 250])
+    return found
+
+
+def _some_distances_free_ends(pairs, overhangs):
+    """A row of all tables at a time, kept less the number of the column."""
+    sizes, given = np.array([[len(q), len(t)] for q, t in pairs]), np.array(overhangs, dtype=np.int64)
+    queries, targets = (np.full((len(pairs), most), -1 - side, np.int64) for side, most in enumerate(sizes.max(axis=0)))
+    for k, (query, target) in enumerate(pairs):
+        queries[k, : len(query)], targets[k, : len(target)] = query, target
+    (rows, lengths), (own, other) = sizes.T[:, :, None], given.T[:, :, None]
+    columns = np.arange(targets.shape[1] + 1)
+    may_start, may_end = columns <= other, (columns >= lengths - other) & (columns <= lengths)
+    row, fewest = np.zeros(may_start.shape, dtype=np.int64), rows + lengths
+    for i in range(queries.shape[1] + 1):
+        if i > 0:
+            diagonal = row[:, :-1] - (targets == queries[:, i - 1, None])
+            row += 1
+            np.minimum(row[:, 1:], diagonal, out=row[:, 1:])
+        if (starting := i <= own).any():
+            row = np.where(may_start & starting, -columns, row)
+        np.minimum.accumulate(row, axis=1, out=row)
+        if (ending := (i >= rows - own) & (i <= rows)).any():
+            fewest = np.minimum(fewest, np.where(may_end & ending, row + columns, fewest).min(axis=1, keepdims=True))
+    return [int(edits) if min(ends) >= 0 else None for (edits,), ends in zip(fewest, overhangs, strict=True)]
+
+
 def score_matrix(queries, targets, scoring):
     each = [global_scores(query, targets, scoring.substitution, scoring.gap_open, scoring.gap_extend) for query in queries]
     scores = np.array(each, dtype=np.int64).reshape(len(queries), len(targets))

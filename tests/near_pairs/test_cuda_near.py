@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
-from oracle import edit_distance_free_ends
+from oracle import edit_distances_free_ends
 from relatives import edited
 from work import edit, records, sequence_set
 
@@ -29,30 +29,18 @@ from gpualign.gpu.near_pairs.sketches import make_sketches
 on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
 
-def distance(a, b):
-    """The textbook recurrence, a row at a time."""
-    row = np.arange(len(b) + 1)
-    steps = np.arange(len(b) + 1)
-    for i, letter in enumerate(a.tolist(), 1):
-        free = np.concatenate(([i], np.minimum(row[:-1] + (b != letter), row[1:] + 1)))
-        row = np.minimum.accumulate(free - steps) + steps
-    return int(row[-1])
-
-
 def plain_pairs(queries, targets, bound, pairing):
     """{(query, target): distance} of the pairs within the bound."""
     ours, theirs = records(queries), records(targets)
-    out = {}
-    for i, a in enumerate(ours):
-        for j in range(pairing.first_target(i), len(theirs)):
-            lengths = np.array([len(a)]), np.array([len(theirs[j])])
-            found, most = distance(a, theirs[j]), int(bound.max_edits(*lengths)[0])
-            if bound.coverage and abs(len(a) - len(theirs[j])) <= most:
-                overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
-                found, most = edit_distance_free_ends(a, theirs[j], overhangs), int(bound.max_edits_inside(*lengths)[0])
-            if found is not None and found <= most:
-                out[i, j] = found
-    return out
+    pairs = [(i, j) for i in range(len(ours)) for j in range(pairing.first_target(i), len(theirs))]
+    lengths = np.array([(len(ours[i]), len(theirs[j])) for i, j in pairs]).T
+    most, overhangs = bound.max_edits(*lengths), np.zeros_like(lengths)
+    if bound.coverage:
+        covered = np.abs(lengths[0] - lengths[1]) <= most
+        overhangs = np.where(covered, [bound.max_overhang(*lengths), bound.max_overhang(*lengths[::-1])], 0)
+        most = np.where(covered, bound.max_edits_inside(*lengths), most)
+    found = edit_distances_free_ends([(ours[i], theirs[j]) for i, j in pairs], overhangs.T.tolist())
+    return {pair: edits for pair, edits, limit in zip(pairs, found, most.tolist(), strict=True) if edits is not None and edits <= limit}
 
 
 def near_pairs(queries, targets, bound, pairing, devices, ambiguity=None):

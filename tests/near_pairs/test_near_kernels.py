@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import edit_distance, edit_distance_free_ends
+from oracle import edit_distance, edit_distance_free_ends, edit_distances_free_ends
 from relatives import edited
 
 from gpualign.core.sequences.alphabet import DNA
@@ -56,6 +56,10 @@ def some_distances(pairs):
 def test_the_reference_itself(rng):
     pairs = [pair for pair in pairs_of(rng, 4) if 0 < len(pair[0]) < 50 and len(pair[1])]
     assert distances(pairs) == [edit_distance(*map(np.array, pair)) for pair in pairs]
+    overhangs = rng.integers(-1, 12, (len(pairs), 2)).tolist()
+    assert edit_distances_free_ends(pairs, overhangs) == [
+        edit_distance_free_ends(*pair, ends) for pair, ends in zip(pairs, overhangs, strict=True)
+    ]
 
 
 def pairs_of(rng, letters):
@@ -103,12 +107,13 @@ def name(request):
     return request.param
 
 
-def edits_inside(coverage, query, target, of_shorter=False):
-    """The fewest edits between the parts that a coverage requires; more than any limit if it allows no such pair."""
-    covered = (min if of_shorter else max)(len(query), len(target))
-    overhangs = [math.floor(len(one) - coverage * covered + 1e-6) for one in (query, target)]
-    edits = edit_distance_free_ends(query, target, overhangs)
-    return 10**9 if edits is None else edits
+def edits_inside(coverage, pairs, of_shorter=False):
+    """The fewest edits between the parts that a coverage requires, of each pair; more than any limit if it allows no such parts."""
+    overhangs = []
+    for pair in pairs:
+        covered = (min if of_shorter else max)(map(len, pair))
+        overhangs.append([math.floor(len(one) - coverage * covered + 1e-6) for one in pair])
+    return [10**9 if edits is None else edits for edits in edit_distances_free_ends(pairs, overhangs)]
 
 
 def expected_inside(pairs, truth, inside):
@@ -128,7 +133,7 @@ def test_distances_with_free_ends(rng, letters, coverage, of_shorter):
         pairs += [(ends[0][:size] + part + ends[1][:size], ends[2][: size // 2] + other + ends[3][:size]), (part[size:], other)]
         fragment = edited(rng, part[size : size + 50], int(rng.integers(4)), letters)
         pairs += [(fragment, part), (ends[0][:size] + part, ends[1][: size // 16] + fragment), (fragment[:20], ends[0])]
-    truth = [edits_inside(coverage, *pair, of_shorter) for pair in pairs]
+    truth = edits_inside(coverage, pairs, of_shorter)
     for inside in (0.0, 0.03, 0.2, 0.95):
         for name in SETS:
             found = within(name, pairs, letters, (2, 0, 0, inside, coverage, of_shorter))
@@ -184,7 +189,7 @@ strings = st.lists(st.integers(0, 2), max_size=90)
 )
 def test_free_ends_of_any_strings(pairs, inside, coverage, of_shorter):
     pairs = [pair for pair in pairs if pair[0] and pair[1]]
-    truth = expected_inside(pairs, [edits_inside(coverage, *pair, of_shorter) for pair in pairs], inside)
+    truth = expected_inside(pairs, edits_inside(coverage, pairs, of_shorter), inside)
     for name in SETS:
         assert within(name, pairs, 3, (2, 0, 0, inside, coverage, of_shorter)) == truth
 
@@ -306,7 +311,7 @@ def test_covered_steps_leave_what_the_definition_leaves(rng, name, few, of_short
     assert 0 < len(sketches) < len(counts) <= len(lengths)
     assert few or len(counts) < len(lengths)
     pairs = [(queries[i], targets[j]) for i, j in sketches]
-    edits = expected_inside(pairs, [edits_inside(coverage, *pair, of_shorter) for pair in pairs], inside)
+    edits = expected_inside(pairs, edits_inside(coverage, pairs, of_shorter), inside)
     assert triples(found) == [(*pair, d) for pair, d in zip(sketches, edits, strict=True) if d >= 0]
     assert few or 0 < len(found.queries) < len(sketches)
     assert any(len(queries[i]) != len(targets[j]) for i, j in sketches)
