@@ -145,7 +145,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="l
 
 @needs_dask
 def test_a_killed_worker_costs_its_tiles_only(tmp_path, rng, dask):
-    genes = genes_of(tmp_path / "genes.fa", rng, 600, 1500)
+    genes = genes_of(tmp_path / "genes.fa", rng, 300, 1500)
     with at_work(["nw", genes], tmp_path / "found.npy", dask) as job:
         dask.workers[0].send_signal(signal.SIGKILL)
         job.send_signal(signal.SIGCONT)
@@ -157,7 +157,7 @@ def test_a_killed_worker_costs_its_tiles_only(tmp_path, rng, dask):
 
 @needs_dask
 def test_a_killed_scheduler_ends_the_run_with_a_message(tmp_path, rng, dask):
-    genes = genes_of(tmp_path / "genes.fa", rng, 600, 1500)
+    genes = genes_of(tmp_path / "genes.fa", rng, 300, 1500)
     with at_work(["nw", genes], tmp_path / "found.npy", dask) as job:
         dask.scheduler.send_signal(signal.SIGKILL)
         job.send_signal(signal.SIGCONT)
