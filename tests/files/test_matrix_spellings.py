@@ -30,7 +30,7 @@ def check(path, one):
 
 
 def of_layout(layout, values):
-    return (one for one in spellings(values) if one.name.startswith(f"{layout},"))
+    return spellings(values, [layout])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -66,10 +66,10 @@ def _quote(cell, delimiter, always):
     return cell
 
 
-def spellings(values):
-    """All spellings of these distances that make sense."""
+def spellings(values, layouts=LAYOUTS):
+    """All spellings of these distances, in these layouts, that make sense."""
     for layout, shape, filled, (kind, ids), (mark, delimiter), end, extra in product(
-        LAYOUTS, SHAPES, FILLED, IDS.items(), DELIMITERS.items(), ENDS, EXTRAS
+        layouts, SHAPES, FILLED, IDS.items(), DELIMITERS.items(), ENDS, EXTRAS
     ):
         phylip = layout in ("PHYLIP", "mash")
         blank = filled == "blank"
