@@ -113,7 +113,10 @@ def edits_inside(coverage, pairs, of_shorter=False):
     for pair in pairs:
         covered = (min if of_shorter else max)(map(len, pair))
         overhangs.append([math.floor(len(one) - coverage * covered + 1e-6) for one in pair])
-    return [10**9 if edits is None else edits for edits in edit_distances_free_ends(pairs, overhangs)]
+    found = [
+        edit_distance_free_ends(*pair, ends) for pair, ends in zip(pairs, overhangs, strict=True)
+    ]  # lengths differ too much for one table
+    return [10**9 if edits is None else edits for edits in found]
 
 
 def expected_inside(pairs, truth, inside):
