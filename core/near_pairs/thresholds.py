@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.task import EndGaps, Task
-from gpualign.core.common.arrays import distinct
+from gpualign.core.common.arrays import Codes, distinct
 from gpualign.core.common.errors import parameter
 from gpualign.core.near_pairs.implied_bounds import COLUMNS_BOUND, COVERED_BOUND, MATCHES_BOUND, identity_bounds
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.scoring.edit_bounds import (
+    EditBound,
+    columns_bound,
+    covered_bound,
+    distance_bound,
+    matches_bound,
+    pairing_gains,
+    score_bound,
+)
 
 
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
@@ -25,14 +35,17 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
     if filter.max_score is not None and task.scoring.edit and not free_ends:
         bounds.append(distance_bound(filter.max_score))
     if filter.min_score is not None:
-        letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
-        if task.both_strands:
-            letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
-        bounds.append(score_bound(filter.min_score, task.scoring, letters, free_ends))
+        bounds.append(score_bound(filter.min_score, task.scoring, _used_letters(task), free_ends))
     if filter.lowest_identity is not None:
         bounds += _identity_bounds(filter.lowest_identity, filter, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
     return min((one for one in bounds if one is not None), key=lambda one: int(one.max_edits(*lengths)[0]), default=None)
+
+
+def _used_letters(task: Task) -> Codes:
+    """Return the codes that occur in the sequences, or in the other strands of queries that are compared as well."""
+    letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
+    return distinct(np.concatenate((letters, task.alphabet.complement()[letters]))) if task.both_strands else letters
 
 
 def _identity_bounds(identity: float, filter: Filter, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
@@ -50,7 +63,10 @@ def _identity_bounds(identity: float, filter: Filter, definition: int, free_ends
     if COLUMNS_BOUND in kinds:
         bounds.append(columns_bound(identity))
     if coverage is not None and COVERED_BOUND in kinds:
-        bounds.append(covered_bound(identity, coverage, of_shorter=filter.coverage_of is not CoveredSequence.BOTH))
+        bound = covered_bound(identity, coverage, of_shorter=filter.coverage_of is not CoveredSequence.BOTH)
+        if not free_ends:
+            bound = replace(bound, pairing=pairing_gains(task.scoring, _used_letters(task), task.alphabet.unambiguous_count))
+        bounds.append(bound)
     if task.ambiguity is None:
         return bounds
     return [one.with_ambiguity_letters(task.ambiguity.max_letters) for one in bounds]

@@ -36,6 +36,41 @@ has letters."""
 
 
 @dataclass(frozen=True)
+class PairingGains:
+    """Least increase of an alignment's score if two letters in gaps are paired with each other, apart from the costs of opening gaps.
+    This limits how many letters of both sequences an optimal alignment leaves out at one end, if end gaps cost as much as others.
+
+    equal: of two equal letters whose codes are below `ordinary`
+    other: of any two letters
+    ordinary: number of letters, the first ones of the alphabet, that may count as equal
+
+    Proof of the limit, for the start. Let an optimal alignment leave out i letters of one sequence and j of the other before its first
+    pair, and let y = min(i, j) be at least 1. Another alignment pairs the first y letters of the sequences, in order, puts what is left
+    before that first pair in a gap, and goes on like the optimal one. It has fewer gaps, and 2 y fewer letters in gaps, so its score is
+    higher by at least the sum of the gains of the y pairs. As it is not higher, this sum is at most 0. So i or j is at most the depth of
+    the start: the last y, up to the maximum overhang, with such a sum; 0 if there is none. The end is the mirror image.
+    """
+
+    equal: int
+    other: int
+    ordinary: int
+
+
+def pairing_gains(scoring: Scoring, letters: npt.NDArray[np.uint8], ordinary: int) -> PairingGains | None:
+    """Return the gains for a scoring, or None if opening a gap costs less than extending it.
+
+    letters: codes that occur in the sequences
+    ordinary: number of leading letters of the alphabet that stand for a single nucleotide or amino acid
+    """
+    if scoring.gap_open < scoring.gap_extend:
+        return None
+    table, extension = scoring.substitution, 2 * scoring.gap_extend
+    own = letters[letters < ordinary]
+    equal = int(table.diagonal()[own].min()) if len(own) else 0
+    return PairingGains(equal + extension, int(table[np.ix_(letters, letters)].min()) + extension, ordinary)
+
+
+@dataclass(frozen=True)
 class EditBound:
     """Bound k(m, n), as defined in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
 
@@ -45,6 +80,7 @@ class EditBound:
     coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0 if unknown
     coverage_of_shorter: whether `coverage` is a fraction of the shorter sequence's length instead
     ambiguous: if a rule for ambiguity letters applies, the maximum number of these letters in a pair for which the bound holds; otherwise 0
+    pairing: what pairing letters at the ends adds to scores; None if unknown
     """
 
     per_letter: float
@@ -54,6 +90,7 @@ class EditBound:
     coverage: float = 0.0
     coverage_of_shorter: bool = False
     ambiguous: int = 0
+    pairing: PairingGains | None = None
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
         """Return k(m, n), the maximum number of edits for sequences of these lengths: int64. The arrays are broadcast."""

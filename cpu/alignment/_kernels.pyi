@@ -18,7 +18,9 @@ class Cancel:
         """Make every call that holds this object return soon."""
 
 class Recipe:
-    """A scoring in the form the kernels compute; see gpualign.cpu.alignment.recipe."""
+    """
+    A scoring in the form the kernels compute; see gpualign.cpu.alignment.recipe.
+    """
 
     def __init__(self) -> None: ...
 
@@ -167,7 +169,9 @@ class LocalHistory:
     def __init__(self, queries: int) -> None: ...
 
 class LocalRecipe:
-    """A scoring for local alignments; see gpualign.cpu.alignment.local_recipe."""
+    """
+    A scoring for local alignments; see gpualign.cpu.alignment.local_recipe.
+    """
 
     def __init__(self) -> None: ...
 
@@ -266,7 +270,7 @@ def align_listed(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint
     Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.
     """
 
-def listed_slacks(query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: PathRecipe, scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> object:
+def listed_slacks(query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], edits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: PathRecipe, scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> object:
     """
     Return the slack of the band that each pair needs, int64: the smallest with which its score proves that the band holds every best path. scores: None for those that are expected with these numbers of edits.
     """

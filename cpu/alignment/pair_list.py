@@ -17,7 +17,7 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.arrays import Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.threads import map_in_order, run_until_stopped
+from gpualign.core.common.threads import run_until_stopped
 from gpualign.cpu.alignment import _kernels
 
 _MIN_PART_PAIRS, _MAX_PART_PAIRS = 2048, 32_768
@@ -88,27 +88,15 @@ class CpuPairAligner:
         scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
         """
 
-        size = self._part_size(len(pairs))
-
-        def slacks(start: int) -> Integers:
-            part = slice(start, start + size)
-            known = None if scores is None else scores[part]
-            found: Integers = _kernels.listed_slacks(*self._arguments(pairs.select(part)), self.recipe, known)  # type: ignore[assignment]
-            return found
-
-        return np.concatenate([np.zeros(0, dtype=np.int64), *map_in_order(slacks, range(0, len(pairs), size), self.threads)])
+        return cast("Integers", _kernels.listed_slacks(*self._arguments(pairs), self.recipe, scores, self.threads))
 
     def _parts(self, pairs: NearPairs) -> Iterator[Integers]:
         """Yield the indices of the pairs in each part of the list, the longest pairs first."""
         lengths = self.task.queries.lengths[pairs.queries], self.task.targets.lengths[pairs.targets]
         order = np.argsort(-lengths[0] * lengths[1], kind="stable")
-        size = self._part_size(len(pairs))
+        size = int(np.clip(len(pairs) // (_PARTS_PER_THREAD * self.threads), _MIN_PART_PAIRS, _MAX_PART_PAIRS))
         for start in range(0, len(pairs), size):
             yield order[start : start + size]
-
-    def _part_size(self, pair_count: int) -> int:
-        """Return the number of pairs in each part of a list."""
-        return int(np.clip(pair_count // (_PARTS_PER_THREAD * self.threads), _MIN_PART_PAIRS, _MAX_PART_PAIRS))
 
     def _arguments(self, pairs: NearPairs) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers, Integers]:
         """Return the pairs as kernel arguments: (codes, offsets, record numbers) of the queries, then of the targets, and the distances."""

@@ -11,10 +11,10 @@ from gpualign.cpu.alignment._kernels import Cancel as Cancel
 
 class Bound:
     """
-    The largest allowed edit distance for m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a margin. coverage: fraction of max(m, n), or with coverage_of_shorter of min(m, n), that either record has in aligned pairs of letters; inside: edits between the first and the last pair, per letter there, apart from `ambiguous` edits. With a coverage of 0 neither restricts pairs.
+    The largest allowed edit distance for m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a margin. coverage: fraction of max(m, n), or with coverage_of_shorter of min(m, n), that either record has in aligned pairs of letters; inside: edits between the first and the last pair, per letter there, apart from `ambiguous` edits. With a coverage of 0 neither restricts pairs. equal_gain, other_gain: least increase of the score if two letters in gaps at one end are paired, equal ones with codes below `ordinary` or any; 0, 0: unknown.
     """
 
-    def __init__(self, per_letter: float, per_shorter: float, constant: float, inside: float = 0.0, coverage: float = 0.0, coverage_of_shorter: bool = False, ambiguous: int = 0) -> None: ...
+    def __init__(self, per_letter: float, per_shorter: float, constant: float, inside: float = 0.0, coverage: float = 0.0, coverage_of_shorter: bool = False, ambiguous: int = 0, equal_gain: int = 0, other_gain: int = 0, ordinary: int = 0) -> None: ...
 
     def at(self, m: int, n: int) -> int:
         """Return the bound, at most max(m, n); -1 if no such pair is allowed."""

@@ -31,6 +31,8 @@ struct NearBound {
   double per_letter, per_shorter, constant;
   double inside, coverage;
   int32_t coverage_of_shorter;  // 0 or 1
+  // PairingGains: of two equal letters whose ranks are below `ordinary`, and of any two.
+  int32_t equal_gain, other_gain, ordinary;
 };
 SAME_AS_ON_HOST(NearBound);
 

@@ -17,6 +17,7 @@
 //   D0       rows where D(i,j) = D(i-1,j-1)
 //   HP, HN   rows where D(i,j) - D(i,j-1) is +1, -1
 //   f, g     with free ends: letters of the query, and of the target, that may stay out at either end, their overhangs; f - g = d
+//   depth    with free ends: letters of both that may stay out at one end (PairingGains in core/scoring/edit_bounds.py)
 //
 // 1. The band. A path raises i - j by one with each letter of the query that it leaves out, and lowers it by one with each letter of the
 //    target. It leads from diagonal 0 to diagonal d, so one that visits diagonal max(0, d) + s or min(0, d) - s has at least |d| + 2 s
@@ -35,12 +36,12 @@
 // 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. Its value starts at max(d, 0): d rows below row 0, or
 //    in a row above row 0 that has -d columns yet to come. It rises by 1 with each column in which D0 is not set there, and never falls,
 //    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
-// 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g) to one of the end
-//    corner (i >= m - f, j >= n - g), as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so that all its cells are 0.
-//    In the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths start and end on the
-//    diagonals from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g to f, and a pair is
-//    abandoned as soon as all values of a column exceed k, which eights of rows show: none is less than the value above the eight minus its
-//    falls.
+// 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g, and either of them at
+//    most the depth) to one of the end corner, its mirror image, as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so
+//    that all its cells are 0. In the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths
+//    start and end on the diagonals from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g
+//    to f, and a pair is abandoned as soon as all values of a column exceed k, which eights of rows show: none is less than the value above
+//    the eight minus its falls.
 //
 // Macros: PLANES (bits of a letter: 1 to 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4, 8, 12 or 16; 0: their number
 // is an argument, and they are in global memory, 8 words (PLANES + 2) bytes per thread, and as many again per word for whole records),
@@ -129,6 +130,33 @@ struct Pair {
   int32_t end_diagonal;                     // d
   int32_t query_length;                     // m
   int32_t query_overhang, target_overhang;  // f, g
+  int32_t start_depth, end_depth;
+
+  // Returns the depth of a corner.
+  DEVICE int32_t depth_of(const NearVerifyArgs& a, bool at_end) const {
+    const int32_t most = query_overhang < target_overhang ? query_overhang : target_overhang;
+    int32_t sum = 0, depth = 0;
+    for (int32_t done = 0; done < most; done += 32) {
+      if (a.bound.other_gain <= a.bound.equal_gain && sum + a.bound.other_gain * (most - done) > 0) break;  // it stays above 0
+      const int32_t row = at_end ? query_length - done - 32 : done, column = at_end ? columns - done - 32 : done;
+      uint32_t equal = ~0u, below = 0, as_limit = ~0u;  // below, as_limit: the highest bits of the ranks are, of a.bound.ordinary
+#pragma unroll
+      for (int p = PLANES - 1; p >= 0; p--) {
+        const uint32_t bits = Plane(a.queries, records.query, p).from(row);
+        equal &= ~(bits ^ Plane(a.targets, records.target, p).from(column));
+        if (a.bound.ordinary >> p & 1)
+          below |= as_limit & ~bits, as_limit &= bits;
+        else
+          as_limit &= ~bits;
+      }
+      if (a.bound.ordinary < 1 << PLANES) equal &= below;
+      for (int k = 0; k < 32 && done + k < most; k++) {
+        sum += equal >> (at_end ? 31 - k : k) & 1 ? a.bound.equal_gain : a.bound.other_gain;
+        if (sum <= 0) depth = done + k + 1;
+      }
+    }
+    return depth;
+  }
 #endif
 
   DEVICE void start(const NearVerifyArgs& a, const NearPair& pair, Band& band) {
@@ -146,6 +174,7 @@ struct Pair {
     if (target_overhang > columns) target_overhang = columns;
     query_overhang = target_overhang + d;
     if (query_overhang < 0 || target_overhang < 0) bound = -1;
+    start_depth = depth_of(a, false), end_depth = depth_of(a, true);
     const int32_t band_below = query_overhang + bound / 2;
 #else
     bound = max_edits(a.bound, lengths);
@@ -210,8 +239,9 @@ struct Pair {
       if (kEdges) {
         const int32_t row0 = 64 * (band.words - w) - 1 - below - number;  // bit of row 0
         pm &= ones_from(row0 + 1);
-        if (number <= target_overhang) pm |= ones_below(row0 + query_overhang + 1);
-        if (number > columns - target_overhang) pm |= ones_from(row0 + query_length - query_overhang + 1);
+        if (number <= target_overhang) pm |= ones_below(row0 + (number <= start_depth ? query_overhang : start_depth) + 1);
+        if (number > columns - target_overhang)
+          pm |= ones_from(row0 + query_length - (number > columns - end_depth ? query_overhang : end_depth) + 1);
       }
 #endif
       const uint64_t vp = band.word(kVP, w), vn = band.word(kVN, w);

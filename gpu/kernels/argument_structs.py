@@ -227,7 +227,8 @@ CHOOSE_PAIRS_ARGS = _make_struct(
 
 NEAR_RECORDS_STRUCT = _make_struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes", "ambiguous")))
 NEAR_BOUND_STRUCT = _make_struct(
-    *((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")), ("coverage_of_shorter", _I)
+    *((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")),
+    *((name, _I) for name in ("coverage_of_shorter", "equal_gain", "other_gain", "ordinary")),
 )
 NEAR_ROW_STRUCT = _make_struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
 NEAR_PAIR_STRUCT = _make_struct(("query", _I), ("target", _I))

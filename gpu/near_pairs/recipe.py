@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs.filter_cascade import (
     FilterCascade,
@@ -41,7 +42,7 @@ class NearPairRecipe:
 
     nanoseconds_per_pair: estimated time per pair of the task
     bound: bound that near pairs without ambiguity letters satisfy
-    letter_count: number of letters in use
+    letters: codes of the letters in use, ascending
     letter_ranks: uint8[256], rank of each code among the letters in use
     survivor_counts: number of sample pairs that survive each step; None if there was no sample
     """
@@ -49,14 +50,24 @@ class NearPairRecipe:
     cascade: FilterCascade
     nanoseconds_per_pair: float
     bound: EditBound
-    letter_count: int
+    letters: Codes
     letter_ranks: npt.NDArray[np.uint8] = field(repr=False)
     survivor_counts: SurvivorCounts | None = None
+
+    @property
+    def letter_count(self) -> int:
+        return len(self.letters)
 
     @property
     def bits_per_letter(self) -> int:
         """Number of bits in a letter's rank."""
         return max(1, (self.letter_count - 1).bit_length())
+
+    @property
+    def ordinary_ranks(self) -> int:
+        """Number of leading ranks of letters that stand for a single nucleotide or amino acid (`EditBound.pairing`)."""
+        ordinary = self.bound.pairing.ordinary if self.bound.pairing else 0
+        return sum(1 for code in self.letters.tolist() if code < ordinary)
 
     @property
     def sketch_bytes(self) -> int:
@@ -92,7 +103,7 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
                 yield FilterCascade(q=q, sketch_bits=bits)
 
     steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_diagonals, costs)
-    return NearPairRecipe(steps, nanoseconds, task.edit_bound_for(0), len(used), ranks, survivors if worth else None)
+    return NearPairRecipe(steps, nanoseconds, task.edit_bound_for(0), used, ranks, survivors if worth else None)
 
 
 def _count_survivors(

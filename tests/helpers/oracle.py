@@ -44,9 +44,30 @@ def edit_distance(query, target):
     return -global_score(query, target, np.eye(size, dtype=np.int64) - 1, 1, 1)
 
 
-def edit_distance_free_ends(query, target, overhangs):
+def depth_of_free_ends(query, target, most, equal, other, ordinary):
+    """The last of the first `most` pairs of letters up to which the sum of the gains is at most 0; 0 if there is none. A pair gains `equal`
+    if both letters are the same one below `ordinary`, else `other`."""
+    total, depth = 0, 0
+    for y, (one, another) in enumerate(zip(query[:most], target[:most], strict=False), 1):
+        total += equal if one == another < ordinary else other
+        if total <= 0:
+            depth = y
+    return depth
+
+
+def depths_of_free_ends(query, target, overhangs, gains):
+    """The depths at the start and at the end."""
+    most = max(0, min(overhangs))
+    return [depth_of_free_ends(one, other, most, *gains) for one, other in ((query, target), (query[::-1], target[::-1]))]
+
+
+UNLIMITED = (10**9, 10**9)
+
+
+def edit_distance_free_ends(query, target, overhangs, depths=UNLIMITED):
     """The fewest edits from a cell (i, j) to a cell (m - i', n - j') of the table, where i and i' are at most overhangs[0], and j and j' at
-    most overhangs[1]; None if an overhang is negative."""
+    most overhangs[1]; None if an overhang is negative. One of i and j is at most depths[0], and one of i' and j' is at most depths[1].
+    """
     if min(overhangs) < 0:
         return None
     query, target = np.asarray(query, np.int64), np.asarray(target, np.int64)
@@ -56,28 +77,31 @@ def edit_distance_free_ends(query, target, overhangs):
         if i > 0:
             row = np.append(row[0] + 1, np.minimum(row[1:] + 1, row[:-1] + (target != query[i - 1])))
         if i <= overhangs[0]:
-            row = np.where(columns <= overhangs[1], 0, row)
+            row = np.where(columns <= min(overhangs[1], overhangs[1] if i <= depths[0] else depths[0]), 0, row)
         row = np.minimum.accumulate(row - columns) + columns
-        if i >= len(query) - overhangs[0]:
-            fewest = min(fewest, int(row[max(0, len(target) - overhangs[1]) :].min()))
+        if (left := len(query) - i) <= overhangs[0]:
+            beyond = min(overhangs[1], overhangs[1] if left <= depths[1] else depths[1])
+            fewest = min(fewest, int(row[max(0, len(target) - beyond) :].min()))
     return fewest
 
 
-def edit_distances_free_ends(pairs, overhangs):
-    """The same of many pairs, each with overhangs of its own."""
-    found = []
+def edit_distances_free_ends(pairs, overhangs, depths=None):
+    """The same of many pairs, each with overhangs and depths of its own."""
+    found, depths = [], [UNLIMITED] * len(pairs) if depths is None else depths
     for start in range(0, len(pairs), 250):  # few enough that their rows fit into caches
-        found += _some_distances_free_ends(pairs[start : start + 250], overhangs[start : start + 250])
+        some = slice(start, start + 250)
+        found += _some_distances_free_ends(pairs[some], overhangs[some], depths[some])
     return found
 
 
-def _some_distances_free_ends(pairs, overhangs):
+def _some_distances_free_ends(pairs, overhangs, depths):
     """A row of all tables at a time, kept less the number of the column."""
     sizes, given = np.array([[len(q), len(t)] for q, t in pairs]), np.array(overhangs, dtype=np.int64)
     queries, targets = (np.full((len(pairs), most), -1 - side, np.int64) for side, most in enumerate(sizes.max(axis=0)))
     for k, (query, target) in enumerate(pairs):
         queries[k, : len(query)], targets[k, : len(target)] = query, target
     (rows, lengths), (own, other) = sizes.T[:, :, None], given.T[:, :, None]
+    first_depth, last_depth = np.array(depths, dtype=np.int64).T[:, :, None]
     columns = np.arange(targets.shape[1] + 1)
     may_start, may_end = columns <= other, (columns >= lengths - other) & (columns <= lengths)
     row, fewest = np.zeros(may_start.shape, dtype=np.int64), rows + lengths
@@ -87,10 +111,11 @@ def _some_distances_free_ends(pairs, overhangs):
             row += 1
             np.minimum(row[:, 1:], diagonal, out=row[:, 1:])
         if (starting := i <= own).any():
-            row = np.where(may_start & starting, -columns, row)
+            row = np.where(may_start & starting & ((i <= first_depth) | (columns <= first_depth)), -columns, row)
         np.minimum.accumulate(row, axis=1, out=row)
         if (ending := (i >= rows - own) & (i <= rows)).any():
-            fewest = np.minimum(fewest, np.where(may_end & ending, row + columns, fewest).min(axis=1, keepdims=True))
+            ending = may_end & ending & ((rows - i <= last_depth) | (lengths - columns <= last_depth))
+            fewest = np.minimum(fewest, np.where(ending, row + columns, fewest).min(axis=1, keepdims=True))
     return [int(edits) if min(ends) >= 0 else None for (edits,), ends in zip(fewest, overhangs, strict=True)]
 
 

@@ -90,7 +90,7 @@ void check(const NearKernels& kernels, int64_t count, int64_t longest, int lette
   }
   const Cancel cancel;
   for (const int64_t limit : limits) {
-    const Bound bound(0, 0, static_cast<double>(limit), 0, 0, false, 0);
+    const Bound bound(0, 0, static_cast<double>(limit), 0, 0, false, 0, {0, 0, 0});
     NearTileResult found;
     const NearTile tile{ids.data(), firsts.data(), count, ids.data(), count, q % 2 == 0, count * count};
     bool equal = near_tile(kernels, records, records, tile, bound, cancel, found);

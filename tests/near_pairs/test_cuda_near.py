@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
-from oracle import edit_distances_free_ends
+from oracle import depths_of_free_ends, edit_distances_free_ends
 from relatives import edited
 from work import edit, records, sequence_set
 
@@ -17,7 +17,7 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.filter_cascade import FilterCascade, SurvivorCounts
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
+from gpualign.core.scoring.edit_bounds import EditBound, PairingGains, columns_bound, covered_bound, distance_bound, matches_bound
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.near_pairs import engine as prepared_module
 from gpualign.gpu.near_pairs import recipe as recipe_module
@@ -39,7 +39,10 @@ def plain_pairs(queries, targets, bound, pairing):
         covered = np.abs(lengths[0] - lengths[1]) <= most
         overhangs = np.where(covered, [bound.max_overhang(*lengths), bound.max_overhang(*lengths[::-1])], 0)
         most = np.where(covered, bound.max_edits_inside(*lengths), most)
-    found = edit_distances_free_ends([(ours[i], theirs[j]) for i, j in pairs], overhangs.T.tolist())
+    gains = (bound.pairing.equal, bound.pairing.other, bound.pairing.ordinary) if bound.pairing else (0, 0, 0)
+    both = [(ours[i], theirs[j]) for i, j in pairs]
+    depths = [depths_of_free_ends(*pair, ends, gains) for pair, ends in zip(both, overhangs.T.tolist(), strict=True)]
+    found = edit_distances_free_ends(both, overhangs.T.tolist(), depths)
     return {pair: edits for pair, edits, limit in zip(pairs, found, most.tolist(), strict=True) if edits is not None and edits <= limit}
 
 
@@ -149,6 +152,8 @@ def test_bands_in_memory(rng, device, use):
         covered_bound(0.6, 0.5),
         covered_bound(0.9, 0.8, of_shorter=True),
         covered_bound(0.97, 1.0, of_shorter=True),
+        replace(covered_bound(0.9, 0.8), pairing=PairingGains(7, -2, 4)),
+        replace(covered_bound(0.8, 0.6), pairing=PairingGains(4, -3, 2)),
         EditBound(2.5, 0.0, -600.0),
         EditBound(0.0, 0.0, -1.0),
     ],
@@ -170,7 +175,9 @@ def test_free_ends_of_several_words(rng, device, use, size):
     few += [np.concatenate([ends[k], edited(rng, part, 4 * k, 4), ends[k + 1][: size // (1 + k % 2)]]) for k in range(5)]
     few += [np.concatenate([part[size // 2 :], ends[5]]), np.concatenate([ends[5], part[size:]]), rng.integers(0, 4, 300 + size)]
     few = sequence_set(few)
-    found, _ = check(few, few, covered_bound(0.95, 300 / (300 + 2 * size) - 1e-9), Pairing.ABOVE, device)
+    bound = covered_bound(0.95, 300 / (300 + 2 * size) - 1e-9)
+    check(few, few, replace(bound, pairing=PairingGains(3, -2, 3)), Pairing.ABOVE, device)
+    found, _ = check(few, few, bound, Pairing.ABOVE, device)
     assert 5 < len(found) < len(few) * (len(few) - 1) // 2
 
 

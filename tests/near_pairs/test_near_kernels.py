@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import edit_distance, edit_distance_free_ends, edit_distances_free_ends
+from oracle import UNLIMITED, depths_of_free_ends, edit_distance, edit_distance_free_ends, edit_distances_free_ends
 from relatives import edited
 
 from gpualign.core.sequences.alphabet import DNA
@@ -57,9 +57,10 @@ def test_the_reference_itself(rng):
     pairs = [pair for pair in pairs_of(rng, 4) if 0 < len(pair[0]) < 50 and len(pair[1])]
     assert distances(pairs) == [edit_distance(*map(np.array, pair)) for pair in pairs]
     overhangs = rng.integers(-1, 12, (len(pairs), 2)).tolist()
-    assert edit_distances_free_ends(pairs, overhangs) == [
-        edit_distance_free_ends(*pair, ends) for pair, ends in zip(pairs, overhangs, strict=True)
-    ]
+    for depths in (rng.integers(0, 12, (len(pairs), 2)).tolist(), [UNLIMITED] * len(pairs)):
+        assert edit_distances_free_ends(pairs, overhangs, depths) == [
+            edit_distance_free_ends(*pair, *ends) for pair, *ends in zip(pairs, overhangs, depths, strict=True)
+        ]
 
 
 def pairs_of(rng, letters):
@@ -107,14 +108,18 @@ def name(request):
     return request.param
 
 
-def edits_inside(coverage, pairs, of_shorter=False):
+GAINS = [(0, 0, 0), (7, -2, 2), (3, -1, 32), (1, -3, 5), (2, 1, 4)]
+"""What pairing two equal letters below a code, and any two, gains."""
+
+
+def edits_inside(coverage, pairs, of_shorter=False, gains=GAINS[0]):
     """The fewest edits between the parts that a coverage requires, of each pair; more than any limit if it allows no such parts."""
     overhangs = []
     for pair in pairs:
         covered = (min if of_shorter else max)(map(len, pair))
         overhangs.append([math.floor(len(one) - coverage * covered + 1e-6) for one in pair])
     found = [
-        edit_distance_free_ends(*pair, ends) for pair, ends in zip(pairs, overhangs, strict=True)
+        edit_distance_free_ends(*pair, ends, depths_of_free_ends(*pair, ends, gains)) for pair, ends in zip(pairs, overhangs, strict=True)
     ]  # lengths differ too much for one table
     return [10**9 if edits is None else edits for edits in found]
 
@@ -136,10 +141,11 @@ def test_distances_with_free_ends(rng, letters, coverage, of_shorter):
         pairs += [(ends[0][:size] + part + ends[1][:size], ends[2][: size // 2] + other + ends[3][:size]), (part[size:], other)]
         fragment = edited(rng, part[size : size + 50], int(rng.integers(4)), letters)
         pairs += [(fragment, part), (ends[0][:size] + part, ends[1][: size // 16] + fragment), (fragment[:20], ends[0])]
-    truth = edits_inside(coverage, pairs, of_shorter)
+    gains = GAINS[int(rng.integers(len(GAINS)))]
+    truth = edits_inside(coverage, pairs, of_shorter, gains)
     for inside in (0.0, 0.03, 0.2, 0.95):
         for name in SETS:
-            found = within(name, pairs, letters, (2, 0, 0, inside, coverage, of_shorter))
+            found = within(name, pairs, letters, (2, 0, 0, inside, coverage, of_shorter, 0, *gains))
             assert found == expected_inside(pairs, truth, inside), (inside, name)
 
 
@@ -189,12 +195,13 @@ strings = st.lists(st.integers(0, 2), max_size=90)
     st.sampled_from([0.0, 0.02, 0.1, 0.5, 1.0]),
     st.sampled_from([0.1, 0.5, 0.75, 0.9, 1.0]),
     st.booleans(),
+    st.sampled_from(GAINS),
 )
-def test_free_ends_of_any_strings(pairs, inside, coverage, of_shorter):
+def test_free_ends_of_any_strings(pairs, inside, coverage, of_shorter, gains):
     pairs = [pair for pair in pairs if pair[0] and pair[1]]
-    truth = expected_inside(pairs, edits_inside(coverage, pairs, of_shorter), inside)
+    truth = expected_inside(pairs, edits_inside(coverage, pairs, of_shorter, gains), inside)
     for name in SETS:
-        assert within(name, pairs, 3, (2, 0, 0, inside, coverage, of_shorter)) == truth
+        assert within(name, pairs, 3, (2, 0, 0, inside, coverage, of_shorter, 0, *gains)) == truth
 
 
 @settings(max_examples=100)
@@ -301,7 +308,9 @@ def test_covered_steps_leave_what_the_definition_leaves(rng, name, few, of_short
             part = min(len(s), len(t)) - min(beyond)  # letters of the shorter one at least, between the ends
             surplus = np.bincount(s, minlength=4) - np.bincount(t, minlength=4)
             letters, *most = (
-                max(0, min(g * k, math.floor(g * inside * part) + e)) if min(beyond) >= 0 else 0
+                max(0, min(g * k, math.floor(g * inside * part) + e, g * math.floor(inside * min(len(s), len(t))) + e))
+                if min(beyond) >= 0
+                else 0
                 for g, e in ((1, max(beyond)), *((q, e) for e in beyond))
             )
             if max(surplus.clip(0).sum(), (-surplus).clip(0).sum()) > letters:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import align, count, edit_distance, edit_distance_free_ends
+from oracle import align, count, depths_of_free_ends, edit_distance, edit_distance_free_ends
 from path_cases import SCHEMES
 from relatives import relatives
 from work import sequence_set, two_valued
@@ -24,7 +24,7 @@ from gpualign.core.near_pairs.filter_cascade import (
 )
 from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, pairing_gains, score_bound
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
 # Alignments that are far from the fewest edits: gaps that cost nothing, mismatches that cost more than gaps, scores all positive.
@@ -114,6 +114,10 @@ def test_edits_inside_covered_pairs(pair, scoring, end_gaps):
         if bound.coverage:
             overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
             assert edit_distance_free_ends(query, target, overhangs) <= int(bound.max_edits_inside(*lengths)[0])
+            gains = pairing_gains(scoring, np.unique(query + target).astype(np.uint8), ordinary=4)
+            if end_gaps is EndGaps.PENALISED and gains is not None:
+                depths = depths_of_free_ends(query, target, overhangs, (gains.equal, gains.other, gains.ordinary))
+                assert edit_distance_free_ends(query, target, overhangs, depths) <= int(bound.max_edits_inside(*lengths)[0])
 
 
 def test_free_ends_of_the_reference():
@@ -125,6 +129,9 @@ def test_free_ends_of_the_reference():
     assert edit_distance_free_ends(query, target, (4, 4)) == 1
     assert edit_distance_free_ends(query, target, (5, 4)) == 0
     assert edit_distance_free_ends(query, target, (-1, 0)) is None
+    assert edit_distance_free_ends(query, target, (5, 4), depths=(0, 0)) == 2  # the 9 against a 7, and the 5
+    assert depths_of_free_ends([5, 1, 1, 1, 2], [4, 1, 1, 0, 2], (5, 5), (3, -2, 4)) == [1, 0]
+    assert depths_of_free_ends([5, 1, 1, 1, 2], [5, 1, 1, 0, 2], (5, 5), (3, -2, 4)) == [1, 0]  # 5 is no ordinary letter
 
 
 def test_grams_are_met():

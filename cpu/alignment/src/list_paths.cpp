@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "band_bound.hpp"
+#include "core/common/src/threads.hpp"
 #include "cpu/src/scratch.hpp"
 #include "path_tile.hpp"
 
@@ -18,6 +19,7 @@ constexpr int kMinLaneShare = 6;          // a group fills at least one lane in 
 constexpr double kMaxGrowth = 1.5;        // of the cells of the smallest pair of a group, with which a group is still extended
 constexpr int64_t kMinPlainLetters = 50;  // with codes below 4, for each letter with another code, in pairs that are looked up by pairs
 constexpr int64_t kExtraSlack = 2;        // added to an expected slack, so that few pairs are computed twice
+constexpr int64_t kPairsPerPart = 2048;   // whose slacks a thread computes at a time
 constexpr int64_t kPrefetchedRows = 8;    // rows ahead of the traceback
 
 // Traces the similar pairs of a list, group by group.
@@ -246,13 +248,17 @@ bool trace_tiles(const Kernels& kernels, const Sequences& queries, const Sequenc
 }  // namespace
 
 void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
-                 const int64_t* scores, int64_t count, int64_t* slacks) {
-  BandBound bound(recipe);
-  ListedLetters letters(bound, queries, targets);
-  for (int64_t k = 0; k < count; k++) {
-    bound.set_pair(letters.query(pairs[k].query), letters.target(pairs[k].target));
-    slacks[k] = bound.sufficient_slack(-1, scores ? scores[k] : bound.expected_score(pairs[k].edits));
-  }
+                 const int64_t* scores, int64_t count, int64_t* slacks, int threads) {
+  const int64_t parts = (count + kPairsPerPart - 1) / kPairsPerPart;
+  share(static_cast<size_t>(parts), threads, [&](size_t part) {
+    BandBound bound(recipe);
+    ListedLetters letters(bound, queries, targets);
+    const int64_t first = static_cast<int64_t>(part) * kPairsPerPart;
+    for (int64_t k = first; k < std::min(count, first + kPairsPerPart); k++) {
+      bound.set_pair(letters.query(pairs[k].query), letters.target(pairs[k].target));
+      slacks[k] = bound.sufficient_slack(-1, scores ? scores[k] : bound.expected_score(pairs[k].edits));
+    }
+  });
 }
 
 bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,

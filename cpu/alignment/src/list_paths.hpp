@@ -13,7 +13,7 @@ struct ListedPair {
 // Writes the slack of the band that each pair needs (band_bound.hpp): the smallest with which its score is a proof. scores: [count], or
 // null for those that the pairs are expected to have. The recipe must be one for bands.
 void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
-                 const int64_t* scores, int64_t count, int64_t* slacks);
+                 const int64_t* scores, int64_t count, int64_t* slacks, int threads);
 
 // Traces listed pairs; the path of pairs[k] goes to pair k of the sink. Similar pairs are traced in narrow bands, each in a lane of a
 // vector, and others as by path_tile. Returns false if cancelled. Throws ScratchTooSmall like path_tile.

@@ -178,17 +178,19 @@ nb::object align_listed(const std::string& instruction_set, Codes query_codes, N
 }
 
 nb::object slacks(Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes, Numbers target_offsets,
-                  Numbers target_ids, Numbers edits, const PathRecipe& recipe, std::optional<Numbers> scores) {
+                  Numbers target_ids, Numbers edits, const PathRecipe& recipe, std::optional<Numbers> scores, int threads) {
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
   if (!recipe.banded) throw nb::value_error("the recipe has no bands");
+  if (threads < 1) throw nb::value_error("at least one thread is needed");
   if (scores && scores->shape(0) != pairs.size()) throw nb::value_error("a pair has one score");
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   std::vector<int64_t> out(pairs.size());
   {
     nb::gil_scoped_release unlocked;
-    list_slacks(queries, targets, recipe, pairs.data(), scores ? scores->data() : nullptr, static_cast<int64_t>(pairs.size()), out.data());
+    list_slacks(queries, targets, recipe, pairs.data(), scores ? scores->data() : nullptr, static_cast<int64_t>(pairs.size()), out.data(),
+                threads);
   }
   const size_t count = out.size();
   return nb::cast(owned_array(std::move(out), {count}));
@@ -305,7 +307,7 @@ NB_MODULE(_kernels, m) {
         nb::arg("want_runs"), nb::arg("cancel"),
         "Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.");
   m.def("listed_slacks", &slacks, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
-        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"), nb::arg("scores").none(),
+        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"), nb::arg("scores").none(), nb::arg("threads"),
         "Return the slack of the band that each pair needs, int64: the smallest with which its score proves that the band holds every best "
         "path. scores: None for those that are expected with these numbers of edits.");
   m.def(

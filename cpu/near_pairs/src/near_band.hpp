@@ -39,8 +39,9 @@
 // cell needs to come back. The value at base is j plus the vertical steps of all rows that have left the band at its top; `retired`
 // collects them.
 //
-// Free ends. The least cost of a path from a cell of the start corner (i <= f + d, j <= f) to a cell of the end corner (i >= m - f - d,
-// j >= n - f): what is left of D if an alignment has at most so many unpaired letters before its first and after its last pair.
+// Free ends. The least cost of a path from a cell of the start corner to a cell of the end corner: what is left of D if an alignment has at
+// most so many unpaired letters before its first and after its last pair. In the start corner i <= f + d and j <= f, and either of them is
+// at most a depth of the pair, as an optimal alignment leaves few letters of both records out. The end corner is its mirror image.
 //   All cells of the start corner are 0: there Eq = 1, and the row above the band has no horizontal step. In the end corner Eq = 1, too, so
 // a path that has reached it goes on along its diagonal for nothing, to column n. The distance is the least D(i, n) of the diagonals from
 // -f to d + f, on which paths end: no path in between is shortened, since moving on from (i, j) by x rows or columns costs x, within the
@@ -81,9 +82,9 @@ class Band {
 
   // Returns the bytes of scratch for lanes of `words` words. Every array is [..][kLanes]: VP and VN [words], retired VP and VN, column
   // planes [kPlanes], row planes [words + 1][kPlanes], their valid bits [words + 1], and windows of both [words]. With free ends also the
-  // columns of either corner, their rows [words + 1], and windows of these [words].
+  // columns of either part of either corner, their rows [words + 1], and windows of these [words].
   static constexpr int64_t bytes(int64_t words) {
-    const int64_t corners = kFreeEnds ? 2 + (words + 1) * 4 : 0;
+    const int64_t corners = kFreeEnds ? 2 * (2 + (words + 1) * 4) : 0;
     return static_cast<int64_t>(sizeof(Word)) * kLanes * (2 * words + 2 + kPlanes + (words + 1) * (2 * kPlanes + 2) + corners);
   }
 
@@ -98,7 +99,7 @@ class Band {
     row_planes_ = take((words_ + 1) * kPlanes), valid_ = take(words_ + 1);
     window_ = take(words_ * kPlanes), window_valid_ = take(words_);
     if (kFreeEnds)
-      for (Corner& corner : corners_) corner.columns = take(1), corner.rows = take(words_ + 1), corner.window = take(words_);
+      for (CornerPart& corner : corners_) corner.columns = take(1), corner.rows = take(words_ + 1), corner.window = take(words_);
   }
 
   // Computes all pairs of the task. Returns false if the task was cancelled.
@@ -143,16 +144,18 @@ class Band {
     int32_t rows_to_goal;   // p + d: rows from base to the goal diagonal
     int32_t limit;          // k
     int32_t overhang;       // f
+    int32_t depths[2];      // of the start corner, and of the end corner
     int32_t value_at_base;  // D(base, columns_done)
   };
 
   const BandTask& task_;
   const int words_;
   Word *vp_, *vn_, *retired_vp_, *retired_vn_, *column_planes_, *row_planes_, *valid_, *window_, *window_valid_;
-  struct Corner {
+  // All columns of a corner with the rows up to its depth, or all its rows with the columns up to its depth.
+  struct CornerPart {
     Word *columns, *rows, *window;  // masks; the rows like row_planes_ and window_
   };
-  Corner corners_[2];  // start, end
+  CornerPart corners_[4];  // start: columns, rows; end: columns, rows
   Lane lanes_[kLanes];
   int64_t next_ = 0;
   int active_ = 0;
@@ -185,9 +188,11 @@ class Band {
     const int64_t row0 = a.rows_above - word * kBits;  // bit of row 1
     valid_[place * kLanes + lane] = bits_from(row0);
     if constexpr (kFreeEnds) {
-      const int32_t overhang = a.overhang + a.rows.length - a.columns.length;
-      corners_[0].rows[place * kLanes + lane] = bits_below(row0 + overhang);
-      corners_[1].rows[place * kLanes + lane] = bits_from(row0 + a.rows.length - overhang);
+      const int32_t overhang = a.overhang + a.rows.length - a.columns.length, letters = a.rows.length;
+      corners_[0].rows[place * kLanes + lane] = bits_below(row0 + a.depths[0]);
+      corners_[1].rows[place * kLanes + lane] = bits_below(row0 + overhang);
+      corners_[2].rows[place * kLanes + lane] = bits_from(row0 + letters - a.depths[1]);
+      corners_[3].rows[place * kLanes + lane] = bits_from(row0 + letters - overhang);
     }
   }
 
@@ -197,8 +202,11 @@ class Band {
     for (int p = 0; p < kPlanes; p++) column_planes_[p * kLanes + lane] = plane_word(a.columns, p, a.columns_done / kBits);
     retired_vp_[lane] = retired_vn_[lane] = 0;
     if constexpr (kFreeEnds) {
+      const int32_t left = a.column_count - a.columns_done;
       corners_[0].columns[lane] = bits_below(a.overhang - a.columns_done);
-      corners_[1].columns[lane] = bits_from(a.column_count - a.overhang - a.columns_done);
+      corners_[1].columns[lane] = bits_below(a.depths[0] - a.columns_done);
+      corners_[2].columns[lane] = bits_from(left - a.overhang);
+      corners_[3].columns[lane] = bits_from(left - a.depths[1]);
     }
   }
 
@@ -230,6 +238,7 @@ class Band {
     a.index = next_++;
     const int32_t d = pair.rows.length - pair.columns.length;
     a.overhang = pair.overhang;
+    for (int end = 0; end < 2; end++) a.depths[end] = pair.depths[end];
     a.rows_above = kFreeEnds ? pair.overhang + pair.limit / 2 : (pair.limit - d) / 2;
     a.rows_to_goal = a.rows_above + d;
     a.limit = pair.limit;
@@ -240,7 +249,7 @@ class Band {
     for (int w = 0; w <= words_; w++) load_row_word(lane, w, w);
     for (int w = 0; w < words_; w++) {
       vp_[w * kLanes + lane] = valid_[w * kLanes + lane];
-      if (kFreeEnds) vp_[w * kLanes + lane] &= ~corners_[0].rows[w * kLanes + lane];
+      if (kFreeEnds) vp_[w * kLanes + lane] &= ~corners_[1].rows[w * kLanes + lane];
       vn_[w * kLanes + lane] = 0;
     }
     load_columns(lane);
@@ -264,7 +273,7 @@ class Band {
         row_planes_[(w * kPlanes + p) * kLanes + lane] = row_planes_[((w + 1) * kPlanes + p) * kLanes + lane];
       valid_[w * kLanes + lane] = valid_[(w + 1) * kLanes + lane];
       if (kFreeEnds)
-        for (const Corner& corner : corners_) corner.rows[w * kLanes + lane] = corner.rows[(w + 1) * kLanes + lane];
+        for (const CornerPart& corner : corners_) corner.rows[w * kLanes + lane] = corner.rows[(w + 1) * kLanes + lane];
     }
     load_row_word(lane, a.columns_done / kBits + words_, words_);
     load_columns(lane);
@@ -393,10 +402,11 @@ class Band {
   template <bool kMasked, bool kCorners>
   void sweep(int shifts) {
     E retired_vp[kVectors] = {}, retired_vn[kVectors] = {}, columns[kVectors][kPlanes];
-    E start_columns[kVectors] = {}, end_columns[kVectors] = {};
+    E corner_columns[kVectors][4] = {};
     for (int u = 0; u < kVectors; u++) {
       for (int p = 0; p < kPlanes; p++) columns[u][p] = load_vector(column_planes_ + p * kLanes, u);
-      if (kCorners) start_columns[u] = load_vector(corners_[0].columns, u), end_columns[u] = load_vector(corners_[1].columns, u);
+      if (kCorners)
+        for (int part = 0; part < 4; part++) corner_columns[u][part] = load_vector(corners_[part].columns, u);
     }
     for (int shift = 0; shift < shifts; shift++) {
       const int moved = shift * kColumnsPerShift;
@@ -409,10 +419,11 @@ class Band {
             store_vector(window_ + (w * kPlanes + p) * kLanes, u, ~shifted(row_planes_ + (w * kPlanes + p) * kLanes, kPlanes * kLanes, u));
           if (kMasked) store_vector(window_valid_ + w * kLanes, u, shifted(valid_ + w * kLanes, kLanes, u));
           if (kCorners)
-            for (const Corner& corner : corners_) store_vector(corner.window + w * kLanes, u, shifted(corner.rows + w * kLanes, kLanes, u));
+            for (const CornerPart& corner : corners_)
+              store_vector(corner.window + w * kLanes, u, shifted(corner.rows + w * kLanes, kLanes, u));
         }
       for (int c = 0; c < kColumnsPerShift; c++) {
-        E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors], in_start[kVectors], in_end[kVectors];
+        E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors], in_part[kVectors][4];
         for (int u = 0; u < kVectors; u++) {
           for (int p = 0; p < kPlanes; p++) {
             letter[u][p] = spread(columns[u][p], 0);
@@ -420,9 +431,11 @@ class Band {
           }
           not_hp_in[u] = hn_in[u] = E{};
           if (kCorners) {
-            in_start[u] = spread(start_columns[u], 0), in_end[u] = spread(end_columns[u], 0);
-            not_hp_in[u] = in_start[u] >> (kBits - 1);
-            start_columns[u] = start_columns[u] >> 1, end_columns[u] = end_columns[u] >> 1;
+            for (int part = 0; part < 4; part++) {
+              in_part[u][part] = spread(corner_columns[u][part], 0);
+              corner_columns[u][part] = corner_columns[u][part] >> 1;
+            }
+            not_hp_in[u] = in_part[u][0] >> (kBits - 1);
           }
         }
         for (int w = 0; w < words_; w++) {
@@ -433,8 +446,8 @@ class Band {
             Words eq = match_mask(not_rows, letter[u]);
             if (kMasked) eq &= (Words)load_vector(window_valid_ + w * kLanes, u);
             if (kCorners)
-              eq |= ((Words)in_start[u] & (Words)load_vector(corners_[0].window + w * kLanes, u)) |
-                    ((Words)in_end[u] & (Words)load_vector(corners_[1].window + w * kLanes, u));
+              for (int part = 0; part < 4; part++)
+                eq |= (Words)in_part[u][part] & (Words)load_vector(corners_[part].window + w * kLanes, u);
             eq |= (Words)hn_in[u];
             const E vp = load_vector(vp_ + w * kLanes, u);
             const Words vp_previous = (Words)vp, vn_previous = (Words)load_vector(vn_ + w * kLanes, u);

@@ -8,15 +8,23 @@
 
 namespace gpualign {
 
+// Least increase of a score if two letters in gaps are paired: of two equal letters with codes below `ordinary`, and of any two
+// (PairingGains in core/scoring/edit_bounds.py). 0, 0: unknown.
+struct PairingGains {
+  int64_t equal, other;
+  int ordinary;
+};
+
 // A bound on the edit distance of a pair of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant). If coverage
 // is above 0, either record also has a part of at least coverage * max(m, n) letters, or coverage * min(m, n) if it is that of the shorter
 // record, and at most inside edits per letter of a part, plus `ambiguous`, turn one part into the other. core/scoring/edit_bounds.py has
 // the proofs.
 class Bound {
  public:
-  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter, int64_t ambiguous)
+  Bound(double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter, int64_t ambiguous,
+        PairingGains pairing)
       : per_letter_(per_letter), per_shorter_(per_shorter), constant_(constant), inside_(inside), coverage_(coverage),
-        coverage_of_shorter_(coverage_of_shorter), ambiguous_(ambiguous) {
+        coverage_of_shorter_(coverage_of_shorter), ambiguous_(ambiguous), pairing_(pairing) {
     for (const double number : {per_letter, per_shorter, constant, inside, coverage})
       if (!std::isfinite(number)) throw std::invalid_argument("a bound is of finite numbers");
   }
@@ -43,6 +51,8 @@ class Bound {
     return static_cast<int64_t>(std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(covered) + kRounding));
   }
 
+  const PairingGains& pairing() const { return pairing_; }
+
   // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
   // For q = 1, letters count as often as they occur. Returns 0 if no such pair is allowed.
   int64_t grams(int q, int64_t own, int64_t other) const {
@@ -61,6 +71,7 @@ class Bound {
   double per_letter_, per_shorter_, constant_, inside_, coverage_;
   bool coverage_of_shorter_;
   int64_t ambiguous_;
+  PairingGains pairing_;
 };
 
 }  // namespace gpualign

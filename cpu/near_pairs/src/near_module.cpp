@@ -126,10 +126,18 @@ NB_MODULE(_near, m) {
       "constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a "
       "margin. coverage: fraction of max(m, n), or with coverage_of_shorter of min(m, n), that either record has in aligned pairs "
       "of letters; inside: edits between the first and the last pair, per letter there, apart from `ambiguous` edits. With a coverage of 0 "
-      "neither restricts pairs.")
-      .def(nb::init<double, double, double, double, double, bool, int64_t>(), nb::arg("per_letter"), nb::arg("per_shorter"),
-           nb::arg("constant"), nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0, nb::arg("coverage_of_shorter") = false,
-           nb::arg("ambiguous") = 0)
+      "neither restricts pairs. equal_gain, other_gain: least increase of the score if two letters in gaps at one end are paired, equal "
+      "ones with codes below `ordinary` or any; 0, 0: unknown.")
+      .def(
+          "__init__",
+          [](Bound* self, double per_letter, double per_shorter, double constant, double inside, double coverage, bool coverage_of_shorter,
+             int64_t ambiguous, int64_t equal_gain, int64_t other_gain, int ordinary) {
+            new (self) Bound(per_letter, per_shorter, constant, inside, coverage, coverage_of_shorter, ambiguous,
+                             {equal_gain, other_gain, ordinary});
+          },
+          nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"), nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0,
+          nb::arg("coverage_of_shorter") = false, nb::arg("ambiguous") = 0, nb::arg("equal_gain") = 0, nb::arg("other_gain") = 0,
+          nb::arg("ordinary") = 0)
       .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "Return the bound, at most max(m, n); -1 if no such pair is allowed.");
 
   nb::class_<HeldRecords>(
