@@ -6,12 +6,29 @@ import numpy
 from numpy.typing import NDArray
 
 
-def sort_by_query(queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: int) -> object:
+class PairExpansion:
     """
-    Return ((queries, targets, distances) in ascending order of the queries, pairs of one query in the order given; int64[groups + 1]: the pairs of query g begin at its element g).
+    Near pairs of groups, as pairs of records. Records of target group g are members[starts[g]:starts[g + 1]], ascending, one at least. queries: number of groups that have queries. offset: targets are the records from query + offset on, and a pair of groups, given once with the earlier group first, is one of either group's records; negative: all records are targets.
     """
 
-def expand(first: int, row_groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], member_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: int, threads: int) -> object:
-    """
-    Return the pairs of records (queries, targets, distances), sorted by query, then target, of the records `first`, first + 1, .. that belong to row_groups. pairs and starts: of groups, as sort_by_query returns them. Records of group g are members[member_starts[g]:member_starts[g + 1]], ascending. offset: targets are the records from query + offset on; negative: all.
-    """
+    def __init__(self, queries: int, members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: int) -> None: ...
+
+    def add(self, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Hold near pairs of groups."""
+
+    def max_pairs(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """
+        Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.
+        """
+
+    def expand(self, first: int, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """
+        Return the pairs (queries, targets, distances), sorted by query, then target, of the records from `first` on that belong to these groups.
+        """
+
+    def forget(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Forget the pairs of groups that have no more queries."""
+
+    @property
+    def held(self) -> int:
+        """Number of pairs of groups that are held."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from dataclasses import field
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.near_pairs._expansion import expand, sort_by_query
+from gpualign.core.near_pairs._expansion import PairExpansion
 from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -113,16 +112,17 @@ class DuplicateExpansion:
     ) -> None:
         self._queries = queries
         self._targets = targets
-        self._queries_are_targets = queries_are_targets
         self._offset = (0 if with_self else 1) if queries_are_targets else -1
         self._max_pairs = max_pairs
         self._threads = threads
-        self._retained = join_pairs([])
         self._all_unique = len(queries) == queries.record_count and len(targets) == targets.record_count
+        if not self._all_unique:
+            self._near = PairExpansion(len(queries), *targets.members, self._offset)
 
     @property
-    def held_bytes(self) -> int:
-        return self._retained.nbytes
+    def held_pair_count(self) -> int:
+        """Number of pairs of groups that are stored."""
+        return 0 if self._all_unique else self._near.held
 
     def expand_band(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the record pairs for queries [start, stop), in order, in lists of limited size. All pairs of a query are in one list.
@@ -135,19 +135,19 @@ class DuplicateExpansion:
         if self._all_unique:
             yield from self._expand_singletons(start, stop, group_pairs)
             return
-        known, pair_starts = self._group_pairs(start, stop, group_pairs)
+        self._near.add(group_pairs.queries, group_pairs.targets, group_pairs.distances)
+        if self._offset >= 0:
+            new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
+            new = new[self._targets.sizes[new] > self._offset]
+            self._near.add(new, new, np.zeros_like(new))  # records of a group are equal
         groups = self._queries.group_of[start:stop]
-        before = np.concatenate(([0], np.cumsum(self._targets.sizes[known.targets])))  # records that the pairs of groups stand for
-        by_row = before[pair_starts[groups + 1]] - before[pair_starts[groups]]
-        pairs = np.concatenate(([0], np.cumsum(by_row)))  # pairs of records, including those that are not selected
+        pairs = np.concatenate(([0], np.cumsum(self._near.max_pairs(groups))))
         row = 0
         while row < stop - start:
             end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
-            columns = known.queries, known.targets, known.distances, pair_starts
-            expanded = expand(start + row, groups[row:end], *columns, *self._targets.members, self._offset, self._threads)
-            yield NearPairs(*cast("tuple[Integers, Integers, Integers]", expanded))
+            yield NearPairs(*self._near.expand(start + row, groups[row:end], self._threads))
             row = end
-        self._retain_for_records_from(stop, known)
+        self._near.forget(groups[self._queries.last_records[groups] < stop])
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the record pairs for queries [start, stop), in order, if every group is a single record.
@@ -164,39 +164,3 @@ class DuplicateExpansion:
             last = int(np.searchsorted(group_pairs.queries, group_pairs.queries[end - 1], side="right"))
             yield group_pairs.select(slice(first, last))
             first = last
-
-    def _group_pairs(self, start: int, stop: int, group_pairs: NearPairs) -> tuple[NearPairs, Integers]:
-        """Return (the pairs of groups of equal records that expand to the record pairs of queries [start, stop), with the query's group
-        first and in ascending order; the index of each group's first pair, followed by the number of pairs: int64[groups + 1]).
-
-        group_pairs: near pairs of groups that are new in this band, in addition to those retained from earlier bands
-        """
-        lists = [self._retained, group_pairs]
-        if self._queries_are_targets:
-            # A group is a target of another only if it has a record after the first record of the other.
-            lists.append(
-                group_pairs.select(
-                    self._targets.last_records[group_pairs.queries] > self._targets.first_records[group_pairs.targets]
-                ).transposed()
-            )
-            new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
-            lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
-        joined = join_pairs(lists)
-        groups = len(self._targets) if self._queries_are_targets else len(self._queries)
-        by_query = sort_by_query(joined.queries, joined.targets, joined.distances, groups)
-        columns, starts = cast("tuple[tuple[Integers, Integers, Integers], Integers]", by_query)
-        return NearPairs(*columns), starts
-
-    def _retain_for_records_from(self, first_record: int, group_pairs: NearPairs) -> None:
-        """Retain the pairs of groups that may still be needed for queries from `first_record` on.
-
-        group_pairs: all pairs of groups that are known so far
-        """
-        if not self._queries_are_targets:
-            self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= first_record)
-            return
-        # Groups without queries have no records that will be queries.
-        last = np.full(len(self._targets), -1, dtype=np.int64)
-        last[: len(self._queries)] = self._queries.last_records
-        needed = (last[group_pairs.queries] >= first_record) & (self._targets.last_records[group_pairs.targets] >= first_record)
-        self._retained = group_pairs.select(needed)

@@ -46,7 +46,7 @@ def expand(queries, targets, pairing, most, cuts):
         assert all(((part.queries >= start) & (part.queries < stop)).all() for part in band)
         parts += band
         start = stop
-    assert expansion.held_bytes == 0
+    assert expansion.held_pair_count == 0
     whole = join_pairs(parts)
     return list(zip(whole.queries.tolist(), whole.targets.tolist(), whole.distances.tolist(), strict=True))
 
@@ -134,16 +134,27 @@ def test_threads_share_the_rows(rng):
     assert len(order) > len(keys)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [{"row_groups": [2]}, {"targets": [0, 3]}, {"starts": [0, 3, 2]}, {"member_starts": [1, 2, 4]}, {"distances": [1]}, {"threads": 0}],
-    ids=str,
-)
-def test_what_does_not_fit_is_refused(changed):
-    sound = {
-        **{"first": 0, "row_groups": [0, 1], "queries": [0, 1], "targets": [1, 0], "distances": [5, 5], "starts": [0, 1, 2]},
-        **{"members": [0, 2, 1, 3], "member_starts": [0, 2, 4], "offset": -1, "threads": 1},
-    }
-    arrays = {name: np.array(value, dtype=np.int64) if isinstance(value, list) else value for name, value in (sound | changed).items()}
-    with pytest.raises((ValueError, IndexError)):
-        _expansion.expand(**arrays)
+def test_what_does_not_fit_is_refused():
+    def array(*numbers):
+        return np.array(numbers, dtype=np.int64)
+
+    for members, starts in (
+        (array(0, 2, 1, 3), array(0, 2, 3)),
+        (array(0, 1), array(0, 2, 2)),
+        (array(), array()),
+        (array(0), array(1, 1)),
+    ):
+        with pytest.raises(ValueError, match="do not fit"):
+            _expansion.PairExpansion(1, members, starts, 1)
+    with pytest.raises(ValueError, match="more groups of queries"):
+        _expansion.PairExpansion(2, array(0, 1), array(0, 2), 1)
+    sound = _expansion.PairExpansion(2, array(0, 2, 1, 3), array(0, 2, 4), 1)
+    for pairs in ((array(2), array(0), array(5)), (array(0), array(-1), array(5)), (array(0, 1), array(1), array(5))):
+        with pytest.raises((ValueError, IndexError)):
+            sound.add(*pairs)
+    for call in (sound.max_pairs, sound.forget, lambda groups: sound.expand(0, groups, 1)):
+        with pytest.raises(IndexError):
+            call(array(2))
+    with pytest.raises(ValueError, match="thread"):
+        sound.expand(0, array(0), 0)
+    assert sound.held == 0

@@ -2,42 +2,64 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace gpualign {
 
-// Near pairs of groups, or of records, as columns.
-struct PairColumns {
-  std::vector<int64_t> queries, targets, distances;
-
-  explicit PairColumns(size_t count) : queries(count), targets(count), distances(count) {}
-};
-
-// Near pairs, as columns of others' memory.
-struct PairView {
+// Near pairs as columns: of groups in other memory, of records in their own.
+struct GroupPairs {
   const int64_t *queries, *targets, *distances;
   size_t count;
 };
 
-// The records of groups: those of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
-struct GroupMembers {
-  const int64_t *members, *starts;
+struct RecordPairs {
+  std::vector<int64_t> queries, targets, distances;
 };
 
-// Returns the pairs in ascending order of their queries, pairs of one query in the order given. starts, of `groups` + 1 numbers: those of
-// query g begin at starts[g]. Queries are below `groups`.
-PairColumns sort_by_query(const PairView& pairs, size_t groups, std::vector<int64_t>& starts);
+// Groups of equal records. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
+struct Groups {
+  std::vector<int64_t> members, starts;
 
-// Consecutive records that are queries.
-struct QueryRows {
-  int64_t first;          // number of the first record
-  const int64_t* groups;  // [count], of each record
-  size_t count;
+  size_t count() const { return starts.size() - 1; }
+  int64_t first(int64_t group) const { return members[static_cast<size_t>(starts[static_cast<size_t>(group)])]; }
+  int64_t last(int64_t group) const { return members[static_cast<size_t>(starts[static_cast<size_t>(group) + 1]) - 1]; }
+  int64_t size(int64_t group) const { return starts[static_cast<size_t>(group) + 1] - starts[static_cast<size_t>(group)]; }
 };
 
-// Returns the pairs of the records with all records of the near groups of their groups, sorted by query, then target.
-// pairs, starts: as sort_by_query returns them. offset: targets are the records from query + offset on; negative: all.
-PairColumns expand_rows(const QueryRows& rows, const PairView& pairs, const int64_t* starts, const GroupMembers& targets, int64_t offset,
-                        int threads);
+// Near pairs of groups, held for as long as records of the query's group follow as queries.
+class PairExpansion {
+ public:
+  // queries: number of groups that have queries. offset: targets are the records from query + offset on, and pairs of groups, which are
+  // given once, with the earlier group first, are pairs of either group's records; negative: all records are targets.
+  PairExpansion(size_t queries, Groups targets, int64_t offset) : near_(queries), targets_(std::move(targets)), offset_(offset) {}
+
+  void add(const GroupPairs& pairs);
+  // Returns, for each of these consecutive queries, an upper bound of the number of its pairs. groups: of each query.
+  std::vector<int64_t> max_pairs(const int64_t* groups, size_t count) const;
+  // Returns the pairs of the queries first .. first + count - 1, sorted by query, then target.
+  RecordPairs expand(int64_t first, const int64_t* groups, size_t count, int threads) const;
+  // Forgets the near groups of this group.
+  void forget(int64_t group);
+
+  size_t groups() const { return near_.size(); }
+  const Groups& targets() const { return targets_; }
+  size_t held() const { return held_; }  // pairs of groups
+
+ private:
+  struct Near {
+    int64_t target, distance;
+  };
+
+  void hold(int64_t query, int64_t target, int64_t distance) {
+    near_[static_cast<size_t>(query)].push_back({target, distance});
+    held_++;
+  }
+
+  std::vector<std::vector<Near>> near_;  // of each group with queries
+  Groups targets_;
+  int64_t offset_;
+  size_t held_ = 0;
+};
 
 }  // namespace gpualign

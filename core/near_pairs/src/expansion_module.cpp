@@ -1,6 +1,7 @@
 // gpualign.core.near_pairs._expansion: Python bindings that expand near pairs of groups of equal records.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 
 #include "core/common/src/owned_array.hpp"
 #include "expansion.hpp"
@@ -11,20 +12,11 @@ using namespace gpualign;
 namespace {
 
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Column = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 
-nb::object column(std::vector<int64_t>&& values) {
+Column column(std::vector<int64_t>&& values) {
   const size_t count = values.size();
-  return nb::cast(owned_array(std::move(values), {count}));
-}
-
-nb::object columns(PairColumns&& pairs) {
-  return nb::make_tuple(column(std::move(pairs.queries)), column(std::move(pairs.targets)), column(std::move(pairs.distances)));
-}
-
-PairView view(const Numbers& queries, const Numbers& targets, const Numbers& distances) {
-  if (targets.shape(0) != queries.shape(0) || distances.shape(0) != queries.shape(0))
-    throw nb::value_error("a pair is a query, a target and a distance");
-  return {queries.data(), targets.data(), distances.data(), queries.shape(0)};
+  return owned_array<nb::ndim<1>>(std::move(values), {count});
 }
 
 // Throws an error unless 0 <= numbers < limit.
@@ -33,41 +25,12 @@ void check_below(const Numbers& numbers, size_t limit, const char* what) {
     if (numbers(k) < 0 || static_cast<size_t>(numbers(k)) >= limit) throw nb::index_error(what);
 }
 
-// Throws an error unless the numbers ascend from 0 to `last`.
-void check_starts(const Numbers& starts, size_t last, const char* what) {
+Groups groups_of(const Numbers& members, const Numbers& starts) {
   const size_t count = starts.shape(0);
-  bool valid = count > 0 && starts(0) == 0 && static_cast<size_t>(starts(count - 1)) == last;
-  for (size_t k = 0; valid && k + 1 < count; k++) valid = starts(k) <= starts(k + 1);
-  if (!valid) throw nb::value_error(what);
-}
-
-nb::object sort(Numbers queries, Numbers targets, Numbers distances, size_t groups) {
-  const PairView pairs = view(queries, targets, distances);
-  check_below(queries, groups, "a query's group is out of range");
-  std::vector<int64_t> starts;
-  PairColumns sorted(0);
-  {
-    nb::gil_scoped_release unlocked;
-    sorted = sort_by_query(pairs, groups, starts);
-  }
-  return nb::make_tuple(columns(std::move(sorted)), column(std::move(starts)));
-}
-
-nb::object expand(int64_t first, Numbers row_groups, Numbers queries, Numbers targets, Numbers distances, Numbers starts, Numbers members,
-                  Numbers member_starts, int64_t offset, int threads) {
-  const PairView pairs = view(queries, targets, distances);
-  if (threads < 1) throw nb::value_error("at least one thread is needed");
-  check_starts(starts, pairs.count, "the starts do not fit the pairs");
-  check_starts(member_starts, members.shape(0), "the starts do not fit the members of groups");
-  check_below(row_groups, starts.shape(0) - 1, "a row's group is out of range");
-  check_below(targets, member_starts.shape(0) - 1, "a target's group is out of range");
-  PairColumns found(0);
-  {
-    nb::gil_scoped_release unlocked;
-    found = expand_rows({first, row_groups.data(), row_groups.shape(0)}, pairs, starts.data(), {members.data(), member_starts.data()},
-                        offset, threads);
-  }
-  return columns(std::move(found));
+  bool valid = count > 0 && starts(0) == 0 && static_cast<size_t>(starts(count - 1)) == members.shape(0);
+  for (size_t k = 0; valid && k + 1 < count; k++) valid = starts(k) < starts(k + 1);
+  if (!valid) throw nb::value_error("the starts do not fit the members of groups");
+  return {{members.data(), members.data() + members.shape(0)}, {starts.data(), starts.data() + count}};
 }
 
 }  // namespace
@@ -75,13 +38,57 @@ nb::object expand(int64_t first, Numbers row_groups, Numbers queries, Numbers ta
 NB_MODULE(_expansion, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Expands near pairs of groups of equal records.";
-  m.def("sort_by_query", &sort, nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), nb::arg("groups"),
-        "Return ((queries, targets, distances) in ascending order of the queries, pairs of one query in the order given; "
-        "int64[groups + 1]: the pairs of query g begin at its element g).");
-  m.def(
-      "expand", &expand, nb::arg("first"), nb::arg("row_groups"), nb::arg("queries"), nb::arg("targets"), nb::arg("distances"),
-      nb::arg("starts"), nb::arg("members"), nb::arg("member_starts"), nb::arg("offset"), nb::arg("threads"),
-      "Return the pairs of records (queries, targets, distances), sorted by query, then target, of the records `first`, first + 1, .. "
-      "that belong to row_groups. pairs and starts: of groups, as sort_by_query returns them. Records of group g are "
-      "members[member_starts[g]:member_starts[g + 1]], ascending. offset: targets are the records from query + offset on; negative: all.");
+  nb::class_<PairExpansion>(
+      m, "PairExpansion",
+      "Near pairs of groups, as pairs of records. Records of target group g are members[starts[g]:starts[g + 1]], ascending, one at "
+      "least. queries: number of groups that have queries. offset: targets are the records from query + offset on, and a pair of "
+      "groups, given once with the earlier group first, is one of either group's records; negative: all records are targets.")
+      .def(
+          "__init__",
+          [](PairExpansion* self, size_t queries, const Numbers& members, const Numbers& starts, int64_t offset) {
+            Groups targets = groups_of(members, starts);
+            if (offset >= 0 && queries > targets.count()) throw nb::value_error("there are more groups of queries than of targets");
+            new (self) PairExpansion(queries, std::move(targets), offset);
+          },
+          nb::arg("queries"), nb::arg("members"), nb::arg("starts"), nb::arg("offset"))
+      .def(
+          "add",
+          [](PairExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances) {
+            if (targets.shape(0) != queries.shape(0) || distances.shape(0) != queries.shape(0))
+              throw nb::value_error("a pair is a query, a target and a distance");
+            check_below(queries, self.groups(), "a query's group is out of range");
+            check_below(targets, self.targets().count(), "a target's group is out of range");
+            self.add({queries.data(), targets.data(), distances.data(), queries.shape(0)});
+          },
+          nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), "Hold near pairs of groups.")
+      .def(
+          "max_pairs",
+          [](const PairExpansion& self, const Numbers& groups) {
+            check_below(groups, self.groups(), "a query's group is out of range");
+            return column(self.max_pairs(groups.data(), groups.shape(0)));
+          },
+          nb::arg("groups"), "Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.")
+      .def(
+          "expand",
+          [](const PairExpansion& self, int64_t first, const Numbers& groups, int threads) {
+            check_below(groups, self.groups(), "a query's group is out of range");
+            if (threads < 1) throw nb::value_error("at least one thread is needed");
+            RecordPairs found;
+            {
+              nb::gil_scoped_release unlocked;
+              found = self.expand(first, groups.data(), groups.shape(0), threads);
+            }
+            return std::make_tuple(column(std::move(found.queries)), column(std::move(found.targets)), column(std::move(found.distances)));
+          },
+          nb::arg("first"), nb::arg("groups"), nb::arg("threads"),
+          "Return the pairs (queries, targets, distances), sorted by query, then target, of the records from `first` on that belong to "
+          "these groups.")
+      .def(
+          "forget",
+          [](PairExpansion& self, const Numbers& groups) {
+            check_below(groups, self.groups(), "a query's group is out of range");
+            for (size_t k = 0; k < groups.shape(0); k++) self.forget(groups(k));
+          },
+          nb::arg("groups"), "Forget the pairs of groups that have no more queries.")
+      .def_prop_ro("held", &PairExpansion::held, "Number of pairs of groups that are held.");
 }
