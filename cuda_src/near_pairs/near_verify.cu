@@ -46,11 +46,11 @@
 // Macros: PLANES (bits of a letter: 1 to 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4, 8, 12 or 16; 0: their number
 // is an argument, and they are in global memory, 8 words (PLANES + 2) bytes per thread, and as many again per word for whole records),
 // FREE_ENDS (0 or 1).
-// Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5); with free ends 49, 118, 116.
+// Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5).
 // Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
 // of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
-// With free ends (one H100, 2026-11-26): 3 million pairs a second of genes at 97 % with a coverage of 0.8, bands of 11 words in memory.
+// With free ends, in registers: not measured alone. In memory, bands of 11 words took 0.3 microseconds a pair of genes (one H100, 2026-11-26).
 #include "near.cuh"
 
 struct NearDistance {
