@@ -50,7 +50,8 @@
 // Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
 // of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
-// With free ends, in registers: not measured alone. In memory, bands of 11 words took 0.3 microseconds a pair of genes (one H100, 2026-11-26).
+// With free ends, in registers: not measured alone. In memory, bands of 11 words took 0.3 microseconds a pair of genes (one H100,
+// 2026-11-26).
 #include "near.cuh"
 
 struct NearDistance {
@@ -135,9 +136,11 @@ struct Pair {
   // Returns the depth of a corner.
   DEVICE int32_t depth_of(const NearVerifyArgs& a, bool at_end) const {
     const int32_t most = query_overhang < target_overhang ? query_overhang : target_overhang;
-    int32_t sum = 0, depth = 0;
+    int64_t sum = 0;  // of scores, which may be large
+    int32_t depth = 0;
     for (int32_t done = 0; done < most; done += 32) {
-      if (a.bound.other_gain <= a.bound.equal_gain && sum + a.bound.other_gain * (most - done) > 0) break;  // it stays above 0
+      if (a.bound.other_gain <= a.bound.equal_gain && sum + static_cast<int64_t>(a.bound.other_gain) * (most - done) > 0)
+        break;  // it stays above 0
       const int32_t row = at_end ? query_length - done - 32 : done, column = at_end ? columns - done - 32 : done;
       uint32_t equal = ~0u, below = 0, as_limit = ~0u;  // below, as_limit: the highest bits of the ranks are, of a.bound.ordinary
 #pragma unroll
