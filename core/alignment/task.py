@@ -100,11 +100,12 @@ class Task:
 
     @cached_property
     def ambiguity_letter_counts(self) -> tuple[Integers, Integers]:
-        """Number of ambiguity letters in each query, and in each target, by which `edit_bound_for` must raise the bound, or 0 if the bound
-        does not depend on them: int64[records] each."""
+        """Number of ambiguity letters in each query, and in each target, that raise the bound `edit_bound.with_ambiguity_letters(0)`:
+        int64[records] each. If the letters have not been counted, each record has half of the maximum number of a pair, rounded up."""
         if self.edit_bound_varies and self.ambiguity is not None:
             return self.ambiguity.query_counts, self.ambiguity.target_counts
-        return np.zeros(len(self.queries), dtype=np.int64), np.zeros(len(self.targets), dtype=np.int64)
+        half = 0 if self.edit_bound is None else (self.edit_bound.ambiguous + 1) // 2
+        return np.full(len(self.queries), half, dtype=np.int64), np.full(len(self.targets), half, dtype=np.int64)
 
     @property
     def edit_bound_varies(self) -> bool:

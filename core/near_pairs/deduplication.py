@@ -98,7 +98,7 @@ class DuplicateExpansion:
 
     Each pair of groups is passed to `expand_band` once, with the band that contains the first record of its query group. If a later record
     belongs to either group, the pair is stored until the last such record has been processed as a query. Memory therefore grows with the
-    near pairs of repeated records; near pairs of unique records are not stored.
+    near pairs of repeated records; near pairs of unique records are stored for one band only.
     """
 
     def __init__(

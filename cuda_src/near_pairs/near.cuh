@@ -83,7 +83,7 @@ DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, const NearL
 struct NearRow {
   int32_t first, stop;  // columns whose lengths are within the bound: first .. stop - 1
   int32_t wanted;       // records from this one on are its targets
-  int32_t slack;        // the largest slack of its pairs
+  int32_t slack;        // the largest slack of its pairs, not counting ambiguity letters of targets
 };
 SAME_AS_ON_HOST(NearRow);
 

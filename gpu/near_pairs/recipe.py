@@ -77,6 +77,7 @@ class NearPairRecipe:
 
 def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     """Return the recipe for a task that has an edit bound (`Task.edit_bound`). The same task always gives the same recipe."""
+    assert task.edit_bound is not None
     bound = task.mean_edit_bound
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
     ranks = np.zeros(256, dtype=np.uint8)
@@ -103,7 +104,7 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
                 yield FilterCascade(q=q, sketch_bits=bits)
 
     steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_diagonals, costs)
-    return NearPairRecipe(steps, nanoseconds, task.edit_bound_for(0), used, ranks, survivors if worth else None)
+    return NearPairRecipe(steps, nanoseconds, task.edit_bound.with_ambiguity_letters(0), used, ranks, survivors if worth else None)
 
 
 def _count_survivors(

@@ -69,7 +69,8 @@ class QueryRows:
     """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
 
     limits: `NEAR_ROW_STRUCT`[queries]; for each query, the range of columns with compatible lengths, the first target, and the maximum
-        slack (number of q-grams that one record of a pair may have and the other lack)
+        slack (number of q-grams that one record of a pair may have and the other lack), to which the screen adds the target's ambiguity
+        letters
     compatible_pair_count: number of pairs whose lengths are within the bound
     partial_columns: int32, indices of the columns that are targets of only some of the queries
     max_diagonals: maximum, over all pairs, of the number of diagonals on which an alignment within the bound can lie, minus 1

@@ -19,6 +19,7 @@ from relatives import related_sets
 from work import CollectPaths, collect, edit, two_valued
 
 import gpualign
+from gpualign.core.alignment.ambiguity import AmbiguityCounts, AmbiguityRule
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.threads import ThreadPool as Threads
@@ -41,7 +42,7 @@ from gpualign.core.execution.remote.worker import WorkerNode
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
-from gpualign.core.scoring.edit_bounds import distance_bound
+from gpualign.core.scoring.edit_bounds import columns_bound, distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.resources import Resources
@@ -103,7 +104,15 @@ def test_results_are_those_of_one_process(sets, pairing, detail):
 
 def test_searches_and_near_pairs_are_those_of_one_process(sets):
     search = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top_count=4)
-    near = Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20))
+    counts = np.arange(len(sets[1])) % 7
+    nears = [
+        Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20)),
+        Task(
+            *(sets[1], sets[1], edit(LETTERS)),
+            edit_bound=columns_bound(0.9).with_ambiguity_letters(12),
+            ambiguity=AmbiguityCounts(AmbiguityRule.COMPATIBLE, counts, counts, 12),
+        ),
+    ]
 
     def results(engine, task, pairing, tile_cells):
         prepared = engine.prepare(task, Budget.from_total(MEMORY))
@@ -119,14 +128,16 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
             hits = one.scores > 0  # a place without a hit names any target
             assert (found[number].scores == one.scores).all()
             assert (found[number].targets[hits] == one.targets[hits]).all()
-        expected, found = (results(engine, near, Pairing.ABOVE, 1 << 40) for engine in engines)
-    lists = [
-        sorted(p for one in some.values() for p in zip(one.pairs.queries, one.pairs.targets, one.pairs.distances, strict=True))
-        for some in (expected, found)
-    ]
-    assert lists[0] == lists[1]
-    assert len(lists[0]) > 10
-    assert sum(one.survivor_counts["pairs"] for one in found.values()) == sum(one.survivor_counts["pairs"] for one in expected.values())
+        for near in nears:
+            expected, found = (results(engine, near, Pairing.ABOVE, 1 << 40) for engine in engines)
+            lists = [
+                sorted(p for one in some.values() for p in zip(one.pairs.queries, one.pairs.targets, one.pairs.distances, strict=True))
+                for some in (expected, found)
+            ]
+            assert lists[0] == lists[1]
+            assert len(lists[0]) > 10
+            steps = [sum(one.survivor_counts["pairs"] for one in some.values()) for some in (expected, found)]
+            assert steps[0] == steps[1]
 
 
 def test_targets_travel_once_for_several_tasks(sets):

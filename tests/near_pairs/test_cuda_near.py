@@ -209,6 +209,14 @@ def test_each_pair_has_the_bound_of_its_ambiguity_letters(rng, device, use, step
     assert len(expected) == left["edit distance"] < len(few) * len(targets)
 
 
+@pytest.mark.parametrize("bound", [columns_bound(0.95), covered_bound(0.95, 0.9)], ids=["columns", "covered"])
+def test_letters_that_have_not_been_counted_may_be_in_any_pair(rng, device, use, bound):
+    use(SKETCHES)
+    few = families(rng, 4, 150, 9)
+    found, _ = check(few, few, bound.with_ambiguity_letters(12), Pairing.ABOVE, device)
+    assert found.keys() > plain_pairs(few, few, bound, Pairing.ABOVE).keys()
+
+
 def test_two_sets(rng, device, use):
     use(SKETCHES)
     queries = families(rng, 4, 90, 5)

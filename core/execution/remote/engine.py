@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from typing import Any, cast
 
 from gpualign.core.alignment.task import Mode, Task
@@ -25,7 +25,6 @@ _MAX_CACHED_SETS = 3
 """Maximum number of sequence sets cached for the next task: a search aligns successive parts of its queries with the same targets."""
 
 _SEQUENCE_SET_FIELDS = ("queries", "targets")
-_FIELDS_NOT_SENT = ("ambiguity",)
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,8 @@ class RemoteEngine:
         task."""
         if refusal := self.capabilities.unsupported_reason(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
-        other_fields = {
-            one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SEQUENCE_SET_FIELDS, *_FIELDS_NOT_SENT)
-        }
+        sent = task if task.edit_bound_varies else replace(task, ambiguity=None)  # otherwise only writers count ambiguity letters
+        other_fields = {one.name: getattr(sent, one.name) for one in fields(sent) if one.name not in _SEQUENCE_SET_FIELDS}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
         order = CachedArgument(TaskSpec(self._settings, other_fields, fingerprint(task)))
         shared = SharedArguments.of(order, *map(self._cached_sequence_argument, sets))
