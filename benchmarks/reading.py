@@ -99,7 +99,7 @@ PEERS = {"Biopython": biopython, "pyfastx": pyfastx, "dnaio": dnaio}
 
 
 def readers(path: Path, threads: int) -> dict[str, Callable[[Path], None]]:
-    """Those of a file, ours first: in one thread, and those that several threads read, in several."""
+    """Return the readers to time for a file, ours first: with one thread and, if several threads can read the file, with several."""
     peers = {name: read for name, read in PEERS.items() if name == "Biopython" or find_spec(name)}
     if path.suffix not in COMPRESSIONS:
         several = {f"{threads} threads": partial(ours, threads=threads)} if threads > 1 else {}

@@ -241,8 +241,8 @@ class NearPairJob:
                 yield from starmap(self.align_pairs, lists)
 
     def _lists_to_align(self, records: Iterator[tuple[NearPairs, int]]) -> Iterator[tuple[NearPairs, int]]:
-        """Yield lists of near pairs of records that are long enough to align together, if there are so many. records: as returned by
-        `_expand_to_records`, as are the items"""
+        """Yield near pairs of records in lists long enough to be aligned together, if there are enough pairs. The items, like those of
+        `records`, are as returned by `_expand_to_records`."""
         held: list[NearPairs] = []
         rows = 0
         for pairs, rows in records:

@@ -99,7 +99,7 @@ def _last_place(ascending: Integers, limit: int) -> int:
 
 
 def concatenate_chunks(chunks: Iterable[Chunk]) -> Chunk:
-    """Return the pairs of all chunks, of which there is at least one, as one chunk."""
+    """Join one or more chunks into one."""
     i, j, distance = (np.concatenate(columns) for columns in zip(*chunks, strict=True))
     return i, j, distance
 

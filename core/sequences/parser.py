@@ -65,7 +65,7 @@ class EagerEncoding:
 
     @property
     def encoding(self) -> npt.NDArray[np.uint8] | None:
-        """Code for each byte by which the next letters may be encoded, uint8[256]; None if they must not be encoded early."""
+        """Code of each byte, uint8[256], with which the next letters may be encoded early; None if they must not be."""
         return None if self._has_ended or self.alphabet is None else self.alphabet.upper_case_encoding
 
     def end(self) -> None:

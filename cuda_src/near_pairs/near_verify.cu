@@ -44,7 +44,7 @@
 //    the eight minus its falls.
 //
 // Macros: PLANES (bits of a letter: 1 to 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4, 8, 12 or 16; 0: their number
-// is an argument, and they are in global memory, 8 words (PLANES + 2) bytes per thread, and as many again per word for whole records),
+// is an argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread, or 8 words (PLANES + 2) with free ends),
 // FREE_ENDS (0 or 1).
 // Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5).
 // Shared memory: none.

@@ -144,7 +144,7 @@ def test_an_error_on_the_way_closes_the_device(rng, monkeypatch):
 
 
 def test_closing_the_aligner_ends_the_work_of_another_thread(rng, monkeypatch):
-    """Neither the device nor the host goes on with the list."""
+    """The device stops, and the host does not take over the rest of the list."""
     entered = threading.Event()
 
     def wait(self, pairs, batches, deliver):

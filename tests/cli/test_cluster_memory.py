@@ -135,7 +135,7 @@ def test_a_full_disk_ends_the_run(families, tmp_path, given):
 
 
 def test_nothing_is_left_of_an_interrupted_run(families, tmp_path):
-    """Interrupted while it waits for the rest of a list, of which a part is in a file."""
+    """Ctrl-C while the command waits for the rest of a list whose first part is already in a file."""
     words = ["cluster", "--edges", "-", "--edit", "--max-distance", "5", "--memory", "1M", "-o", tmp_path / "out.tsv"]
     with started([GPUALIGN, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}) as job:
         job.stdin.write((families / "sorted.tsv").read_bytes())

@@ -212,7 +212,7 @@ def _path_matrices(query, targets, scoring, free_query, free_target):
 
 
 def _trace(query, target, scoring, free_query, free_target, h, up, left):
-    """What `align` returns, from its matrices."""
+    """The result of `align`, given its matrices."""
     m, n = len(query), len(target)
     ends = [(m, n)]
     if free_target:

@@ -109,7 +109,7 @@ def name(request):
 
 
 GAINS = [(0, 0, 0), (7, -2, 2), (3, -1, 32), (1, -3, 5), (2, 1, 4)]
-"""What pairing two equal letters below a code, and any two, gains."""
+"""Gains from pairing two equal letters, from pairing any two, and the number of letters that may count as equal."""
 
 
 def edits_inside(coverage, pairs, of_shorter=False, gains=GAINS[0]):

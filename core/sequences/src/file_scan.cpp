@@ -148,7 +148,7 @@ class Scan {
   std::vector<std::unique_ptr<Piece>> free_;           // memory for pieces
   size_t spare_ = 0;                                   // number of pieces for which memory may still be allocated
   // Held by threads that copy to the common columns, and exclusively by one that moves these to larger memory. It is acquired while holding
-  // `mutex_`, so nobody begins to copy in the meantime, and released without it.
+  // `mutex_`, so no other thread starts to copy in the meantime, and released without it.
   std::shared_mutex memory_;
 };
 

@@ -16,7 +16,7 @@
 
 namespace gpualign {
 
-// Bytes start .. stop-1 of a file, of which the first one begins a record.
+// Bytes start .. stop-1 of a file, which begin with a record.
 struct FileRange {
   int file;
   int64_t start, stop;

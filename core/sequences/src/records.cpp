@@ -135,7 +135,7 @@ NB_MODULE(_records, m) {
           [](RecordScanner& self, int file, int64_t start, int64_t stop, Input<bool> plain, Input<bool> other, int64_t clear_length,
              double clear_part, std::optional<Input<uint8_t>> table, uint8_t invalid, int64_t piece, int threads) {
             if (start < 0 || start >= stop || piece < 1 || threads < 1)
-              throw nb::value_error("there is nothing to scan, or nobody to do it");
+              throw nb::value_error("there is nothing to scan, or no thread to scan it");
             const KindRules rules = kind_rules(plain, other, clear_length, clear_part);
             const std::optional<Encoding> encoding = table ? std::optional(encoding_of(*table, invalid)) : std::nullopt;
             nb::gil_scoped_release unlocked;

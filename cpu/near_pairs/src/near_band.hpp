@@ -39,9 +39,9 @@
 // cell needs to come back. The value at base is j plus the vertical steps of all rows that have left the band at its top; `retired`
 // collects them.
 //
-// Free ends. The least cost of a path from a cell of the start corner to a cell of the end corner: what is left of D if an alignment has at
-// most so many unpaired letters before its first and after its last pair. In the start corner i <= f + d and j <= f, and either of them is
-// at most a depth of the pair, as an optimal alignment leaves few letters of both records out. The end corner is its mirror image.
+// Free ends. The least cost of a path from a cell of the start corner to a cell of the end corner: what is left of D if letters before the
+// first pair and after the last pair of an alignment cost nothing. In the start corner i <= f + d and j <= f, and i or j is at most the
+// depth of the pair, because an optimal alignment leaves out few letters of both records. The end corner is its mirror image.
 //   All cells of the start corner are 0: there Eq = 1, and the row above the band has no horizontal step. In the end corner Eq = 1, too, so
 // a path that has reached it goes on along its diagonal for nothing, to column n. The distance is the least D(i, n) of the diagonals from
 // -f to d + f, on which paths end: no path in between is shortened, since moving on from (i, j) by x rows or columns costs x, within the
