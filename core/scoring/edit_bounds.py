@@ -38,7 +38,8 @@ has letters."""
 @dataclass(frozen=True)
 class PairingGains:
     """Least increase of an alignment's score if two letters in gaps are paired with each other, apart from the costs of opening gaps.
-    This limits how many letters of both sequences an optimal alignment leaves out at one end, if end gaps cost as much as others.
+    This limits how many letters of both sequences an optimal alignment leaves out at one end, if end gaps cost as much as others. With
+    gains of 0, the values if they are unknown, the depth is the maximum overhang, which is no limit.
 
     equal: of two equal letters whose codes are below `ordinary`
     other: of any two letters
@@ -51,19 +52,19 @@ class PairingGains:
     the start: the last y, up to the maximum overhang, with such a sum; 0 if there is none. The end is the mirror image.
     """
 
-    equal: int
-    other: int
-    ordinary: int
+    equal: int = 0
+    other: int = 0
+    ordinary: int = 0
 
 
-def pairing_gains(scoring: Scoring, letters: npt.NDArray[np.uint8], ordinary: int) -> PairingGains | None:
-    """Return the gains for a scoring, or None if opening a gap costs less than extending it.
+def pairing_gains(scoring: Scoring, letters: npt.NDArray[np.uint8], ordinary: int) -> PairingGains:
+    """Return the gains for a scoring. They are unknown if opening a gap costs less than extending it.
 
     letters: codes that occur in the sequences
     ordinary: number of leading letters of the alphabet that stand for a single nucleotide or amino acid
     """
     if scoring.gap_open < scoring.gap_extend:
-        return None
+        return PairingGains()
     table, extension = scoring.substitution, 2 * scoring.gap_extend
     own = letters[letters < ordinary]
     equal = int(table.diagonal()[own].min()) if len(own) else 0
@@ -80,7 +81,7 @@ class EditBound:
     coverage: minimum number of letters aligned with a letter, as a fraction of the longer sequence's length; 0 if unknown
     coverage_of_shorter: whether `coverage` is a fraction of the shorter sequence's length instead
     ambiguous: if a rule for ambiguity letters applies, the maximum number of these letters in a pair for which the bound holds; otherwise 0
-    pairing: what pairing letters at the ends adds to scores; None if unknown
+    pairing: what pairing letters at the ends adds to scores
     """
 
     per_letter: float
@@ -90,7 +91,7 @@ class EditBound:
     coverage: float = 0.0
     coverage_of_shorter: bool = False
     ambiguous: int = 0
-    pairing: PairingGains | None = None
+    pairing: PairingGains = PairingGains()
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
         """Return k(m, n), the maximum number of edits for sequences of these lengths: int64. The arrays are broadcast."""

@@ -196,8 +196,8 @@ def near_pair_tile_limits(task: Task, recipe: NearPairRecipe, budget: Budget, le
 def native_bound(bound: EditBound) -> _near.Bound:
     """Convert the bound to the type of the compiled extension."""
     edits = bound.per_letter, bound.per_shorter, bound.constant
-    pairing = (bound.pairing.equal, bound.pairing.other, bound.pairing.ordinary) if bound.pairing else (0, 0, 0)
-    return _near.Bound(*edits, bound.inside, bound.coverage, bound.coverage_of_shorter, bound.ambiguous, *pairing)
+    gains = bound.pairing.equal, bound.pairing.other, bound.pairing.ordinary
+    return _near.Bound(*edits, bound.inside, bound.coverage, bound.coverage_of_shorter, bound.ambiguous, *gains)
 
 
 def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:

@@ -65,15 +65,14 @@ class RectangleLauncher:
         bound = recipe.bound
         self._recipe = recipe
         self._records = device_records
-        gains = bound.pairing
         self._bound = pack_arguments(
             NEAR_BOUND_STRUCT,
             **{
                 name: getattr(bound, name)
                 for name in ("per_letter", "per_shorter", "constant", "inside", "coverage", "coverage_of_shorter")
             },
-            equal_gain=gains.equal if gains else 0,
-            other_gain=gains.other if gains else 0,
+            equal_gain=bound.pairing.equal,
+            other_gain=bound.pairing.other,
             ordinary=recipe.ordinary_ranks,
         )
         self._screen = screening_kernel

@@ -66,8 +66,7 @@ class NearPairRecipe:
     @property
     def ordinary_ranks(self) -> int:
         """Number of leading ranks of letters that stand for a single nucleotide or amino acid (`EditBound.pairing`)."""
-        ordinary = self.bound.pairing.ordinary if self.bound.pairing else 0
-        return sum(1 for code in self.letters.tolist() if code < ordinary)
+        return int(np.count_nonzero(self.letters < self.bound.pairing.ordinary))
 
     @property
     def sketch_bytes(self) -> int:

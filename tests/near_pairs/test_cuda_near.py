@@ -39,7 +39,7 @@ def plain_pairs(queries, targets, bound, pairing):
         covered = np.abs(lengths[0] - lengths[1]) <= most
         overhangs = np.where(covered, [bound.max_overhang(*lengths), bound.max_overhang(*lengths[::-1])], 0)
         most = np.where(covered, bound.max_edits_inside(*lengths), most)
-    gains = (bound.pairing.equal, bound.pairing.other, bound.pairing.ordinary) if bound.pairing else (0, 0, 0)
+    gains = bound.pairing.equal, bound.pairing.other, bound.pairing.ordinary
     both = [(ours[i], theirs[j]) for i, j in pairs]
     depths = [depths_of_free_ends(*pair, ends, gains) for pair, ends in zip(both, overhangs.T.tolist(), strict=True)]
     found = edit_distances_free_ends(both, overhangs.T.tolist(), depths)

@@ -115,7 +115,7 @@ def test_edits_inside_covered_pairs(pair, scoring, end_gaps):
             overhangs = int(bound.max_overhang(*lengths)[0]), int(bound.max_overhang(*lengths[::-1])[0])
             assert edit_distance_free_ends(query, target, overhangs) <= int(bound.max_edits_inside(*lengths)[0])
             gains = pairing_gains(scoring, np.unique(query + target).astype(np.uint8), ordinary=4)
-            if end_gaps is EndGaps.PENALISED and gains is not None:
+            if end_gaps is EndGaps.PENALISED:
                 depths = depths_of_free_ends(query, target, overhangs, (gains.equal, gains.other, gains.ordinary))
                 assert edit_distance_free_ends(query, target, overhangs, depths) <= int(bound.max_edits_inside(*lengths)[0])
 
