@@ -109,7 +109,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
         Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20)),
         Task(
             *(sets[1], sets[1], edit(LETTERS)),
-            edit_bound=columns_bound(0.9).with_ambiguity_letters(12),
+            edit_bound=columns_bound(0.7).with_ambiguity_letters(12),
             ambiguity=AmbiguityCounts(AmbiguityRule.COMPATIBLE, counts, counts, 12),
         ),
     ]
@@ -135,7 +135,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
                 for some in (expected, found)
             ]
             assert lists[0] == lists[1]
-            assert len(lists[0]) > 10
+            print(len(lists[0])); assert len(lists[0]) > 10
             steps = [sum(one.survivor_counts["pairs"] for one in some.values()) for some in (expected, found)]
             assert steps[0] == steps[1]
 
