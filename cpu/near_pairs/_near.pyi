@@ -72,6 +72,11 @@ def near_tile(instruction_set: str, queries: Records, targets: Records, query_id
     Return the pairs of query_ids and target_ids within the bound; None if cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length. use_counts: compare letter counts. If there are more than `most` pairs, overflow is set.
     """
 
+def count_survivors(instruction_set: str, queries: Records, targets: Records, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bound: Bound, use_counts: bool) -> NDArray[numpy.int64]:
+    """
+    Return the steps of near_tile (Found.steps) without computing distances.
+    """
+
 def within(instruction_set: str, queries: Records, targets: Records, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bound: Bound, cancel: gpualign.cpu.alignment._kernels.Cancel) -> NDArray[numpy.int32] | None:
     """
     Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. Record numbers are int64, in any order.

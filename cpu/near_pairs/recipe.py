@@ -89,6 +89,45 @@ def near_pair_instruction_set(requested: str | None) -> str:
     return pick_instruction_set([name for name, _, _, supported in _near.instruction_sets() if supported], requested)
 
 
+class _Sample:
+    """A sample of a task's records, to which filter cascades are applied. The parameters are as in `make_near_pair_recipe`."""
+
+    def __init__(self, task: Task, letters: int, instruction_set: str) -> None:
+        self.queries, self.targets = sample_records(task.queries, task.targets)
+        numbers = np.arange(len(self.queries), dtype=np.int64)
+        firsts = numbers + 1 if self.targets is self.queries else np.zeros_like(numbers)
+        self._places = numbers, firsts, np.argsort(self.targets.lengths, kind="stable").astype(np.int64)
+        self._bound = native_bound(task.mean_edit_bound)
+        self._letters = letters
+        self._instruction_set = instruction_set
+        self._counted: list[tuple[SurvivorCounts, FilterCascade]] = []
+
+    def _records(self, steps: FilterCascade) -> tuple[_near.Records, _near.Records]:
+        queries = build_records(self.queries, self._letters, steps)
+        return queries, queries if self.targets is self.queries else build_records(self.targets, self._letters, steps)
+
+    def count_survivors(self, steps: FilterCascade) -> SurvivorCounts:
+        """Return how many pairs survive each step of a cascade before distances are computed."""
+        counts = _near.count_survivors(self._instruction_set, *self._records(steps), *self._places, self._bound, steps.compare_counts)
+        survivors = SurvivorCounts(*counts.tolist())
+        self._counted.append((survivors, steps))
+        return survivors
+
+    def near_fraction(self) -> float:
+        """Return the approximate fraction of near pairs, 1 if no cascade has been applied.
+
+        Distances cost much more than the other steps, so they are computed once, for the pairs that the strictest cascade leaves.
+        """
+        if not self._counted:
+            return 1.0
+        survivors, steps = min(self._counted, key=lambda counted: counted[0].after_sketches)
+        result = _near.near_tile(
+            self._instruction_set, *self._records(steps), *self._places, self._bound, steps.compare_counts, _UNLIMITED_PAIRS, Cancel()
+        )
+        assert result is not None  # it is never cancelled
+        return (len(result.queries) + 1) / (survivors.examined + 1)  # one more: if near pairs are few, a sample may hold none
+
+
 def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory: int, allow_full_matrix: bool) -> NearPairRecipe:
     """Choose the filter steps for a task with `Task.edit_bound`.
 
@@ -99,31 +138,17 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
 
     Raises `TooLittleMemory` if the data of the records alone does not fit in memory.
     """
-    bound = task.mean_edit_bound
-    queries, targets = sample_records(task.queries, task.targets)
-    lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
+    bound, sample = task.mean_edit_bound, _Sample(task, letters, instruction_set)
+    lengths = sample.queries.lengths.mean(keepdims=True).astype(np.int64), sample.targets.lengths.mean(keepdims=True).astype(np.int64)
     max_diagonals = max(0, int(bound.max_diagonals(*lengths)[0]))
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
-    near, has_sample = 1.0, len(task.queries) * len(task.targets) >= _MIN_SAMPLED_PAIRS
+    has_sample = len(task.queries) * len(task.targets) >= _MIN_SAMPLED_PAIRS
 
     def max_different_fraction(q: int) -> float:
         return bound.max_different_gram_fraction(q, *lengths)
 
     def measure(steps: FilterCascade) -> SurvivorCounts:
-        nonlocal near
-        if steps.full_matrix or not has_sample:
-            return SurvivorCounts(1, 1, 1, 1)
-        one = build_records(queries, letters, steps)
-        other = one if targets is queries else build_records(targets, letters, steps)
-        numbers = np.arange(len(queries), dtype=np.int64)
-        firsts = numbers + 1 if targets is queries else np.zeros_like(numbers)
-        places = numbers, firsts, np.argsort(targets.lengths, kind="stable").astype(np.int64)
-        result = _near.near_tile(
-            instruction_set, one, other, *places, native_bound(bound), steps.compare_counts, _UNLIMITED_PAIRS, Cancel()
-        )
-        assert result is not None  # it is never cancelled
-        near = (len(result.queries) + 1) / (int(result.steps[0]) + 1)  # one more: if near pairs are few, a sample may hold none
-        return SurvivorCounts(*result.steps.tolist())
+        return sample.count_survivors(steps) if has_sample and not steps.full_matrix else SurvivorCounts(1, 1, 1, 1)
 
     def fitting() -> Iterator[FilterCascade]:
         options = [
@@ -132,7 +157,7 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
             FilterCascade(compare_counts=True),
             *(
                 FilterCascade(False, q, bits)
-                for q, bits in sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_fraction)
+                for q, bits in sketch_candidates(mean_lengths[1], effective_letters(sample.targets.codes), max_different_fraction)
             ),
         ]
         yield options[0]
@@ -145,8 +170,9 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
     joined = _make_join_recipe(task, memory)
     if joined and joined.pair_nanoseconds <= _STEP_COSTS.pair:  # no steps examine a pair for less
         measure(FilterCascade())
-        return replace(joined, near_fraction=near)
+        return replace(joined, near_fraction=sample.near_fraction())
     steps, nanoseconds, survivors = cheapest_cascade(fitting(), measure, mean_lengths, max_diagonals, _STEP_COSTS)
+    near = sample.near_fraction()
     every = NearPairRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.full_matrix else None)
     return replace(joined, near_fraction=near) if joined and joined.pair_nanoseconds <= nanoseconds else every
 

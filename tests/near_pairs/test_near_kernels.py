@@ -229,6 +229,12 @@ def tile(name, queries, targets, bound, letters, *, q=0, bits=0, counts=False, f
     return _near.near_tile(name, *sets, query_ids, firsts, target_ids, _near.Bound(*bound), counts, most, _near.Cancel())
 
 
+def survivors(name, queries, targets, bound, letters, *, q=0, bits=0, counts=False):
+    numbers = np.arange(len(queries)), np.zeros(len(queries), np.int64), np.arange(len(targets))
+    sets = held(queries, letters, q, bits), held(targets, letters, q, bits)
+    return _near.count_survivors(name, *sets, *numbers, _near.Bound(*bound), counts).tolist()
+
+
 def triples(found):
     return list(zip(found.queries.tolist(), found.targets.tolist(), found.distances.tolist(), strict=True))
 
@@ -258,6 +264,14 @@ def test_tiles(rng, name, counts):
             assert steps[3] >= len(near)
             assert counts or steps[2] == steps[1]
             assert q or steps[3] == steps[2]
+
+
+@pytest.mark.parametrize("bound", [(0, 0, 3), (0.5, -0.4, 1.0, 1 / 32, 15 / 16)], ids=["edits", "coverage"])
+def test_survivors_are_counted_without_distances(rng, name, bound):
+    queries, targets = (families(rng, count, 60, 4, 6) for count in (40, 300))
+    for q, bits, counts in ((0, 0, False), (0, 0, True), (3, 64, False), (3, 512, True)):
+        found = tile(name, queries, targets, bound, 4, q=q, bits=bits, counts=counts)
+        assert survivors(name, queries, targets, bound, 4, q=q, bits=bits, counts=counts) == found.steps.tolist()
 
 
 @pytest.mark.parametrize("letters", [20, 32])

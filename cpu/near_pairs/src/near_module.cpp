@@ -65,9 +65,9 @@ void check_ids(const Numbers& ids, const Records& records, const char* what) {
     if (ids(i) < 0 || ids(i) >= records.count()) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
 }
 
-std::optional<Found> tile(const std::string& instruction_set, const HeldRecords& queries, const HeldRecords& targets, Numbers query_ids,
-                          Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts, int64_t most, const Cancel& cancel) {
-  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+// Returns a tile after checking its arguments.
+NearTile checked_tile(const Records& queries, const Records& targets, const Numbers& query_ids, const Numbers& firsts,
+                      const Numbers& target_ids, bool use_counts, int64_t most) {
   check_sets(queries, targets);
   check_ids(query_ids, queries, "queries");
   check_ids(target_ids, targets, "targets");
@@ -75,13 +75,19 @@ std::optional<Found> tile(const std::string& instruction_set, const HeldRecords&
   for (size_t i = 1; i < target_ids.shape(0); i++)
     if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
       throw nb::value_error("targets must be in ascending order of length");
-  const NearTile request{query_ids.data(),
-                         firsts.data(),
-                         static_cast<int64_t>(query_ids.shape(0)),
-                         target_ids.data(),
-                         static_cast<int64_t>(target_ids.shape(0)),
-                         use_counts,
-                         most};
+  return {query_ids.data(),
+          firsts.data(),
+          static_cast<int64_t>(query_ids.shape(0)),
+          target_ids.data(),
+          static_cast<int64_t>(target_ids.shape(0)),
+          use_counts,
+          most};
+}
+
+std::optional<Found> tile(const std::string& instruction_set, const HeldRecords& queries, const HeldRecords& targets, Numbers query_ids,
+                          Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts, int64_t most, const Cancel& cancel) {
+  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+  const NearTile request = checked_tile(queries, targets, query_ids, firsts, target_ids, use_counts, most);
   NearTileResult result;
   bool done;
   {
@@ -91,6 +97,18 @@ std::optional<Found> tile(const std::string& instruction_set, const HeldRecords&
   if (!done) return std::nullopt;
   return Found{column(std::move(result.queries)), column(std::move(result.targets)), column(std::move(result.distances)),
                column(std::move(result.steps)), result.overflow};
+}
+
+nb::ndarray<nb::numpy, int64_t> survivors(const std::string& instruction_set, const HeldRecords& queries, const HeldRecords& targets,
+                                          Numbers query_ids, Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts) {
+  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+  const NearTile request = checked_tile(queries, targets, query_ids, firsts, target_ids, use_counts, 0);
+  std::vector<int64_t> steps;
+  {
+    nb::gil_scoped_release unlocked;
+    steps = count_survivors(kernels, queries, targets, request, bound);
+  }
+  return column(std::move(steps));
 }
 
 std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruction_set, const HeldRecords& queries,
@@ -178,6 +196,9 @@ NB_MODULE(_near, m) {
         "Return the pairs of query_ids and target_ids within the bound; None if cancelled. Query query_ids[i] is compared with "
         "targets from record firsts[i] on. target_ids: int64, in ascending order of length. use_counts: compare letter counts. "
         "If there are more than `most` pairs, overflow is set.");
+  m.def("count_survivors", &survivors, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"),
+        nb::arg("firsts"), nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"),
+        "Return the steps of near_tile (Found.steps) without computing distances.");
   m.def("within", &within, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("target_ids"),
         nb::arg("bound"), nb::arg("cancel"),
         "Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. "

@@ -39,9 +39,9 @@ struct Limits {
 class TileRun {
  public:
   TileRun(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile, const Bound& bound,
-          const Cancel& cancel, NearTileResult& result)
-      : kernels_(kernels), queries_(queries), targets_(targets), tile_(tile), bound_(bound), cancel_(cancel), result_(result),
-        verifier_(kernels, queries, targets, bound, cancel) {}
+          const Cancel& cancel, bool verifies, NearTileResult& result)
+      : kernels_(kernels), queries_(queries), targets_(targets), tile_(tile), bound_(bound), cancel_(cancel), verifies_(verifies),
+        result_(result), verifier_(kernels, queries, targets, bound, cancel) {}
 
   bool run() {
     result_.steps.assign(4, 0);
@@ -245,18 +245,24 @@ class TileRun {
     });
   }
 
-  // Computes the distances of all queued pairs and collects the near ones. Returns false if cancelled.
+  // Counts all queued pairs and, unless they need only be counted, collects the near ones. Returns false if cancelled.
   bool verify() {
+    result_.steps[3] += static_cast<int64_t>(candidate_queries_.size());
+    if (verifies_ && !collect_near()) return false;
+    candidate_queries_.clear();
+    candidate_targets_.clear();
+    return true;
+  }
+
+  // Computes the distances of all queued pairs and collects the near ones. Returns false if cancelled.
+  bool collect_near() {
     const size_t candidates = candidate_queries_.size();
-    result_.steps[3] += static_cast<int64_t>(candidates);
     distances_.resize(candidates);
     if (!verifier_.distances(candidate_queries_.data(), candidate_targets_.data(), static_cast<int64_t>(candidates), distances_.data()))
       return false;
     for (size_t k = 0; k < candidates; k++)
       if (distances_[k] >= 0) near_.push_back({candidate_queries_[k], candidate_targets_[k], distances_[k]});
     result_.overflow = static_cast<int64_t>(near_.size()) > tile_.max_pairs;
-    candidate_queries_.clear();
-    candidate_targets_.clear();
     return true;
   }
 
@@ -282,6 +288,7 @@ class TileRun {
   const NearTile& tile_;
   const Bound& bound_;
   const Cancel& cancel_;
+  const bool verifies_;
   NearTileResult& result_;
   Verifier verifier_;
 
@@ -308,7 +315,14 @@ class TileRun {
 
 bool near_tile(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile, const Bound& bound,
                const Cancel& cancel, NearTileResult& result) {
-  return TileRun(kernels, queries, targets, tile, bound, cancel, result).run();
+  return TileRun(kernels, queries, targets, tile, bound, cancel, true, result).run();
+}
+
+std::vector<int64_t> count_survivors(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile,
+                                     const Bound& bound) {
+  NearTileResult result;
+  TileRun(kernels, queries, targets, tile, bound, Cancel(), false, result).run();
+  return result.steps;
 }
 
 }  // namespace gpualign

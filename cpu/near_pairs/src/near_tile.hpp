@@ -29,4 +29,8 @@ struct NearTileResult {
 bool near_tile(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile, const Bound& bound,
                const Cancel& cancel, NearTileResult& result);
 
+// Returns NearTileResult::steps of a tile without computing distances.
+std::vector<int64_t> count_survivors(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile,
+                                     const Bound& bound);
+
 }  // namespace gpualign
