@@ -22,7 +22,13 @@ from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollec
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import Closable, Progress, Totals
-from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
+from gpualign.core.near_pairs.deduplication import (
+    DuplicateExpansion,
+    DuplicateGroups,
+    expansion_bytes,
+    group_equal,
+    singleton_groups,
+)
 from gpualign.core.near_pairs.neighbour_counts import GroupPairs
 from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairSelector
@@ -397,7 +403,6 @@ def prepare_near_pair_job(
 
     Raises `RunError` if there is not enough memory.
     """
-    left = remaining_memory(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     host_threads = resources.host_threads
@@ -409,6 +414,7 @@ def prepare_near_pair_job(
         queries = group(task.queries)
     else:
         queries = targets.select_first(len(task.queries))
+    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets))
     others = _select_distinct(task.targets, targets, host_threads)
     distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))

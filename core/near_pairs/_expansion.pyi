@@ -29,6 +29,10 @@ class PairExpansion:
     def forget(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Forget the pairs of groups that have no more queries."""
 
+    @staticmethod
+    def nbytes(queries: int) -> int:
+        """Return the bytes of memory that an expansion without pairs takes."""
+
     @property
     def held(self) -> int:
         """Number of pairs of groups that are held."""

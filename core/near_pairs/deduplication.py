@@ -85,6 +85,13 @@ def singleton_groups(records: Sized) -> DuplicateGroups:
     return DuplicateGroups(numbers, numbers)
 
 
+def expansion_bytes(queries: DuplicateGroups, targets: DuplicateGroups) -> int:
+    """Return the memory, in bytes, that a `DuplicateExpansion` takes apart from near pairs."""
+    if not (queries.repeated_count or targets.repeated_count):
+        return 0
+    return PairExpansion.nbytes(len(queries)) + sum(array.nbytes for array in targets.members)
+
+
 class DuplicateExpansion:
     """Expands near pairs of groups of equal records into near pairs of records, band by band.
 
@@ -115,7 +122,7 @@ class DuplicateExpansion:
         self._offset = (0 if with_self else 1) if queries_are_targets else -1
         self._max_pairs = max_pairs
         self._threads = threads
-        self._all_unique = len(queries) == queries.record_count and len(targets) == targets.record_count
+        self._all_unique = not (queries.repeated_count or targets.repeated_count)
         if not self._all_unique:
             self._near = PairExpansion(len(queries), *targets.members, self._offset)
 

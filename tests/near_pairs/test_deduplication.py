@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from command import gpualign_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import sequence_set
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.common.errors import RunError
 from gpualign.core.near_pairs import _expansion
-from gpualign.core.near_pairs.deduplication import DuplicateExpansion, group_equal
+from gpualign.core.near_pairs.deduplication import DuplicateExpansion, expansion_bytes, group_equal
 from gpualign.core.planning.tile_plan import Pairing
 
 words = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=14)
@@ -132,6 +134,21 @@ def test_threads_share_the_rows(rng):
     order = found[1].queries * 5000 + found[1].targets
     assert (np.diff(order) > 0).all()
     assert len(order) > len(keys)
+
+
+def test_groups_of_equal_records_count_as_memory(tmp_path):
+    """3,000 records of four letters take 36 kB, and which of them are equal takes another 24."""
+    path = tmp_path / "x.fa"
+    path.write_text("".join(f">r{k}\n{'ACGT'[k % 4] * 4}\n" for k in range(3000)))
+    arguments = "nw", path, "--device", "cpu", "--threads", "1", "--edit", "--max-distance", "1", "-o", tmp_path / "x.tsv", "--memory"
+    with pytest.raises(RunError, match="take 60,144 bytes of 51,200"):
+        gpualign_here(*arguments, "50K")
+    gpualign_here(*arguments, "70K")
+    groups = group_equal(sequence_set([[k % 4] for k in range(3000)]))
+    assert expansion_bytes(groups, groups) == 60_144 - 3000 * (4 + 8) - 8
+    unique = group_equal(sequence_set([[0], [1]]))
+    assert expansion_bytes(unique, unique) == 0
+    assert expansion_bytes(unique, groups) > 0
 
 
 def test_what_does_not_fit_is_refused():

@@ -16,7 +16,7 @@ void PairExpansion::add(const GroupPairs& pairs) {
     const int64_t query = pairs.queries[k], target = pairs.targets[k], distance = pairs.distances[k];
     hold(query, target, distance);
     // The later group's records are queries of the earlier one's only if one of these follows.
-    if (offset_ >= 0 && query != target && static_cast<size_t>(target) < near_.size() && targets_.last(query) > targets_.first(target))
+    if (offset_ >= 0 && query != target && static_cast<size_t>(target) < near_.size() && targets_.end(query)[-1] > *targets_.begin(target))
       hold(target, query, distance);
   }
 }
@@ -29,32 +29,38 @@ std::vector<int64_t> PairExpansion::max_pairs(const int64_t* groups, size_t coun
 }
 
 RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t count, int threads) const {
-  const auto for_each_row = [&](const auto& act) {
-    share((count + kRowsPerPart - 1) / kRowsPerPart, threads, [&](size_t part) {
-      std::vector<std::pair<int64_t, int64_t>> found;  // targets of a query, and distances
-      for (size_t row = part * kRowsPerPart; row < std::min(count, (part + 1) * kRowsPerPart); row++) {
-        found.clear();
-        for (const Near& near : near_[static_cast<size_t>(groups[row])]) {
-          const auto group = static_cast<size_t>(near.target);
-          const auto begin = targets_.members.begin() + targets_.starts[group], end = targets_.members.begin() + targets_.starts[group + 1];
-          const auto wanted = offset_ < 0 ? begin : std::lower_bound(begin, end, first + static_cast<int64_t>(row) + offset_);
-          for (auto target = wanted; target < end; ++target) found.emplace_back(*target, near.distance);
-        }
-        act(row, found);
-      }
-    });
+  const auto for_each_part = [&](const auto& act) {
+    share((count + kRowsPerPart - 1) / kRowsPerPart, threads,
+          [&](size_t part) { act(part * kRowsPerPart, std::min(count, (part + 1) * kRowsPerPart)); });
+  };
+  const auto near_of = [&](size_t row) -> const std::vector<Near>& { return near_[static_cast<size_t>(groups[row])]; };
+  // Returns the first record of a near group that is a target of the query.
+  const auto first_target = [&](size_t row, int64_t group) {
+    const int64_t* const begin = targets_.begin(group);
+    return offset_ < 0 ? begin : std::lower_bound(begin, targets_.end(group), first + static_cast<int64_t>(row) + offset_);
   };
   std::vector<size_t> ends(count + 1, 0);  // of the pairs of each query, one behind
-  for_each_row([&](size_t row, const auto& found) { ends[row + 1] = found.size(); });
+  for_each_part([&](size_t start, size_t stop) {
+    for (size_t row = start; row < stop; row++)
+      for (const Near& near : near_of(row))
+        ends[row + 1] += static_cast<size_t>(targets_.end(near.target) - first_target(row, near.target));
+  });
   for (size_t row = 0; row < count; row++) ends[row + 1] += ends[row];
   RecordPairs out;
   for (auto* column : {&out.queries, &out.targets, &out.distances}) column->resize(ends.back());
-  for_each_row([&](size_t row, auto& found) {
-    std::sort(found.begin(), found.end());
-    size_t to = ends[row];
-    for (const auto& [target, distance] : found) {
-      out.queries[to] = first + static_cast<int64_t>(row), out.targets[to] = target, out.distances[to] = distance;
-      to++;
+  for_each_part([&](size_t start, size_t stop) {
+    std::vector<std::pair<int64_t, int64_t>> found;  // targets of a query, and distances
+    for (size_t row = start; row < stop; row++) {
+      found.clear();
+      for (const Near& near : near_of(row))
+        for (auto target = first_target(row, near.target); target < targets_.end(near.target); ++target)
+          found.emplace_back(*target, near.distance);
+      std::sort(found.begin(), found.end());
+      size_t to = ends[row];
+      for (const auto& [target, distance] : found) {
+        out.queries[to] = first + static_cast<int64_t>(row), out.targets[to] = target, out.distances[to] = distance;
+        to++;
+      }
     }
   });
   return out;

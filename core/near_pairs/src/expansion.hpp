@@ -17,14 +17,14 @@ struct RecordPairs {
   std::vector<int64_t> queries, targets, distances;
 };
 
-// Groups of equal records. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
+// Groups of equal records, in other memory. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
 struct Groups {
-  std::vector<int64_t> members, starts;
+  const int64_t *members, *starts;
+  size_t count;
 
-  size_t count() const { return starts.size() - 1; }
-  int64_t first(int64_t group) const { return members[static_cast<size_t>(starts[static_cast<size_t>(group)])]; }
-  int64_t last(int64_t group) const { return members[static_cast<size_t>(starts[static_cast<size_t>(group) + 1]) - 1]; }
-  int64_t size(int64_t group) const { return starts[static_cast<size_t>(group) + 1] - starts[static_cast<size_t>(group)]; }
+  const int64_t* begin(int64_t group) const { return members + starts[group]; }
+  const int64_t* end(int64_t group) const { return members + starts[group + 1]; }
+  int64_t size(int64_t group) const { return starts[group + 1] - starts[group]; }
 };
 
 // Near pairs of groups, held for as long as records of the query's group follow as queries.
@@ -32,7 +32,8 @@ class PairExpansion {
  public:
   // queries: number of groups that have queries. offset: targets are the records from query + offset on, and pairs of groups, which are
   // given once, with the earlier group first, are pairs of either group's records; negative: all records are targets.
-  PairExpansion(size_t queries, Groups targets, int64_t offset) : near_(queries), targets_(std::move(targets)), offset_(offset) {}
+  // The caller keeps the memory of the targets alive.
+  PairExpansion(size_t queries, const Groups& targets, int64_t offset) : near_(queries), targets_(targets), offset_(offset) {}
 
   void add(const GroupPairs& pairs);
   // Returns, for each of these consecutive queries, an upper bound of the number of its pairs. groups: of each query.
@@ -41,6 +42,9 @@ class PairExpansion {
   RecordPairs expand(int64_t first, const int64_t* groups, size_t count, int threads) const;
   // Forgets the near groups of this group.
   void forget(int64_t group);
+
+  // Returns the bytes of memory for groups of queries without near pairs.
+  static size_t bytes(size_t queries) { return queries * sizeof(std::vector<Near>); }
 
   size_t groups() const { return near_.size(); }
   const Groups& targets() const { return targets_; }

@@ -25,52 +25,58 @@ void check_below(const Numbers& numbers, size_t limit, const char* what) {
     if (numbers(k) < 0 || static_cast<size_t>(numbers(k)) >= limit) throw nb::index_error(what);
 }
 
-Groups groups_of(const Numbers& members, const Numbers& starts) {
+Groups checked_groups(const Numbers& members, const Numbers& starts) {
   const size_t count = starts.shape(0);
   bool valid = count > 0 && starts(0) == 0 && static_cast<size_t>(starts(count - 1)) == members.shape(0);
   for (size_t k = 0; valid && k + 1 < count; k++) valid = starts(k) < starts(k + 1);
   if (!valid) throw nb::value_error("the starts do not fit the members of groups");
-  return {{members.data(), members.data() + members.shape(0)}, {starts.data(), starts.data() + count}};
+  return {members.data(), starts.data(), count - 1};
 }
+
+// Arrays that live as long as the expansion that reads them.
+struct HeldArrays {
+  Numbers members, starts;
+};
+
+struct HeldExpansion : HeldArrays, PairExpansion {
+  HeldExpansion(size_t queries, const Numbers& m, const Numbers& s, int64_t offset)
+      : HeldArrays{m, s}, PairExpansion(queries, checked_groups(m, s), offset) {
+    if (offset >= 0 && queries > targets().count) throw nb::value_error("there are more groups of queries than of targets");
+  }
+};
 
 }  // namespace
 
 NB_MODULE(_expansion, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Expands near pairs of groups of equal records.";
-  nb::class_<PairExpansion>(
+  nb::class_<HeldExpansion>(
       m, "PairExpansion",
       "Near pairs of groups, as pairs of records. Records of target group g are members[starts[g]:starts[g + 1]], ascending, one at "
       "least. queries: number of groups that have queries. offset: targets are the records from query + offset on, and a pair of "
       "groups, given once with the earlier group first, is one of either group's records; negative: all records are targets.")
-      .def(
-          "__init__",
-          [](PairExpansion* self, size_t queries, const Numbers& members, const Numbers& starts, int64_t offset) {
-            Groups targets = groups_of(members, starts);
-            if (offset >= 0 && queries > targets.count()) throw nb::value_error("there are more groups of queries than of targets");
-            new (self) PairExpansion(queries, std::move(targets), offset);
-          },
-          nb::arg("queries"), nb::arg("members"), nb::arg("starts"), nb::arg("offset"))
+      .def(nb::init<size_t, const Numbers&, const Numbers&, int64_t>(), nb::arg("queries"), nb::arg("members"), nb::arg("starts"),
+           nb::arg("offset"))
       .def(
           "add",
-          [](PairExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances) {
+          [](HeldExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances) {
             if (targets.shape(0) != queries.shape(0) || distances.shape(0) != queries.shape(0))
               throw nb::value_error("a pair is a query, a target and a distance");
             check_below(queries, self.groups(), "a query's group is out of range");
-            check_below(targets, self.targets().count(), "a target's group is out of range");
+            check_below(targets, self.targets().count, "a target's group is out of range");
             self.add({queries.data(), targets.data(), distances.data(), queries.shape(0)});
           },
           nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), "Hold near pairs of groups.")
       .def(
           "max_pairs",
-          [](const PairExpansion& self, const Numbers& groups) {
+          [](const HeldExpansion& self, const Numbers& groups) {
             check_below(groups, self.groups(), "a query's group is out of range");
             return column(self.max_pairs(groups.data(), groups.shape(0)));
           },
           nb::arg("groups"), "Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.")
       .def(
           "expand",
-          [](const PairExpansion& self, int64_t first, const Numbers& groups, int threads) {
+          [](const HeldExpansion& self, int64_t first, const Numbers& groups, int threads) {
             check_below(groups, self.groups(), "a query's group is out of range");
             if (threads < 1) throw nb::value_error("at least one thread is needed");
             RecordPairs found;
@@ -85,10 +91,11 @@ NB_MODULE(_expansion, m) {
           "these groups.")
       .def(
           "forget",
-          [](PairExpansion& self, const Numbers& groups) {
+          [](HeldExpansion& self, const Numbers& groups) {
             check_below(groups, self.groups(), "a query's group is out of range");
             for (size_t k = 0; k < groups.shape(0); k++) self.forget(groups(k));
           },
           nb::arg("groups"), "Forget the pairs of groups that have no more queries.")
-      .def_prop_ro("held", &PairExpansion::held, "Number of pairs of groups that are held.");
+      .def_static("nbytes", &PairExpansion::bytes, nb::arg("queries"), "Return the bytes of memory that an expansion without pairs takes.")
+      .def_prop_ro("held", [](const HeldExpansion& self) { return self.held(); }, "Number of pairs of groups that are held.");
 }
