@@ -135,7 +135,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
                 for some in (expected, found)
             ]
             assert lists[0] == lists[1]
-            print(len(lists[0])); assert len(lists[0]) > 10
+            assert len(lists[0]) > 10
             steps = [sum(one.survivor_counts["pairs"] for one in some.values()) for some in (expected, found)]
             assert steps[0] == steps[1]
 
