@@ -97,10 +97,20 @@ def prepare(
 
 
 def prepare_filtered(
-    inputs: Inputs, options: NwOptions, filter: Filter, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT_REPORTER
+    inputs: Inputs,
+    options: NwOptions,
+    filter: Filter,
+    detail: Detail,
+    pairing: Pairing,
+    reporter: Reporter = SILENT_REPORTER,
+    comparing_format: str | None = None,
 ) -> PairJob:
-    """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
-    and errors as for `prepare`."""
+    """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned.
+
+    comparing_format: the output format, if it compares all pairs of a query (`RowComparison`)
+
+    Other parameters and errors as for `prepare`.
+    """
     task, pairing, chosen = _prepare_task(inputs, options, detail, pairing, reporter)
     prefix = f"{task.scoring.name}; "
     may_skip_pairs = filter != Filter() and options.kernel == AUTO
@@ -122,17 +132,21 @@ def prepare_filtered(
         if advice := explain_full_alignment(every, filter, options.identity_def, plan_near):
             reporter.note(advice)
     if filter.nearest_count is not None:
-        _check_whole_rows(every.plan)
+        _check_whole_rows(every.plan, parameter("nearest"))
+    elif comparing_format is not None:
+        _check_whole_rows(every.plan, parameter("format", comparing_format))
     return every
 
 
-def _check_whole_rows(plan: Plan) -> None:
-    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because its nearest pairs cannot be chosen from a
-    subset."""
+def _check_whole_rows(plan: Plan, option: str) -> None:
+    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because the best pairs cannot be chosen from a subset.
+
+    option: the option that compares all pairs of a query
+    """
     if plan.targets_per_band < plan.target_count:
         needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.target_count)
         raise RunError(
-            f"the memory budget is too small: {parameter('nearest')} compares all pairs of a query, whose results need {needed:,} bytes of"
+            f"the memory budget is too small: {option} compares all pairs of a query, whose results need {needed:,} bytes of"
             f" it, {plan.limits.result_bytes:,} are left; raise {parameter('memory')}"
         )
 

@@ -136,7 +136,7 @@ def nw(
         chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
-    job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages)
+    job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages, spec.comparing_format)
     if job.pair_count == 0 and not dry_run:
         messages.note(
             "one sequence makes no pairs (--self aligns it with itself)"

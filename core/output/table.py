@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.totals import Closable
-from gpualign.core.output.formats.base import RowFormat
+from gpualign.core.output.formats.base import MaskedBlock, RowComparison, RowFormat
 from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory
 from gpualign.core.results._rows import Column
@@ -33,9 +33,9 @@ class TableSink(PairsSink):
     """Writes pairs as rows in a format to a binary stream.
 
     threads: threads that format a band's blocks. Two of them are Python threads, which also build columns; the others only format text,
-        because more Python threads would wait for each other. The caller's thread applies the filter. If the format remembers earlier
-        blocks, the caller's thread also builds all columns, in order; otherwise, it builds only the columns of the first block, and with
-        them everything that blocks share.
+        because more Python threads would wait for each other. The caller's thread applies the filter. If the format compares rows, the
+        caller's thread also builds all columns, in order; otherwise, it builds only the columns of the first block, and with them
+        everything that blocks share.
     """
 
     def __init__(
@@ -68,6 +68,8 @@ class TableSink(PairsSink):
                     self.stream.write(piece)
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
+        if isinstance(self._format, RowComparison):
+            self._format.compare_rows([(block, mask)])
         for piece in self._format_rows((block, None, mask)):
             self.stream.write(piece)
 
@@ -75,11 +77,35 @@ class TableSink(PairsSink):
         self._threads.close()
 
     def _prepare_blocks(self, results: BandResults | NearPairResults | FilteredBlocks) -> Iterator[_BlockRows]:
-        for block, mask in self.filtered_blocks(results):
-            in_order = self._format.remembers or not self._started
+        blocks = self.filtered_blocks(results)
+        if isinstance(self._format, RowComparison):
+            for some in _group_by_query(blocks):
+                self._format.compare_rows(some)
+                for block, mask in some:
+                    yield block, self._format.columns(block, mask), mask
+            return
+        for block, mask in blocks:
+            columns = None if self._started else self._format.columns(block, mask)
             self._started = True
-            yield block, self._format.columns(block, mask) if in_order else None, mask
+            yield block, columns, mask
 
     def _format_rows(self, rows: _BlockRows) -> list[bytearray]:
         block, columns, mask = rows
         return block.format_rows(self._format.columns(block, mask) if columns is None else columns, mask, self.block_threads)
+
+
+def _group_by_query(blocks: Iterable[MaskedBlock]) -> Iterator[list[MaskedBlock]]:
+    """Group consecutive blocks so that those with pairs of the same query are together."""
+    group: list[MaskedBlock] = []
+    last_query = -1
+    for block, mask in blocks:
+        queries = block.query_record_numbers
+        if not queries.size:
+            continue
+        if group and int(queries.flat[0]) != last_query:
+            yield group
+            group = []
+        group.append((block, mask))
+        last_query = int(queries.flat[-1])
+    if group:
+        yield group

@@ -92,6 +92,13 @@ class OutputSpec(FileSpec):
         return self.layout in MATRIX_LAYOUTS
 
     @property
+    def comparing_format(self) -> str | None:
+        """The format, if its rows depend on the other rows of their query."""
+        from gpualign.core.output.formats.base import RowComparison
+
+        return self.format if isinstance(self.row_format, RowComparison) else None
+
+    @property
     def is_sparse(self) -> bool:
         return self.layout is Layout.SPARSE
 

@@ -298,7 +298,7 @@ def test_an_interrupt_while_nobody_reads(inputs):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, monkeypatch, format):
+def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, bands, monkeypatch, format):
     monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
     made, chosen = set(), FORMATS[format]()
 

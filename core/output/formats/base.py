@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from gpualign.core.alignment.task import Detail, Task
-from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.arrays import Booleans, Scores
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 
 
 class RowFormat(Protocol):
     """A format that writes pairs as rows, in input order."""
-
-    @property
-    def remembers(self) -> bool:
-        """True if the columns of a block depend on the columns of earlier blocks."""
 
     @property
     def alignment_detail(self) -> Detail:
@@ -31,10 +28,30 @@ class RowFormat(Protocol):
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         """Return the columns of a block's rows. mask: the rows to write (None: all).
 
-        If `remembers` is true, blocks are passed one after the other, in input order; otherwise, from several threads at once.
+        Several threads call this at once, unless the format compares rows.
         """
 
 
+MaskedBlock: TypeAlias = tuple[Block, Booleans | None]
+"""A block and a mask of the rows to write (None: all)."""
+
+
+@runtime_checkable
+class RowComparison(Protocol):
+    """Part of a format whose rows depend on the other rows of their query."""
+
+    def compare_rows(self, blocks: Sequence[MaskedBlock]) -> None:
+        """Compare the rows of these blocks, whose columns are requested next, in input order.
+
+        The blocks hold all rows of their queries. Only search hits may be split, because they come best first.
+        """
+
+
+def alignment_scores(block: Block) -> Scores:
+    """Return scores for which larger is better, with the shape of `block.scores`: edit distances are negated."""
+    return -block.scores if block.task.scoring.edit else block.scores
+
+
 def alignment_score(block: Block) -> Column:
-    """Return a column of scores for which larger is better: edit distances are negated."""
-    return block.integer_column(-block.scores if block.task.scoring.edit else block.scores)
+    """Return a column of `alignment_scores`."""
+    return block.integer_column(alignment_scores(block))

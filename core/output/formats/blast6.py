@@ -21,7 +21,6 @@ class Blast6:
     score."""
 
     alignment_detail = Detail.STATISTICS
-    remembers = False
     has_letters = False
 
     def header(self, task: Task) -> bytes:

@@ -13,7 +13,6 @@ class AlignedFasta:
     """Aligned FASTA with each sequence on one line."""
 
     alignment_detail = Detail.PATH
-    remembers = False
     has_letters = True
 
     def header(self, task: Task) -> bytes:

@@ -15,7 +15,6 @@ class Paf:
     255 (missing). For translations, coordinates and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
 
     alignment_detail = Detail.PATH
-    remembers = False
     has_letters = False
 
     def header(self, task: Task) -> bytes:

@@ -7,16 +7,16 @@ first letter. Search hits on the reverse strand have flag 16 and the reverse com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign import __version__
 from gpualign.core.alignment.task import Detail, Task
-from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.errors import InputError
-from gpualign.core.output.formats.base import alignment_score
+from gpualign.core.output.formats.base import MaskedBlock, alignment_score, alignment_scores
 from gpualign.core.results import columns as fields
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
@@ -68,14 +68,15 @@ def _check_names(task: Task) -> None:
 
 
 class Sam:
-    """SAM rows. The first row of a query is the primary alignment; the rest are flagged secondary."""
+    """SAM rows. The best row of a query is the primary alignment (the first if tied); the rest are flagged secondary."""
 
     alignment_detail = Detail.PATH
-    remembers = True  # which rows are primary alignments
     has_letters = True
 
     def __init__(self) -> None:
-        self._seen = -1  # the last record that has a row
+        self._last_query = -1  # the last record that has a row
+        self._primary_queries: Integers = np.zeros(0, dtype=np.int64)
+        self._primary_targets: Integers = np.zeros(0, dtype=np.int64)
 
     def header(self, task: Task) -> bytes:
         """Return the header. Raises `InputError` for an id or a letter that would make the file unreadable."""
@@ -91,22 +92,36 @@ class Sam:
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
-    def _flags(self, block: Block, mask: Booleans) -> npt.NDArray[np.int32]:
-        unmapped = block.statistics["query_start"] == block.statistics["query_end"]
-        flags: npt.NDArray[np.int32] = (_SECONDARY_FLAG + _UNMAPPED_FLAG * unmapped + _REVERSE_FLAG * block.is_reverse_complement).astype(
-            np.int32
+    def compare_rows(self, blocks: Sequence[MaskedBlock]) -> None:
+        """Choose the primary row of each query. If a query's rows began in earlier blocks, its primary row is one of those."""
+        queries, targets = (
+            np.concatenate(sides) for sides in zip(*(block.written_record_numbers(mask) for block, mask in blocks), strict=True)
         )
-        queries = block.query_record_numbers[mask]
-        primary = np.zeros(mask.shape, dtype=np.bool_)
-        primary[mask] = np.diff(queries, prepend=self._seen) > 0
-        flags[primary] -= _SECONDARY_FLAG
-        self._seen = int(queries[-1]) if len(queries) else self._seen
-        return flags
+        scores = np.concatenate([alignment_scores(block)[block.output_mask(mask)] for block, mask in blocks])
+        order = np.lexsort((-scores, queries))
+        is_best = np.diff(queries[order], prepend=self._last_query) > 0
+        self._primary_queries, self._primary_targets = queries[order][is_best], targets[order][is_best]
+        self._last_query = int(queries[-1]) if len(queries) else self._last_query
+
+    def _is_primary(self, block: Block) -> Booleans:
+        """Return a mask of the pairs that are the primary alignments of their queries."""
+        queries = block.query_record_numbers
+        if not len(self._primary_queries):
+            return np.zeros(queries.shape, dtype=np.bool_)
+        at = np.minimum(np.searchsorted(self._primary_queries, queries), len(self._primary_queries) - 1)
+        is_primary: Booleans = (self._primary_queries[at] == queries) & (self._primary_targets[at] == block.target_record_numbers)
+        return is_primary
+
+    def _flags(self, block: Block) -> npt.NDArray[np.int32]:
+        unmapped = block.statistics["query_start"] == block.statistics["query_end"]
+        is_reverse, is_primary = block.is_reverse_complement, self._is_primary(block)
+        flags: Integers = _SECONDARY_FLAG * ~is_primary + _UNMAPPED_FLAG * unmapped + _REVERSE_FLAG * is_reverse
+        return flags.astype(np.int32)
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
             fields.query_id_column(block),
-            block.integer_column(self._flags(block, block.output_mask(mask))),
+            block.integer_column(self._flags(block)),
             fields.target_id_column(block),
             block.path_column("sam_position"),
             Column.constant("255"),

@@ -15,7 +15,6 @@ class Tsv:
     """Tab-separated table of the chosen fields."""
 
     fields: list[Field]
-    remembers = False
 
     @property
     def alignment_detail(self) -> Detail:
