@@ -54,6 +54,7 @@ class SwOptions:
     with_self: whether, within one set, hits between a record and itself are also reported
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none"
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
+    evalue_letters: number of letters of the database for which E-values hold; None: that of the targets
     identity_def: identity definition number, see core/alignment/identity.py
     no_traceback: whether hits are reported without alignments
     kernel: "auto", or a kernel of Munekawa et al. (2008)
@@ -69,6 +70,7 @@ class SwOptions:
     with_self: bool = False
     mask: str | None = None
     evalue: str | None = None
+    evalue_letters: int | None = None
     max_hits: int | None = None
     min_score: int | None = None
     max_evalue: float | None = None
@@ -82,8 +84,9 @@ class SwOptions:
         if self.genetic_code is not None and self.translate is None:
             raise InputError(f"{parameter('genetic_code')} needs {parameter('translate')}, which says what to translate")
         check_fraction("min_identity", self.min_identity)
-        if self.max_evalue is not None and self.evalue == "none":
-            raise InputError(f"{parameter('max_evalue')} needs E-values")
+        for name in ("max_evalue", "evalue_letters"):
+            if getattr(self, name) is not None and self.evalue == "none":
+                raise InputError(f"{parameter(name)} needs E-values")
         if self.max_evalue is not None and not self.max_evalue >= 0:
             raise InputError(f"{parameter('max_evalue')}: expected 0 or more; found {self.max_evalue:g}")
         if self.no_traceback and self.min_identity is not None:
@@ -270,7 +273,8 @@ class SearchJob:
             self.reporter.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
         self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
-        return SearchSpace(parameters, sides.targets.evalue_letters, len(task.targets), sides.strand_count)
+        space = SearchSpace(parameters, sides.targets.evalue_letters, len(task.targets), sides.strand_count)
+        return space if o.evalue_letters is None else space.with_letter_count(sides.targets.evalue_letter_count(o.evalue_letters))
 
 
 def prepare(

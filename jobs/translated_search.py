@@ -191,7 +191,4 @@ def _drop_short_targets(targets: SequenceSet, reporter: Reporter) -> SequenceSet
     first = targets.ids[int(np.argmin(targets.lengths >= CODON_LENGTH))]
     who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
     reporter.note(f"{targets.source}: left out {who} shorter than a codon")
-    return replace(
-        targets.select(long_enough),
-        known_file_positions=None if targets.known_file_positions is None else targets.known_file_positions[long_enough],
-    )
+    return targets.keep(long_enough)

@@ -34,6 +34,7 @@ from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
+from gpualign.jobs.target_selection import TargetFilters, select_targets
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -55,11 +56,14 @@ def sw(
     min_score: int | None = None,
     max_evalue: float | None = None,
     min_identity: float | None = None,
+    targets: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     strand: str | None = None,
     translate: str | None = None,
     genetic_code: int = STANDARD_CODE,
     mask: str | None = None,
     evalue: str | None = None,
+    evalue_letters: int | None = None,
     traceback: bool = True,
     with_self: bool = False,
     fields: Sequence[str] | None = None,
@@ -79,11 +83,14 @@ def sw(
     min_score: minimum score
     max_evalue: maximum E-value
     min_identity: minimum identity, a fraction
+    targets: ids of the records of `db` to search; None: all records
+    exclude: ids of records of `db` to leave out
     strand: for DNA only: "both" (default), "plus" or "minus"
     translate: "query", "target" or "both": which nucleotide sequences are translated in six frames and searched as proteins
     genetic_code: NCBI number of the genetic code, for `translate`
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet)
     evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
+    evalue_letters: number of letters of the database for which E-values hold; None: that of the records searched
     traceback: whether hits are returned with their alignments, not only with scores
     with_self: whether, if `db` is None, each query is also searched against itself
     fields: column names, as for `gpualign sw --fields`
@@ -117,6 +124,7 @@ def sw(
         with_self=checked_flag("with_self", with_self),
         mask=mask,
         evalue=evalue,
+        evalue_letters=checked_count("evalue_letters", evalue_letters, 1),
         max_hits=checked_count("max_hits", max_hits, 1),
         min_score=checked_score("min_score", min_score),
         max_evalue=max_evalue,
@@ -130,12 +138,17 @@ def sw(
     traced = [one.name for one in columns if one.detail is not Detail.SCORE]
     if traced and not traceback:
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
-    targets = _database_sequences(db)
-    host_threads = options.resources.host_threads
+    filters = TargetFilters(
+        None if targets is None else dict.fromkeys(checked_names("targets", targets, "ids"), parameter("targets")),
+        dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
+    )
+    filters.check(db is None)
+    database, host_threads = _database_sequences(db), options.resources.host_threads
     if translate is None:
-        inputs = encode_inputs(queries, targets, host_threads)
+        inputs = encode_inputs(queries, database, host_threads)
     else:
-        inputs = encode_translated_inputs(queries, targets, translate, host_threads)
+        inputs = encode_translated_inputs(queries, database, translate, host_threads)
+    inputs = select_targets(inputs, filters, LOG, host_threads)
     job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)
     return _iterate_hits(job, columns, ProgressReporter(progress))
 

@@ -130,7 +130,8 @@ def dist(
         sample_counts,
         title_files,
     )
-    from gpualign.cli.inputs.samples import excluded_id_files, sample_filters
+    from gpualign.cli.inputs.id_lists import id_files
+    from gpualign.cli.inputs.samples import sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.params import build_options
     from gpualign.cli.options.workers import resolve_resources
@@ -150,7 +151,7 @@ def dist(
     if add is not None and others is not None:
         raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
     lists = [one.list_path for one in sets if one.list_path is not None]
-    check_stdin(*named, *lists, mask)
+    check_stdin(*named, *lists, mask, *id_files(exclude))
     options = build_options(
         DistOptions,
         params,
@@ -164,7 +165,7 @@ def dist(
     options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
     one_set = len(sets) == 1
     spec = distance_spec(options, one_set)
-    beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *excluded_id_files(exclude)]
+    beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *id_files(exclude)]
     paths = [*lists, *(file for path in named for file in paths_of_input(path)), *beside]
     again = rereadable_files(named, beside)
     resume, shard = options.output_options.resume, options.output_options.shard

@@ -14,6 +14,7 @@ from gpualign.cli.options.input import drop_empty_option, input_options, mask_lo
 from gpualign.cli.options.output import hit_options
 from gpualign.cli.options.param_types import IntegerType
 from gpualign.cli.options.scoring import local_scoring_options
+from gpualign.cli.options.thresholds import target_options
 
 if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @strict_option
 @local_scoring_options
 @hit_options
+@target_options
 @Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @Heading.OUTPUT.option(
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
@@ -52,6 +54,8 @@ def sw(
     db: str | None,
     matrix: str | None,
     everything: bool,
+    targets: tuple[str, ...],
+    exclude: tuple[str, ...],
     cluster: str | None,
     dry_run: bool,
     quiet: bool,
@@ -81,11 +85,12 @@ def sw(
     from gpualign.jobs.devices.cuda_prestart import LOCAL_CELLS_PER_SECOND, prestart_for_pairs
 
     sets = [input_files(one) for one in (query, db) if one is not None]
-    queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    prestart_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS_PER_SECOND)  # beside the imports that follow
+    queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
+    prestart_for_pairs("cpu" if cluster else params["device"], queries, others, LOCAL_CELLS_PER_SECOND)  # beside the imports that follow
     from dataclasses import replace
 
     from gpualign.cli.inputs.file_lists import check_stdin
+    from gpualign.cli.inputs.id_lists import id_files, listed_ids
     from gpualign.cli.options.params import build_options
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -97,9 +102,10 @@ def sw(
     from gpualign.jobs.output.hits import hit_spec, write_hits
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs, read_queries_for_index
+    from gpualign.jobs.target_selection import TargetFilters, select_targets
 
     messages = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
-    files = [path for one in sets for path in one.all_paths]
+    files = [*(path for one in sets for path in one.all_paths), *id_files([*targets, *exclude])]
     check_stdin(*files)
     described = description_fields(params["fields"])
     options = build_options(
@@ -114,6 +120,11 @@ def sw(
     else:
         spec = of_hits = hit_spec(options, db is None)
     messages.begin([*files, matrix], spec.outputs(db is None), spec.options.resume)
+    filters = TargetFilters(
+        listed_ids(targets, "--targets", "--targets (no such file)") if targets else None,
+        listed_ids(exclude, "--exclude", "--exclude (no such file)"),
+    )
+    filters.check(db is None)
 
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
@@ -129,6 +140,7 @@ def sw(
     else:
         inputs = read_inputs(named, options.read_options, messages, local=True, threads=threads)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
+    inputs = select_targets(inputs, filters, messages, threads)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score
         from gpualign.jobs.output.pairs import write_every_pair

@@ -92,7 +92,26 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             help="Parameters of E-values: published for BLAST (table), or estimated from simulated sequences.  [table if it covers the"
             " scoring, else estimate]",
         ),
+        Heading.SCORING.option(
+            "--evalue-letters",
+            type=IntegerType(1),
+            metavar="N",
+            help="E-values for a database of N letters, with records as long as those searched.  [the letters of the records searched]",
+        ),
     )
+
+
+def target_options(function: F) -> F:
+    """Add the options that select records of a database."""
+    ids_type = {"type": PathType(), "metavar": "ID|FILE", "multiple": True}
+    return combine_options(
+        Heading.PAIRS.option(
+            "--targets",
+            **ids_type,
+            help="Search only this record of DB, or the records listed in a file, one id per line; may be repeated.",
+        ),
+        Heading.PAIRS.option("--exclude", **ids_type, help="Leave out this record of DB, or those listed in a file; may be repeated."),
+    )(function)
 
 
 def group_options(function: F) -> F:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -130,6 +131,11 @@ class SearchSpace:
     letter_count: int
     record_count: int
     strand_count: int = 1
+
+    def with_letter_count(self, letter_count: int) -> SearchSpace:
+        """Return the search space of a database of `letter_count` letters, in records of the same mean length."""
+        records = (self.record_count * letter_count + self.letter_count // 2) // self.letter_count
+        return replace(self, letter_count=letter_count, record_count=max(1, records))
 
     def _effective_size(self, query_length: int) -> float:
         """Return the size of a query's effective search space, after the length adjustment."""

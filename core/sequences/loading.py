@@ -91,6 +91,7 @@ class RawRecords:
     letter_kinds: kinds of letters, if counted
     eager_encoding: tells which letters are already encoded, if encoding was requested
     unterminated_id: id of the last record if the file does not end with a newline, else None
+    file_ids: ids in the file, if repeated ids were numbered, else None
     """
 
     source: str
@@ -104,6 +105,7 @@ class RawRecords:
     letter_kinds: LetterKinds | None = None
     eager_encoding: EagerEncoding | None = None
     unterminated_id: str | None = None
+    file_ids: StringColumn | None = None
 
 
 def clean_records(
@@ -191,7 +193,10 @@ def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool,
     names = list(ids)
     number_repeated_ids(names, again[:, 0].tolist())
     numbered = StringColumn.from_strings(names)
-    return [replace(raw, ids=numbered[start:stop].without_margins()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
+    return [
+        replace(raw, ids=numbered[start:stop].without_margins(), file_ids=raw.file_ids or raw.ids)
+        for raw, (start, stop) in zip(files, pairwise(starts), strict=True)
+    ]
 
 
 def read_raw_records(
@@ -226,9 +231,10 @@ def read_raw_records(
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
+    ids = unique_id_column(records.ids, numbers, source, allow_duplicates, threads)
     return RawRecords(
         source,
-        unique_id_column(records.ids, numbers, source, allow_duplicates, threads),
+        ids,
         records.letters,
         empty,
         gaps,
@@ -238,6 +244,7 @@ def read_raw_records(
         records.letter_kinds,
         records.eager_encoding,
         everything.ids[len(everything) - 1] if everything.is_unterminated else None,
+        None if ids is records.ids else records.ids,
     )
 
 
@@ -286,12 +293,14 @@ def encode(
     descriptions: StringColumn | None = None,
     mask_lower: bool = False,
     encoded: EagerEncoding | None = None,
+    file_ids: StringColumn | None = None,
     threads: int = 1,
 ) -> SequenceSet:
     """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
     mask_lower: whether to replace lower-case letters by N or X
     encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
+    file_ids: ids in the file, if repeated ids were numbered
     threads: maximum number of threads
 
     Raises the same errors as `encode_letters`.
@@ -299,7 +308,7 @@ def encode(
     whole = letters.without_margins()
     done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text, threads)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done, threads)
-    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
+    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions, known_file_ids=file_ids)
 
 
 def encode_all(
@@ -315,5 +324,6 @@ def encode_all(
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [
-        encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding, threads) for raw in inputs
+        encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding, raw.file_ids, threads)
+        for raw in inputs
     ]

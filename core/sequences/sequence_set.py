@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ class SequenceSet:
     known_code_counts: number of occurrences of each code, int64[256], if known
     descriptions: text after the ids in the file; None if not read
     source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
+    known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
     """
 
     source: str
@@ -39,6 +40,7 @@ class SequenceSet:
     known_code_counts: Integers | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
+    known_file_ids: StringColumn | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -77,6 +79,11 @@ class SequenceSet:
         return count_codes(self.codes) if self.known_code_counts is None else self.known_code_counts
 
     @property
+    def file_ids(self) -> StringColumn:
+        """Ids in the file, which may be repeated."""
+        return self.id_column if self.known_file_ids is None else self.known_file_ids
+
+    @property
     def nbytes(self) -> int:
         return self.codes.nbytes + self.offsets.nbytes
 
@@ -94,6 +101,16 @@ class SequenceSet:
         letters = self.gather(records, threads)
         described = self.descriptions.select(records) if self.descriptions is not None else None
         return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
+
+    def keep(self, records: Integers, threads: int = 1) -> SequenceSet:
+        """Return a set of the selected records, in ascending order, in which ties are still broken by the order of the file.
+
+        threads: maximum number of threads
+        """
+        positions = None if self.known_file_positions is None else self.known_file_positions[records]
+        file_ids = None if self.known_file_ids is None else self.known_file_ids.select(records)
+        files = tuple((int(np.searchsorted(records, first)), name) for first, name in self.source_files)
+        return replace(self.select(records, threads), known_file_positions=positions, source_files=files, known_file_ids=file_ids)
 
     def select_first(self, count: int) -> SequenceSet:
         """Return a set of the first `count` records, without copying."""
@@ -114,12 +131,13 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
         return first
     codes = join_columns(StringColumn(one.codes, one.offsets) for one in sets)
     ids = join_columns(one.id_column for one in sets)
+    file_ids = join_columns(one.file_ids for one in sets) if any(one.known_file_ids is not None for one in sets) else None
     texts = [one.descriptions for one in sets if one.descriptions is not None]
     described = join_columns(texts) if len(texts) == len(sets) else None
     starts = np.cumsum([0, *map(len, sets)]).tolist()
     source_files = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
     source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
-    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, source_files=source_files)
+    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, source_files=source_files, known_file_ids=file_ids)
 
 
 def encode_letters(

@@ -85,7 +85,11 @@ class FrameSet:
     @property
     def evalue_letters(self) -> int:
         """Number of letters in a database of these records, as used for E-values. Only one frame of each record is counted."""
-        return int(self.record_lengths.sum()) // self.input_letters_per_letter
+        return self.evalue_letter_count(int(self.record_lengths.sum()))
+
+    def evalue_letter_count(self, input_letters: int) -> int:
+        """Return the number of letters that E-values use for `input_letters` letters of the input."""
+        return max(1, input_letters // self.input_letters_per_letter)
 
     def record_intervals(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """Convert intervals in sequences to intervals in their input records: int64[numbers] each. All intervals are 0-based and half-open.

@@ -9,8 +9,9 @@ from command import gpualign_here
 from gpualign.cli.main import COMMAND_NAMES, cli
 from gpualign.cli.options.headings import CommandWithHeadings, Heading, OptionWithHeading
 
-# Different options that share a name: groups of records or colours, letters or sites, centroids or rows, what is written or read.
-HOMONYMS = {"--groups", "--mask", "--order", "--value"}
+# Different options that share a name: targets or samples, groups of records or colours, letters or sites, centroids or rows, what is
+# written or read.
+HOMONYMS = {"--exclude", "--groups", "--mask", "--order", "--value"}
 
 
 def sections(command):

@@ -162,6 +162,7 @@ FILES = {
     "cohort.pgen": lambda path: write_pgen(path, _calls()),
     **dict.fromkeys(["results_alleles.tsv", "new.tsv", "old.tsv"], _alleles),
     "export.tsv": _export,
+    "ids.txt": lambda path: _write(path, "sp|B3QW61|EFP_CHLT3\ntr|N6U7I9|N6U7I9_DENPD\n"),
     "loci.txt": lambda path: _write(path, "G1\nG2\nG4\n"),
     **dict.fromkeys(["distances.npy", "distances.tsv", "snps.npy"], _distances),
     "wards.tsv": _groups([f"of_distances_{k}" for k in range(1, 5)]),
