@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.arrays import Booleans, distinct
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.common.suggestions import did_you_mean
@@ -22,20 +22,34 @@ _MAX_IDS_IN_MESSAGE = 3
 
 
 @dataclass(frozen=True)
+class Condition:
+    """Condition that an annotation has one of some values.
+
+    name: name of the annotation
+    values: permitted texts
+    """
+
+    name: str
+    values: Sequence[str]
+
+
+@dataclass(frozen=True)
 class TargetFilters:
     """Filters that select records of a database.
 
     targets: ids of the records to search, each with text, for messages, that says where the id was listed; None: all records
     exclude: ids of records to leave out, likewise
+    where: conditions that all records to search meet
     """
 
     targets: Mapping[str, str] | None = None
     exclude: Mapping[str, str] = field(default_factory=dict)
+    where: Sequence[Condition] = ()
 
     @property
     def given(self) -> list[str]:
         """The parameters that were given, as text for messages."""
-        given = {"targets": self.targets is not None, "exclude": bool(self.exclude)}
+        given = {"targets": self.targets is not None, "exclude": bool(self.exclude), "where": bool(self.where)}
         return [parameter(name) for name, is_given in given.items() if is_given]
 
     def check(self, one_set: bool) -> None:
@@ -55,6 +69,8 @@ def select_targets(inputs: Inputs, filters: TargetFilters, reporter: Reporter = 
     mask = np.ones(len(targets), dtype=np.bool_) if filters.targets is None else _listed(targets, filters.targets)
     if filters.exclude:
         mask &= ~_listed(targets, filters.exclude)
+    for condition in filters.where:
+        mask &= _matching(targets, condition, reporter)
     names = " and ".join(filters.given)
     if not mask.any():
         raise InputError(f"{targets.source}: no record is left: {names} leave{'s' if len(filters.given) == 1 else ''} out all of them")
@@ -73,6 +89,16 @@ def _listed(targets: SequenceSet, listed: Mapping[str, str]) -> Booleans:
     if unknown := [name for name in listed if name not in found]:
         raise InputError(_describe_unknown_ids(unknown, listed[unknown[0]], targets))
     return mask
+
+
+def _matching(targets: SequenceSet, condition: Condition, reporter: Reporter) -> Booleans:
+    """Return a mask of the targets that meet a condition, and report values that no target has."""
+    column = targets.annotations[condition.name]
+    existing = set(column.values.select(distinct(column.codes.astype(np.int64))))
+    if missing := [value for value in condition.values if value not in existing]:
+        shown = ", ".join(map(quoted, missing[:_MAX_IDS_IN_MESSAGE])) + (", ..." if len(missing) > _MAX_IDS_IN_MESSAGE else "")
+        reporter.note(f"{parameter('where')}: no record of {targets.source} has {condition.name} {shown}")
+    return column.is_any_of(set(condition.values))
 
 
 def _describe_unknown_ids(unknown: list[str], where: str, targets: SequenceSet) -> str:

@@ -26,9 +26,6 @@ RecordInput: TypeAlias = Any
 """str, bytes, or an object with `.seq` and `.id`, such as Biopython's SeqRecord."""
 
 
-_DEFAULT_READ_OPTIONS = ReadOptions()
-
-
 class Sequences:
     """Encoded DNA or protein sequences with ids, in one alphabet. Immutable, so that any number of calls can share them.
 
@@ -148,15 +145,27 @@ def checked_path(name: str, value: object) -> str:
     return path
 
 
-def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOptions = _DEFAULT_READ_OPTIONS) -> RawRecords:
-    o, unknown = options, options.unknown_letters()
+def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOptions) -> RawRecords:
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "a stream"))
         check_binary(source, name)
-        return read_raw_records(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown, threads=threads)
+        return _read_stream(cast("BinaryIO", source), name, options, threads)
     name = checked_path("source", source)
     with open_file(name) as stream:
-        return read_raw_records(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown, threads=threads)
+        return _read_stream(stream, name, options, threads)
+
+
+def _read_stream(stream: BinaryIO, name: str, o: ReadOptions, threads: int) -> RawRecords:
+    return read_raw_records(
+        stream,
+        name,
+        o.allow_duplicates,
+        o.drop_empty,
+        o.degap,
+        o.keep_descriptions,
+        unknown=o.unknown_letters(),
+        threads=threads,
+    )
 
 
 def check_binary(stream: object, name: str) -> None:
@@ -215,9 +224,12 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
-def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threads: int) -> Inputs:
+def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threads: int, keep_descriptions: bool = False) -> Inputs:
     """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. If `targets` is None, there is
-    only one set. threads: maximum number of threads.
+    only one set.
+
+    threads: maximum number of threads
+    keep_descriptions: whether the text that follows ids in files is kept
 
     Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
     """
@@ -225,7 +237,7 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threa
     made = [one for one in sources if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
-    raw = [_raw_records_of(one, threads) for one in sources if not isinstance(one, Sequences)]
+    raw = [_raw_records_of(one, threads, keep_descriptions) for one in sources if not isinstance(one, Sequences)]
     counts = count_letters(raw, name_files=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
@@ -239,11 +251,14 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threa
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | None, translated_sets: str, threads: int) -> Inputs:
+def encode_translated_inputs(
+    queries: SequencesInput, targets: SequencesInput | None, translated_sets: str, threads: int, keep_descriptions: bool = False
+) -> Inputs:
     """Return queries and targets for a translated search.
 
     translated_sets: sets to translate: "query", "target" or "both"
     threads: maximum number of threads
+    keep_descriptions: whether the text that follows ids in files is kept
 
     Raises the same errors as `encode_inputs`.
     """
@@ -253,7 +268,8 @@ def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | 
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            sets.append(encode_translated_set([_raw_records_of(one, threads)], side, translated_sets, threads=threads))
+            raw = _raw_records_of(one, threads, keep_descriptions)
+            sets.append(encode_translated_set([raw], side, translated_sets, threads=threads))
         elif one.code is alphabet_of_set(side, translated_sets):
             sets.append(one.set)
         else:
@@ -264,7 +280,7 @@ def encode_translated_inputs(queries: SequencesInput, targets: SequencesInput | 
     return make_inputs(sets, translated_sets)
 
 
-def _raw_records_of(source: SequencesInput, threads: int) -> RawRecords:
+def _raw_records_of(source: SequencesInput, threads: int, keep_descriptions: bool) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        return _read_raw_records(cast("StrPath | BinaryIO", source), threads)
+        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, ReadOptions(keep_descriptions=keep_descriptions))
     return raw_records(cast("Iterable[RecordInput]", source))

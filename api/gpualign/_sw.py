@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +25,7 @@ from gpualign._execution_options import (
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import SequencesInput, encode_inputs, encode_translated_inputs
+from gpualign._sequences import SequencesInput, StrPath, checked_path, encode_inputs, encode_translated_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
@@ -34,7 +34,8 @@ from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
-from gpualign.jobs.target_selection import TargetFilters, select_targets
+from gpualign.jobs.target_annotations import plan_annotations
+from gpualign.jobs.target_selection import Condition, TargetFilters, select_targets
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -58,6 +59,8 @@ def sw(
     min_identity: float | None = None,
     targets: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    annotate: StrPath | None = None,
     strand: str | None = None,
     translate: str | None = None,
     genetic_code: int = STANDARD_CODE,
@@ -85,6 +88,9 @@ def sw(
     min_identity: minimum identity, a fraction
     targets: ids of the records of `db` to search; None: all records
     exclude: ids of records of `db` to leave out
+    where: for names of annotations, the text, or list of texts, that the records of `db` to search have: {"taxid": ["9606", "10090"]};
+        annotations are the columns of `annotate`, and organism, taxid and gene in UniProt's titles if `db` is a file
+    annotate: table of annotations: ids in the first column, titles in the first line
     strand: for DNA only: "both" (default), "plus" or "minus"
     translate: "query", "target" or "both": which nucleotide sequences are translated in six frames and searched as proteins
     genetic_code: NCBI number of the genetic code, for `translate`
@@ -93,7 +99,7 @@ def sw(
     evalue_letters: number of letters of the database for which E-values hold; None: that of the records searched
     traceback: whether hits are returned with their alignments, not only with scores
     with_self: whether, if `db` is None, each query is also searched against itself
-    fields: column names, as for `gpualign sw --fields`
+    fields: column names, as for `gpualign sw --fields`, also of annotations
     identity_def: identity definition, numbered 0 to 4 as in vsearch
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
@@ -133,24 +139,40 @@ def sw(
         no_traceback=not traceback,
     )
     options.make_hit_filter(db is None)
+    conditions = _conditions(where)
     names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
-    columns = parse_fields(names, allow_hits_only=True)
+    annotations = plan_annotations(None if annotate is None else checked_path("annotate", annotate), names, conditions)
+    columns = parse_fields(names, allow_hits_only=True, annotations=annotations.titles)
     traced = [one.name for one in columns if one.detail is not Detail.SCORE]
     if traced and not traceback:
         raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
     filters = TargetFilters(
         None if targets is None else dict.fromkeys(checked_names("targets", targets, "ids"), parameter("targets")),
         dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
+        conditions,
     )
     filters.check(db is None)
     database, host_threads = _database_sequences(db), options.resources.host_threads
     if translate is None:
-        inputs = encode_inputs(queries, database, host_threads)
+        inputs = encode_inputs(queries, database, host_threads, bool(annotations.from_titles))
     else:
-        inputs = encode_translated_inputs(queries, database, translate, host_threads)
+        inputs = encode_translated_inputs(queries, database, translate, host_threads, bool(annotations.from_titles))
+    inputs = annotations.annotate(inputs, False, LOG)
     inputs = select_targets(inputs, filters, LOG, host_threads)
     job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)
     return _iterate_hits(job, columns, ProgressReporter(progress))
+
+
+def _conditions(where: Mapping[str, str | Sequence[str]] | None) -> list[Condition]:
+    """Return the conditions of `where`. Raises `InputError` for anything but a dict of texts and lists of texts."""
+    if where is None:
+        return []
+    if not isinstance(where, Mapping):
+        raise InputError(f"where: expected a dict of names and texts; found {type(where).__name__}")
+    return [
+        Condition(str(name), [texts] if isinstance(texts, str) else checked_names(f"where[{name!r}]", texts, "texts"))
+        for name, texts in where.items()
+    ]
 
 
 def _database_sequences(db: SequencesInput | Index | None) -> SequencesInput | None:

@@ -56,6 +56,8 @@ def sw(
     everything: bool,
     targets: tuple[str, ...],
     exclude: tuple[str, ...],
+    where: tuple[str, ...],
+    annotate: str | None,
     cluster: str | None,
     dry_run: bool,
     quiet: bool,
@@ -89,6 +91,7 @@ def sw(
     prestart_for_pairs("cpu" if cluster else params["device"], queries, others, LOCAL_CELLS_PER_SECOND)  # beside the imports that follow
     from dataclasses import replace
 
+    from gpualign.cli.inputs.conditions import parse_conditions
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.id_lists import id_files, listed_ids
     from gpualign.cli.options.params import build_options
@@ -102,14 +105,19 @@ def sw(
     from gpualign.jobs.output.hits import hit_spec, write_hits
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs, read_queries_for_index
+    from gpualign.jobs.target_annotations import plan_annotations
     from gpualign.jobs.target_selection import TargetFilters, select_targets
 
     messages = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
     files = [*(path for one in sets for path in one.all_paths), *id_files([*targets, *exclude])]
-    check_stdin(*files)
-    described = description_fields(params["fields"])
+    check_stdin(*files, annotate)
+    described, conditions = description_fields(params["fields"]), parse_conditions(where)
+    annotations = plan_annotations(annotate, params["fields"], conditions)
     options = build_options(
-        search.SwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=bool(described)
+        search.SwOptions,
+        params,
+        matrix=matrices.load_matrix(matrix) if matrix else None,
+        keep_descriptions=bool(described or annotations.from_titles),
     )
     options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
     of_scores = of_hits = None
@@ -118,11 +126,12 @@ def sw(
 
         spec: OutputSpec | HitSpec = (of_scores := scores_spec(options, db is None))
     else:
-        spec = of_hits = hit_spec(options, db is None)
-    messages.begin([*files, matrix], spec.outputs(db is None), spec.options.resume)
+        spec = of_hits = hit_spec(options, db is None, annotations.titles)
+    messages.begin([*files, matrix, annotate], spec.outputs(db is None), spec.options.resume)
     filters = TargetFilters(
         listed_ids(targets, "--targets", "--targets (no such file)") if targets else None,
         listed_ids(exclude, "--exclude", "--exclude (no such file)"),
+        conditions,
     )
     filters.check(db is None)
 
@@ -140,6 +149,7 @@ def sw(
     else:
         inputs = read_inputs(named, options.read_options, messages, local=True, threads=threads)
     messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
+    inputs = annotations.annotate(inputs, bool(described), messages)
     inputs = select_targets(inputs, filters, messages, threads)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score

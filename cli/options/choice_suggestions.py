@@ -15,6 +15,8 @@ _FOREIGN_OPTION_ADVICE = {
     "max-target-seqs": "--max-hits K writes the K best hits of each query",
     "seqidlist": "--targets FILE",
     "negative-seqidlist": "--exclude FILE",
+    "taxids": "--where taxid=LIST",
+    "taxidlist": "--where taxid=LIST",
     "dbsize": "--evalue-letters N",
     "cov-mode": "nw --coverage-of both, target or query, which are MMseqs2's 0, 1 and 2",
     "query-cov": "nw --min-coverage F --coverage-of query",

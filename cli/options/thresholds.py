@@ -102,7 +102,7 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
 
 
 def target_options(function: F) -> F:
-    """Add the options that select records of a database."""
+    """Add the options that annotate and select records of a database."""
     ids_type = {"type": PathType(), "metavar": "ID|FILE", "multiple": True}
     return combine_options(
         Heading.PAIRS.option(
@@ -111,6 +111,20 @@ def target_options(function: F) -> F:
             help="Search only this record of DB, or the records listed in a file, one id per line; may be repeated.",
         ),
         Heading.PAIRS.option("--exclude", **ids_type, help="Leave out this record of DB, or those listed in a file; may be repeated."),
+        Heading.PAIRS.option(
+            "--where",
+            metavar="COLUMN=LIST",
+            multiple=True,
+            help="Search only the records of DB for which a column of --annotate, or organism, taxid or gene in UniProt's titles, is one of"
+            " these comma-separated texts, as in taxid=9606,10090; of several --where all must hold.",
+        ),
+        Heading.INPUT.option(
+            "--annotate",
+            type=PathType(),
+            metavar="TABLE",
+            help="Table with the ids of records of DB in its first column and a line of titles; its other columns are for --fields and"
+            " --where.",
+        ),
     )(function)
 
 

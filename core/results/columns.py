@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.results._rows import Column
-from gpualign.core.results.blocks import Block
+from gpualign.core.results.blocks import Block, text_column
 from gpualign.core.results.hit_blocks import HitBlock, as_hit_block
+from gpualign.core.sequences.annotations import TITLE_KEYS
 from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
@@ -228,6 +229,22 @@ def _frame_field(name: str, meaning: str, side: int) -> Field:
     return Field(name, meaning, integer_column_maker(frames), hits_only=True, get_values=frames, dtype_for_task=_INT32)
 
 
+def annotation_field(name: str, meaning: str = "column of the table of annotations") -> Field:
+    """Return a field for an annotation of targets. name: its name"""
+
+    def texts(block: Block) -> StringColumn:
+        hits = as_hit_block(block)
+        return hits.frame_sets.targets.annotations[name].texts_of(hits.target_record_numbers)
+
+    return Field(
+        name,
+        meaning,
+        lambda block: text_column(texts(block)),
+        hits_only=True,
+        make_quoted_column=lambda block: text_column(texts(block).csv_quoted),
+    )
+
+
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
@@ -292,6 +309,9 @@ FIELDS: dict[str, Field] = {
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strand_column()),
         _frame_field("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame_field("tframe", "reading frame of the target", 1),
+        annotation_field("organism", "organism of the target: OS= in the titles of UniProt"),
+        annotation_field("taxid", "NCBI number of the target's organism: OX= in the titles of UniProt"),
+        annotation_field("gene", "gene of the target: GN= in the titles of UniProt"),
         _hit_field("bits", "bit score", lambda hits: hits.bit_score_column("{:.1f}".format, "nan"), HitBlock.bit_scores),
         _hit_field(
             "evalue", "hits this good that chance would give", lambda hits: hits.evalue_column("{:.3g}".format, "nan"), HitBlock.hit_evalues
@@ -340,15 +360,26 @@ def detail_of(fields: Sequence[Field]) -> Detail:
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
-def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool = False) -> list[Field]:
+def annotation_names(text: str | None, titles: Collection[str]) -> list[str]:
+    """Return those fields in `text`, a comma-separated list, that show annotations.
+
+    titles: titles of the columns of a table of annotations
+    """
+    names = [name.strip() for name in (text or "").split(",")]
+    return [name for name in names if name in TITLE_KEYS or (name in titles and name not in FIELDS)]
+
+
+def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool = False, annotations: Collection[str] = ()) -> list[Field]:
     """Parse a comma-separated list of fields.
 
     allow_hits_only: whether fields that exist only in searches are allowed
     edit_distance: whether scores are edit distances
+    annotations: names of further fields, which show annotations of targets
 
     Raises `InputError` for unknown or repeated names, or if there are no names.
     """
     available = [f.name for f in FIELDS.values() if allow_hits_only or not f.hits_only]
+    available += [name for name in annotations if name not in FIELDS]
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")
@@ -359,4 +390,4 @@ def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool =
         if names.count(name) > 1:
             raise InputError(f"{parameter('fields')} names {name!r} twice")
     known = {**FIELDS, "distance": _EDIT_DISTANCE_FIELD} if edit_distance else FIELDS
-    return [known[name] for name in names]
+    return [known[name] if name in known else annotation_field(name) for name in names]

@@ -22,7 +22,7 @@ _CHUNK_HITS = 8192
 """Maximum number of hits per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
 
 _CHUNK_LETTERS = 4 << 20
-"""Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
+"""Approximate number of query letters and of bytes of titles and annotations per chunk; formats may repeat all of them for each hit."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ class HitSelector:
         letters = self._task.queries.lengths[hits.queries]
         if (titles := title_byte_counts(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
+        letters = letters + self._sides.targets.annotation_byte_counts(hits.targets)
         letters = np.cumsum(letters)
         start = 0
         while start < len(hits):

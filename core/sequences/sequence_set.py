@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes, find_codes
 from gpualign.core.sequences._records import encode as encode_into
 from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet
+from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -30,6 +31,7 @@ class SequenceSet:
     descriptions: text after the ids in the file; None if not read
     source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
     known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
+    annotations: annotations of the records, by name
     """
 
     source: str
@@ -41,6 +43,7 @@ class SequenceSet:
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
     known_file_ids: StringColumn | None = field(default=None, repr=False)
+    annotations: Mapping[str, AnnotationColumn] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -100,7 +103,10 @@ class SequenceSet:
         """Return a set of the selected records, in the order of `records`. threads: maximum number of threads."""
         letters = self.gather(records, threads)
         described = self.descriptions.select(records) if self.descriptions is not None else None
-        return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
+        annotations = {name: column.select(records) for name, column in self.annotations.items()}
+        return SequenceSet(
+            self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described, annotations=annotations
+        )
 
     def keep(self, records: Integers, threads: int = 1) -> SequenceSet:
         """Return a set of the selected records, in ascending order, in which ties are still broken by the order of the file.

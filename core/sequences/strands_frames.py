@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.translation import CODON_LENGTH, FRAMES, skipped_letter_counts, translate
 
@@ -32,12 +35,14 @@ class FrameSet:
     frames: frames in which every record is read: for translations, 1 to 3 and -1 to -3; otherwise 1 and -1. Negative numbers stand for the
         reverse complement
     input_letters_per_letter: number of input letters represented by one letter of `sequences`
+    annotations: annotations of the input records, by name
     """
 
     sequences: SequenceSet
     record_lengths: Integers
     frames: tuple[int, ...] = (1,)
     input_letters_per_letter: int = 1
+    annotations: Mapping[str, AnnotationColumn] = field(default_factory=dict)
 
     @property
     def sequences_per_record(self) -> int:
@@ -91,6 +96,14 @@ class FrameSet:
         """Return the number of letters that E-values use for `input_letters` letters of the input."""
         return max(1, input_letters // self.input_letters_per_letter)
 
+    def annotation_byte_counts(self, numbers: Integers) -> Integers:
+        """Return the size of the annotations of these sequences' records in bytes: int64[numbers].
+
+        numbers: numbers of the sequences
+        """
+        records = self.record_numbers(numbers)
+        return sum((column.byte_counts(records) for column in self.annotations.values()), np.zeros(len(numbers), dtype=np.int64))
+
     def record_intervals(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """Convert intervals in sequences to intervals in their input records: int64[numbers] each. All intervals are 0-based and half-open.
 
@@ -126,7 +139,7 @@ class QueryTargetFrames:
 
 def untranslated_frames(sequences: SequenceSet) -> FrameSet:
     """Return the records themselves, untranslated, as a `FrameSet`."""
-    return FrameSet(sequences, sequences.lengths)
+    return FrameSet(sequences, sequences.lengths, annotations=sequences.annotations)
 
 
 def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
@@ -161,4 +174,4 @@ def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str
     strand: "plus", "minus" or "both"
     """
     frames = _FRAMES[strand]
-    return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON_LENGTH)
+    return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON_LENGTH, sequences.annotations)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, ResultKind, format_names
@@ -17,9 +19,12 @@ from gpualign.jobs.output.specs import HitSpec
 from gpualign.jobs.sw import SearchJob, SwOptions, describe_suppressed
 
 
-def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
-    """Return the specification of the requested output, after checking it and the other options of the run. Raises `InputError` for
-    contradictory options and unknown suffixes."""
+def hit_spec(options: SwOptions, one_set: bool, annotations: Collection[str] = ()) -> HitSpec:
+    """Return the specification of the requested output, after checking it and the other options of the run. annotations: names of fields
+    from a table.
+
+    Raises `InputError` for contradictory options and unknown suffixes.
+    """
     o = options.output_options
     check_with_self(options.with_self, one_set)
     if o.format is not None and o.format not in format_names(ResultKind.HITS):
@@ -31,7 +36,8 @@ def hit_spec(options: SwOptions, one_set: bool) -> HitSpec:
         )
     options.make_hit_filter(one_set)
     traceback = not options.no_traceback
-    fields = parse_fields(hit_fields(traceback, options.translate is not None) if o.fields is None else o.fields, allow_hits_only=True)
+    shown = hit_fields(traceback, options.translate is not None) if o.fields is None else o.fields
+    fields = parse_fields(shown, allow_hits_only=True, annotations=annotations)
     rows = select_row_format(format, path, fields)
     traced = rows is None or rows.alignment_detail is not Detail.SCORE
     if traced and not traceback:

@@ -25,7 +25,7 @@ _IRRELEVANT_PARAMETERS = {
 }
 """Command parameters that do not affect the output, or affect it only through the input."""
 
-_INPUT_PARAMETERS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
+_INPUT_PARAMETERS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups", "annotate"}
 """Parameters that name inputs. The digest covers the content of the files, whatever their names, but not which inputs were given."""
 
 _DIGEST_BYTES_PER_SECOND = 1e9
@@ -120,7 +120,13 @@ def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, grou
 
     def digest() -> str:
         from gpualign.core.alignment.task_fingerprint import fingerprint
+        from gpualign.core.sequences.annotations import annotation_digest
 
-        return fingerprint(task) if groups is None else f"{fingerprint(task)} {groups.digest}"
+        digests = [fingerprint(task)]
+        if groups is not None:
+            digests.append(groups.digest)
+        if task.targets.annotations:
+            digests.append(annotation_digest(task.targets.annotations))
+        return " ".join(digests)
 
     return resume_policy_of(invocation, resume, len(task.queries), digest, sequence_bytes(task))

@@ -23,6 +23,7 @@ from work import at_once
 
 import gpualign
 from gpualign.core.results.columns import FIELDS, description_fields
+from gpualign.core.sequences.annotations import TITLE_KEYS
 
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
@@ -170,7 +171,7 @@ def test_closing_an_iterator_ends_all_threads(rng):
 
 @pytest.mark.slow
 def test_sw_gives_the_hits_of_the_command(genes, small_16s, tmp_path):
-    names = [name for name in FIELDS if name not in ("qaln", "taln", "qtitle", "ttitle")]
+    names = [name for name in FIELDS if name not in ("qaln", "taln", "qtitle", "ttitle", *TITLE_KEYS)]
     options = ["--fields", ",".join(names), "--max-hits", "3"]
     (tmp_path / "q.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:5], genes, strict=False)))
     told = rows(["sw", tmp_path / "q.fa", small_16s, *options])

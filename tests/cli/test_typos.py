@@ -104,6 +104,7 @@ def test_the_executable_explains_options():
         (["index", "x", "-out", "x.gpa"], "'-out'; --output FILE"),
         (["sw", "x", "x", "-num_threads", "4"], "'-num_threads'; --threads N"),
         (["sw", "x", "x", "-max_target_seqs", "5"], "'-max_target_seqs'; --max-hits K writes the K best hits of each query"),
+        (["sw", "x", "x", "-taxids", "9606"], "'-taxids'; --where taxid=LIST"),
         (["sw", "x", "x", "-seqidlist", "ids.txt"], "'-seqidlist'; --targets FILE"),
         (["sw", "x", "x", "-negative_seqidlist", "ids.txt"], "'-negative_seqidlist'; --exclude FILE"),
         (["nw", "x", "-output", "x.tsv"], "'-output'; did you mean --output?"),

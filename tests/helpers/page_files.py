@@ -64,7 +64,13 @@ def _proteins(path):
     related = {"tr|D6TKQ6|D6TKQ6_9CHLR", "sp|B3QW61|EFP_CHLT3", "tr|N6U7I9|N6U7I9_DENPD", "sp|Q3Z8Z5|ATPD_DEHM1"}
     kept = [record for record in _records("proteins_db.fasta") if record[0].split()[0] in related]
     assert len(kept) == len(related)
+    kept.append((f"{kept[0][0].split()[0]}_copy OS=Homo sapiens OX=9606", kept[0][1]))
     _write(path, "".join(f">{title}\n{letters}\n" for title, letters in kept))
+
+
+def _protein_table(path):
+    titles = [title.split()[0] for title, _ in _records("proteins_db.fasta")]
+    _write(path, "id\ttaxid\tfamily\n" + "".join(f"{name}\t9606\tf{k}\n" for k, name in enumerate(titles)))
 
 
 def _protein_rows(path):
@@ -150,6 +156,7 @@ FILES = {
     "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
     "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),
     **dict.fromkeys(["db.fa", "proteins.fa", "proteins.fasta", "swissprot.fasta.gz"], _proteins),
+    "proteins.tsv": _protein_table,
     "proteins.aln": _protein_rows,
     "db.gpa": _index,
     **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln"], _alignment),

@@ -1,0 +1,78 @@
+"""Annotations of records: columns of text, such as the organism of each record, from a table or from the titles of UniProt."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.sequences.string_column import StringColumn
+
+TITLE_KEYS = {"organism": "OS", "taxid": "OX", "gene": "GN"}
+"""Key, in the titles of UniProt, of each annotation that titles have: OS=Homo sapiens OX=9606 GN=HBA1."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationColumn:
+    """A text for each record, empty if unknown. Equal texts are stored once.
+
+    values: distinct texts
+    codes: index of each record's text, int32[records]
+    """
+
+    values: StringColumn
+    codes: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str]) -> AnnotationColumn:
+        """Return the column with these texts, in which tabs and line ends become blanks."""
+        numbers: dict[str, int] = {}
+        codes = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), dtype=np.int32)
+        return cls(StringColumn.from_strings([text if text.isprintable() else re.sub(r"[\t\r\n]", " ", text) for text in numbers]), codes)
+
+    def select(self, records: Integers) -> AnnotationColumn:
+        """Return the column for some records, in the order of `records`. A record number of -1 stands for an unknown record."""
+        if not len(records) or records.min() >= 0:
+            return AnnotationColumn(self.values, self.codes[records])
+        values = StringColumn.from_strings([*self.values, ""])
+        return AnnotationColumn(values, np.append(self.codes, np.int32(len(self.values)))[records])
+
+    def texts_of(self, records: Integers) -> StringColumn:
+        """Return the texts of some records, in the order of `records`."""
+        return self.values.select(self.codes[records].astype(np.int64))
+
+    def byte_counts(self, records: Integers) -> Integers:
+        """Return the size of the texts of some records in bytes: int64[records]."""
+        return self.values.lengths[self.codes[records]]
+
+    def is_any_of(self, texts: Collection[str]) -> Booleans:
+        """Return a mask of the records whose text is one of `texts`."""
+        return np.array([value in texts for value in self.values], dtype=np.bool_)[self.codes]
+
+
+def annotations_from_titles(descriptions: StringColumn, names: Iterable[str]) -> dict[str, AnnotationColumn]:
+    """Return annotations that the titles of UniProt contain.
+
+    descriptions: text after each record's id
+    names: names of the annotations, from `TITLE_KEYS`
+    """
+    columns = {}
+    for name in names:
+        find = re.compile(rf"(?:^| ){TITLE_KEYS[name]}=(.*?)(?= [A-Z]{{2}}=|$)").search
+        columns[name] = AnnotationColumn.from_texts(found[1].strip() if (found := find(text)) else "" for text in descriptions)
+    return columns
+
+
+def annotation_digest(annotations: Mapping[str, AnnotationColumn]) -> str:
+    """Return the SHA-256, in hexadecimal, of all annotations of all records."""
+    digest = hashlib.sha256()
+    for name, column in sorted(annotations.items()):
+        for text in (name, *column.values):
+            digest.update(f"{text}\n".encode("utf-8", "surrogateescape"))
+        digest.update(column.codes.astype("<i4").tobytes())
+    return digest.hexdigest()
