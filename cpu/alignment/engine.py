@@ -216,15 +216,15 @@ class CpuEngine:
         )
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        from gpualign.cpu.alignment.local_recipe import make_local_recipe, min_scratch_bytes
+        from gpualign.cpu.alignment.local_recipe import make_local_recipe
 
         vector_bytes = self.instruction_set.vector_bytes
         longest = task.queries.max_length, task.targets.max_length
-        bytes_per_thread = min_scratch_bytes(vector_bytes, *longest)
+        recipe = make_local_recipe(task.scoring, code_count(task), *longest)
+        bytes_per_thread = recipe.min_scratch_bytes(vector_bytes, *longest)
         threads = self._fit_threads(
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
         )
-        recipe = make_local_recipe(task.scoring, code_count(task), *longest)
         lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, _LOCAL_TILE_CELLS)
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))

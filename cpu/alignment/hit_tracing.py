@@ -16,7 +16,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine, code_count
-from gpualign.cpu.alignment.local_recipe import make_local_recipe, min_scratch_bytes
+from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
@@ -76,7 +76,7 @@ class HitTracer:
         recipe = make_local_recipe(task.scoring, letters, *longest)
         # One half is for the passes that find the ends, one for checkpoints of paths.
         vector_bytes = engine.instruction_set.vector_bytes
-        bytes_per_thread = min_scratch_bytes(vector_bytes, *longest)
+        bytes_per_thread = recipe.min_scratch_bytes(vector_bytes, *longest) + sum(longest)
         self._threads = min(engine.threads, memory // 2 // bytes_per_thread)
         if self._threads < 1:
             raise TooLittleMemory(

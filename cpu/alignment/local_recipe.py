@@ -16,11 +16,14 @@ from gpualign.core.scoring.scoring import MAX_SCORE, Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
-_FEW_LANES_DIVISOR = (
-    8  # targets that fill at most 1/8 of the bytes of a vector are aligned one by one, which computes half as many cells as full bytes
-)
-_MIN_LONG_LETTERS = 2048  # rows that fill the lanes of one pair many times
 _VECTORS_PER_COLUMN = 3  # for each column: its letters, H and F
+
+_PAIR_SEGMENTS = 256
+"""Vectors of rows in a strip of the kernels for one pair (`kStripedSegments`)."""
+
+_COLUMN_STEP_BYTES = 640
+"""Time for starting and finishing a column of a pair that is aligned on its own: the time for aligning this many bytes in lanes. It does
+not depend on the size of vectors."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class LocalRecipe:
     byte_scores: whether the score of every pair of letters fits in a signed byte
     narrowest: smallest width, in bytes, that holds every score of two letters and every gap cost
     widest: smallest width, in bytes, that holds every score of the task
-    few_lanes, long_letters: sequences are aligned one by one instead of in lanes if there are at most `few_lanes` of them, and if they and
-        the sequences that they are aligned with have at least `long_letters` letters
+    column_steps: cost of each column of a pair that is aligned on its own, in cells of a vector of lanes; with it, pairs are aligned on
+        their own or in lanes, whichever takes less time
     most_columns: maximum length of sequences in lanes that memory allows
     """
 
@@ -47,8 +50,7 @@ class LocalRecipe:
     byte_scores: bool
     narrowest: int
     widest: int
-    few_lanes: int = 0
-    long_letters: int = 0
+    column_steps: float = 0
     most_columns: int = 2**62
 
     @property
@@ -63,20 +65,20 @@ class LocalRecipe:
         return vector_bytes // self.narrowest
 
     def fit_scratch(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """Return the recipe for workers with `worker_bytes` of scratch memory. If a sequence is too long for this memory, the lanes hold
-        either queries or targets: those whose longest sequence is shorter. A few long sequences are aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch memory and vectors of this size. Sequences too long for this memory
+        are aligned pair by pair instead of in lanes."""
         return replace(
             self,
             most_columns=worker_bytes // (_VECTORS_PER_COLUMN * vector_bytes) - _COLUMN_MULTIPLE,
-            few_lanes=vector_bytes // _FEW_LANES_DIVISOR,
-            long_letters=_MIN_LONG_LETTERS,
+            column_steps=_COLUMN_STEP_BYTES / vector_bytes,
         )
 
-
-def min_scratch_bytes(vector_bytes: int, max_query_length: int, max_target_length: int) -> int:
-    """Return the minimum scratch memory per worker, in bytes, for sequences up to these lengths. It holds the letters and boundaries of
-    each column of the shorter sequence."""
-    return (min(max_query_length, max_target_length) + _COLUMN_MULTIPLE) * _VECTORS_PER_COLUMN * vector_bytes
+    def min_scratch_bytes(self, vector_bytes: int, max_query_length: int, max_target_length: int) -> int:
+        """Return the minimum scratch memory per worker, in bytes, for sequences up to these lengths. It holds H and F of each column of the
+        shorter sequence of a pair, the state of a strip of the longer one, and the scores of its rows with each letter."""
+        columns, rows = sorted((max_query_length, max_target_length))
+        segments = min(_PAIR_SEGMENTS, -(-rows * self.widest // vector_bytes))
+        return 2 * columns * self.widest + (self.letters + 2) * segments * vector_bytes
 
 
 def make_local_recipe(scoring: Scoring, letters: int, max_query_length: int, max_target_length: int) -> LocalRecipe:

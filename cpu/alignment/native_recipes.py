@@ -55,7 +55,7 @@ def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRe
 def native_local_recipe(recipe: LocalRecipe) -> _kernels.LocalRecipe:
     """Convert the local-score recipe to the type of the compiled extension."""
     out = _kernels.LocalRecipe()
-    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):
+    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "column_steps", "most_columns"):
         setattr(out, name, getattr(recipe, name))
     out.set_table(np.ascontiguousarray(recipe.table))
     return out

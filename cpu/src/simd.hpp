@@ -228,35 +228,47 @@ static inline bool all_zero(Bytes a) {
 }
 #endif
 
-// ---- shifts by one byte: shift_up gives [last of before, a[0], ...], shift_down [a[1], ..., first of after]
+// ---- shifts by one byte: shift_up gives [last of before, a[0], ...], shift_down [a[1], ..., first of after]; or by kBytes, a power of two
+// up to half a vector
 #if defined(GPUALIGN_AVX512)
+template <int kBytes = 1>
 static inline Bytes shift_up(Bytes a, Bytes before) {
+  if constexpr (kBytes == 32) return (Bytes)_mm512_alignr_epi64((__m512i)a, (__m512i)before, 4);
   const __m512i carried = _mm512_alignr_epi64((__m512i)a, (__m512i)before, 6);
-  return (Bytes)_mm512_alignr_epi8((__m512i)a, carried, 15);
+  return (Bytes)_mm512_alignr_epi8((__m512i)a, carried, 16 - kBytes % 32);
 }
 static inline Bytes shift_down(Bytes a, Bytes after) {
   const __m512i carried = _mm512_alignr_epi64((__m512i)after, (__m512i)a, 2);
   return (Bytes)_mm512_alignr_epi8(carried, (__m512i)a, 1);
 }
 #elif defined(GPUALIGN_AVX2)
+template <int kBytes = 1>
 static inline Bytes shift_up(Bytes a, Bytes before) {
   const __m256i carried = _mm256_permute2x128_si256((__m256i)before, (__m256i)a, 0x21);
-  return (Bytes)_mm256_alignr_epi8((__m256i)a, carried, 15);
+  return (Bytes)_mm256_alignr_epi8((__m256i)a, carried, 16 - kBytes);
 }
 static inline Bytes shift_down(Bytes a, Bytes after) {
   const __m256i carried = _mm256_permute2x128_si256((__m256i)a, (__m256i)after, 0x21);
   return (Bytes)_mm256_alignr_epi8(carried, (__m256i)a, 1);
 }
 #elif defined(GPUALIGN_SSE41)
-static inline Bytes shift_up(Bytes a, Bytes before) { return (Bytes)_mm_alignr_epi8((__m128i)a, (__m128i)before, 15); }
+template <int kBytes = 1>
+static inline Bytes shift_up(Bytes a, Bytes before) {
+  return (Bytes)_mm_alignr_epi8((__m128i)a, (__m128i)before, 16 - kBytes);
+}
 static inline Bytes shift_down(Bytes a, Bytes after) { return (Bytes)_mm_alignr_epi8((__m128i)after, (__m128i)a, 1); }
 #elif defined(GPUALIGN_NEON)
-static inline Bytes shift_up(Bytes a, Bytes before) { return (Bytes)vextq_u8((uint8x16_t)before, (uint8x16_t)a, 15); }
+template <int kBytes = 1>
+static inline Bytes shift_up(Bytes a, Bytes before) {
+  return (Bytes)vextq_u8((uint8x16_t)before, (uint8x16_t)a, 16 - kBytes);
+}
 static inline Bytes shift_down(Bytes a, Bytes after) { return (Bytes)vextq_u8((uint8x16_t)a, (uint8x16_t)after, 1); }
 #else
+template <int kBytes = 1>
 static inline Bytes shift_up(Bytes a, Bytes before) {
   const Words words = (Words)a, carried{((Words)before)[1], words[0]};
-  return (Bytes)((words << 8) | (carried >> 56));
+  if constexpr (kBytes == 8) return (Bytes)carried;
+  return (Bytes)((words << 8 * kBytes % 64) | (carried >> (64 - 8 * kBytes)));
 }
 static inline Bytes shift_down(Bytes a, Bytes after) {
   const Words words = (Words)a, carried{words[1], ((Words)after)[0]};

@@ -189,7 +189,7 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
       for (const int64_t query : queries)
         for (const int64_t target : ids) listed.push_back({query, target, repeat * set.length(query) / 16});
     PathSink lanes(static_cast<int64_t>(listed.size()), true);
-    list_paths(kernels, set, set, recipe, listed.data(), static_cast<int64_t>(listed.size()), lanes, cancel);
+    list_paths(kernels, set, set, recipe, listed.data(), nullptr, static_cast<int64_t>(listed.size()), lanes, cancel);
     for (size_t pair = 0; pair < listed.size(); pair++)
       if (sink.scores[pair % (2 * ids.size())] != lanes.scores[pair] || runs_of(sink, pair % (2 * ids.size())) != runs_of(lanes, pair))
         if (failures++ < 10) std::printf("%s, %s: the path of listed pair %zu is another\n", kernels.name, what, pair);
@@ -257,7 +257,7 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
   // One by one, with the rows in the lanes.
   std::vector<int64_t> alone(scores.size(), -7);
   LocalRecipe striped = recipe;
-  striped.few_lanes = INT32_MAX;
+  striped.most_columns = 0;  // too little memory for lanes
   score_local_tile(kernels, set, set, striped, other, Tile<int64_t>{queries.data(), 2, ids.data(), count, Pairing::kAll, alone.data()},
                    cancel);
 

@@ -254,9 +254,11 @@ struct LocalArgs {
   const int64_t* lengths;  // [lanes] target lengths, 0 for an unused lane
   const int32_t* table;    // [kLetters][kLetters] scores, row = query letter; those of the padding code are negative
   int letters;             // number of codes in use, including the padding code; at most 16 allow the shorter look-up
+  uint8_t padding;         // the padding code
   bool byte_scores;        // every score fits a signed byte
   int64_t open, extend;    // equal ones select the linear recurrence
   void* boundary;          // scratch: 2 * columns vectors
+  void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
   int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
   // To find the cells in which given scores are reached:
   const int64_t* goals;  // [lanes] the score to find, 0 in unused lanes
@@ -266,6 +268,14 @@ struct LocalArgs {
   int64_t* end_columns;
   const Cancel* cancel;
 };
+
+constexpr int kStripedSegments = 256;  // vectors of rows in a strip of the kernels for one target, at most
+
+// Returns the vectors of rows in the first strip, which is the largest, of the kernels for one target.
+static inline int64_t striped_segments(int64_t rows, int lanes) {
+  const int64_t needed = (rows + lanes - 1) / lanes;
+  return needed < kStripedSegments ? needed : kStripedSegments;
+}
 
 constexpr int kPlaneMargin = 64;  // bytes that a kernel for single pairs may read before and after a plane
 
@@ -306,8 +316,9 @@ struct Kernels {
   // With elements of 1, 2, 4 and 8 bytes: the scores, and the cells in which they are reached.
   void (*local[4])(const LocalArgs&);
   void (*find_local[4])(const LocalArgs&);
-  void (*striped16)(const LocalArgs&);  // one target: codes are [columns], best is one score
-  void (*striped32)(const LocalArgs&);
+  // The same for one target: codes are [columns], and the boundary has 2 * columns elements.
+  void (*striped[4])(const LocalArgs&);
+  void (*find_striped[4])(const LocalArgs&);
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S that has no factor in common with S

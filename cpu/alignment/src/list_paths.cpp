@@ -30,12 +30,13 @@ class ListTracer {
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), pairs_(pairs), sink_(sink), cancel_(cancel),
         scores_(recipe.differences), bound_(recipe), letters_(bound_, queries, targets), lanes_(kernels.vector_bytes) {}
 
-  // Traces the pairs that are similar enough, and returns the numbers of the others; all that are left, if cancelled.
-  std::vector<int64_t> align(int64_t count) {
+  // Traces the pairs that are similar enough. scores: as in list_paths. Returns the numbers of the others; all that are left, if cancelled.
+  std::vector<int64_t> align(int64_t count, const int64_t* scores) {
     std::vector<int64_t> others;
     for (int64_t k = 0; k < count; k++) {
       set_bound(k);
-      add(k, bound_.sufficient_slack(-1, bound_.expected_score(pairs_[k].edits)) + kExtraSlack, others);
+      const int64_t slack = bound_.sufficient_slack(-1, scores ? scores[k] : bound_.expected_score(pairs_[k].edits));
+      add(k, scores ? slack : slack + kExtraSlack, others);
     }
     while (!waiting_.empty()) {
       std::vector<BandPair> now;
@@ -262,10 +263,10 @@ void list_slacks(const Sequences& queries, const Sequences& targets, const PathR
 }
 
 bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
-                const ListedPair* pairs, int64_t count, PathSink& sink, const Cancel& cancel) {
+                const ListedPair* pairs, const int64_t* scores, int64_t count, PathSink& sink, const Cancel& cancel) {
   std::vector<int64_t> others;
   if (recipe.banded) {
-    others = ListTracer(kernels, queries, targets, recipe, pairs, sink, cancel).align(count);
+    others = ListTracer(kernels, queries, targets, recipe, pairs, sink, cancel).align(count, scores);
   } else {
     for (int64_t k = 0; k < count; k++) others.push_back(k);
   }

@@ -16,8 +16,9 @@ void list_slacks(const Sequences& queries, const Sequences& targets, const PathR
                  const int64_t* scores, int64_t count, int64_t* slacks, int threads);
 
 // Traces listed pairs; the path of pairs[k] goes to pair k of the sink. Similar pairs are traced in narrow bands, each in a lane of a
-// vector, and others as by path_tile. Returns false if cancelled. Throws ScratchTooSmall like path_tile.
+// vector, and others as by path_tile. scores: [count], or null if they are not known; only speed depends on them. Returns false if
+// cancelled. Throws ScratchTooSmall like path_tile.
 bool list_paths(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
-                const ListedPair* pairs, int64_t count, PathSink& sink, const Cancel& cancel);
+                const ListedPair* pairs, const int64_t* scores, int64_t count, PathSink& sink, const Cancel& cancel);
 
 }  // namespace gpualign

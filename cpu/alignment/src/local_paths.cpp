@@ -2,22 +2,21 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "band_paths.hpp"
 #include "lane_codes.hpp"
-#include "pair_paths.hpp"
+#include "list_paths.hpp"
+#include "local_pairs.hpp"
 
 namespace gpualign {
 namespace {
 
-// A pair of letters.
+// A cell of a pass in lanes, 0-based.
 struct Position {
-  int64_t row, column;  // 0-based
+  int64_t row, column;
 };
 
 // Traces hits in blocks that share a query, or a target. The shared record has the rows of a pass, the other records of the hits the lanes.
@@ -25,23 +24,25 @@ class HitTracer {
  public:
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
             const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), sink_(sink), cancel_(cancel),
-        pairs_(make_pair_paths(kernels, path_recipe, cancel)), order_(static_cast<size_t>(count)) {
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink),
+        cancel_(cancel), pairs_(kernels, recipe, cancel), order_(static_cast<size_t>(count)), query_bounds_(2 * order_.size()),
+        target_bounds_(2 * order_.size()) {
     recipe.transpose(transposed_);
-    if (path_recipe.banded) band_.emplace(kernels, path_recipe, cancel);
   }
 
   bool run() {
-    const double unswapped = make_blocks(false), swapped = make_blocks(true);
-    int64_t longest_query = 0, longest_target = 0;
-    for (const int64_t hit : order_) {
-      longest_query = std::max(longest_query, queries_.length(hits_[hit].query));
-      longest_target = std::max(longest_target, targets_.length(hits_[hit].target));
+    const double unswapped = make_blocks(false);
+    if (unswapped <= make_blocks(true)) make_blocks(false);
+    for (const Block& block : blocks_) {
+      const int64_t* order = order_.data() + block.first;
+      const int count = static_cast<int>(block.stop - block.first);
+      if (block.by_pairs)
+        find_by_pairs(order, count);
+      else
+        find_in_lanes(order, count);
+      if (cancel_.requested) return false;
     }
-    if (!prefer_swapped(recipe_, unswapped, longest_target, swapped, longest_query)) make_blocks(false);
-    for (const auto& [first, stop] : blocks_)
-      if (!trace_block(order_.data() + first, static_cast<int>(stop - first))) return false;
-    return true;
+    return trace();
   }
 
  private:
@@ -50,7 +51,13 @@ class HitTracer {
   int64_t row_record(int64_t hit) const { return swapped_ ? hits_[hit].target : hits_[hit].query; }
   int64_t lane_record(int64_t hit) const { return swapped_ ? hits_[hit].query : hits_[hit].target; }
 
-  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths. Returns the steps that their passes take.
+  // Hits [first, stop) of order_, whose passes run side by side or pair by pair.
+  struct Block {
+    size_t first, stop;
+    bool by_pairs;
+  };
+
+  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths. Returns the cost of a pass over all of them.
   double make_blocks(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
@@ -59,7 +66,7 @@ class HitTracer {
     };
     std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
     blocks_.clear();
-    double steps = 0;
+    double cost = 0;
     for (size_t at = 0; at < order_.size();) {
       const int64_t first = order_[at];
       const int width = width_of(hits_[first].score), max_lanes = kernels_.vector_bytes / width;
@@ -67,11 +74,15 @@ class HitTracer {
       while (stop < order_.size() && stop - at < static_cast<size_t>(max_lanes) && row_record(order_[stop]) == row_record(first) &&
              width_of(hits_[order_[stop]].score) == width)
         stop++;
-      blocks_.emplace_back(at, stop);
-      steps += static_cast<double>(rows().length(row_record(first))) * static_cast<double>(lanes().length(lane_record(order_[stop - 1])));
+      LocalBlock block;
+      for (size_t k = at; k < stop; k++) block.add(lanes().length(lane_record(order_[k])));
+      const int64_t length = rows().length(row_record(first));
+      const double by_lanes = lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
+      blocks_.push_back({at, stop, by_pairs < by_lanes});
+      cost += std::min(by_lanes, by_pairs);
       at = stop;
     }
-    return steps;
+    return cost;
   }
 
   // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
@@ -80,7 +91,30 @@ class HitTracer {
     return std::max(needed, recipe_.narrowest);
   }
 
-  bool trace_block(const int64_t* order, int count) {
+  // Finds the ends and starts of hits one by one.
+  void find_by_pairs(const int64_t* order, int count) {
+    for (int k = 0; k < count && !cancel_.requested; k++) {
+      const int64_t hit = order[k];
+      Record query = queries_.record(hits_[hit].query), target = targets_.record(hits_[hit].target);
+      const LetterPair last = pairs_.find_end(query, target, hits_[hit].score, false);
+      if (cancel_.requested) return;
+      if (last.query < 0) throw std::logic_error("a hit does not have its score");
+      query.length = last.query + 1, target.length = last.target + 1;
+      const LetterPair first = pairs_.find_end(reverse(query, reversed_), reverse(target, reversed_target_), hits_[hit].score + 1, true);
+      if (cancel_.requested) return;
+      if (first.query < 0) throw std::logic_error("a hit has an end but no beginning");
+      set(hit, {last.query - first.query, last.target - first.target}, last);
+    }
+  }
+
+  static Record reverse(Record record, std::vector<uint8_t>& out) {
+    out.assign(record.codes, record.codes + record.length);
+    std::reverse(out.begin(), out.end());
+    return {out.data(), record.length};
+  }
+
+  // Finds the ends and starts of a block of hits side by side.
+  void find_in_lanes(const int64_t* order, int count) {
     const auto [row, m] = rows().record(row_record(order[0]));
     const int width = width_of(hits_[order[0]].score), lane_count = kernels_.vector_bytes / width;
     std::vector<Record> records;
@@ -90,7 +124,7 @@ class HitTracer {
       goals[k] = hits_[order[k]].score;
     }
     const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr);
-    if (cancel_.requested) return false;
+    if (cancel_.requested) return;
 
     std::vector<Record> prefixes = records;
     for (int k = 0; k < count; k++) {
@@ -99,34 +133,46 @@ class HitTracer {
       seeds[k] = m - 1 - ends[k].row;
       goals[k] += 1;
     }
-    reversed_.assign(row, row + m);
-    std::reverse(reversed_.begin(), reversed_.end());
-    const std::vector<Position> starts = find(reversed_.data(), m, prefixes, true, width, goals, seeds.data());
-    if (cancel_.requested) return false;
+    const std::vector<Position> starts = find(reverse({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data());
+    if (cancel_.requested) return;
 
     for (int k = 0; k < count; k++) {
       if (starts[k].column < 0) throw std::logic_error("a hit has an end but no beginning");
       const Position first{m - 1 - starts[k].row, ends[k].column - starts[k].column};
-      if (!trace(order[k], swapped_ ? Position{first.column, first.row} : first,
-                 swapped_ ? Position{ends[k].column, ends[k].row} : ends[k]))
-        return false;
+      set(order[k], letter_pair(first), letter_pair(ends[k]));
     }
-    return true;
   }
 
-  // Traces the path from one pair of letters to another; rows are those of the query.
-  bool trace(int64_t hit, Position first, Position last) {
-    const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
-    const uint8_t* query = queries_.record(hits_[hit].query).codes + first.row;
-    const uint8_t* target = targets_.record(hits_[hit].target).codes + first.column;
-    const double pair_cost = pairs_->cost(rows, columns);
-    if (!band_ || !band_->align(query, rows, target, columns, hit, pair_cost, sink_))
-      pairs_->align(query, rows, target, columns, hit, sink_);
-    if (cancel_.requested) return false;
-    if (sink_.scores[static_cast<size_t>(hit)] != hits_[hit].score) throw std::logic_error("the path of a hit has another score");
-    PathStatistics& s = sink_.statistics[static_cast<size_t>(hit)];
-    s.query_start += static_cast<int32_t>(first.row), s.query_end += static_cast<int32_t>(first.row);
-    s.target_start += static_cast<int32_t>(first.column), s.target_end += static_cast<int32_t>(first.column);
+  LetterPair letter_pair(Position p) const { return swapped_ ? LetterPair{p.column, p.row} : LetterPair{p.row, p.column}; }
+
+  void set(int64_t hit, LetterPair first, LetterPair last) {
+    const size_t at = 2 * static_cast<size_t>(hit);
+    const int64_t query = queries_.offsets[hits_[hit].query], target = targets_.offsets[hits_[hit].target];
+    query_bounds_[at] = query + first.query, query_bounds_[at + 1] = query + last.query + 1;
+    target_bounds_[at] = target + first.target, target_bounds_[at + 1] = target + last.target + 1;
+  }
+
+  // Traces the global alignments between the ends of all hits.
+  bool trace() {
+    const size_t count = order_.size();
+    std::vector<ListedPair> parts(count);
+    std::vector<int64_t> scores(count);
+    for (size_t k = 0; k < count; k++) {
+      const int64_t record = 2 * static_cast<int64_t>(k);  // records between those of two hits are not used
+      parts[k] = {record, record, 0};
+      scores[k] = hits_[k].score;
+    }
+    const Sequences queries{queries_.codes, query_bounds_.data()}, targets{targets_.codes, target_bounds_.data()};
+    if (!list_paths(kernels_, queries, targets, path_recipe_, parts.data(), scores.data(), static_cast<int64_t>(count), sink_, cancel_))
+      return false;
+    for (size_t k = 0; k < count; k++) {
+      if (sink_.scores[k] != hits_[k].score) throw std::logic_error("the path of a hit has another score");
+      PathStatistics& s = sink_.statistics[k];
+      const auto query = static_cast<int32_t>(query_bounds_[2 * k] - queries_.offsets[hits_[k].query]),
+                 target = static_cast<int32_t>(target_bounds_[2 * k] - targets_.offsets[hits_[k].target]);
+      s.query_start += query, s.query_end += query;
+      s.target_start += target, s.target_end += target;
+    }
     return true;
   }
 
@@ -159,18 +205,19 @@ class HitTracer {
   const Sequences& queries_;
   const Sequences& targets_;
   const LocalRecipe& recipe_;
+  const PathRecipe& path_recipe_;
   const LocalHit* const hits_;
   PathSink& sink_;
   const Cancel& cancel_;
-  const std::unique_ptr<PairPaths> pairs_;
-  std::optional<BandPaths> band_;
+  LocalPairs pairs_;
   std::vector<int64_t> order_;
-  std::vector<std::pair<size_t, size_t>> blocks_;  // [first, stop) of each block in order_
+  std::vector<Block> blocks_;
+  std::vector<int64_t> query_bounds_, target_bounds_;  // [hit][2]: offsets of the first letter of its alignment and after the last one
   bool swapped_ = false;
   int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;
   Scratch boundary_;
-  std::vector<uint8_t> reversed_;
+  std::vector<uint8_t> reversed_, reversed_target_;
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "local_tile.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "lane_codes.hpp"
+#include "local_pairs.hpp"
 
 namespace gpualign {
 namespace {
@@ -23,23 +25,28 @@ struct Side {
   }
 };
 
-// Returns the total number of columns of the blocks, of `lanes` records each.
-double block_columns(const Side& side, const std::vector<int64_t>& order, int lanes) {
-  double columns = 0;
-  for (size_t first = 0; first < order.size(); first += static_cast<size_t>(lanes))
-    columns += static_cast<double>(side.record(order[std::min(order.size(), first + static_cast<size_t>(lanes)) - 1]).length);
-  return columns;
-}
-
-double letters(const Side& side) {
-  double total = 0;
-  for (int64_t i = 0; i < side.count; i++) total += static_cast<double>(side.record(i).length);
-  return total;
-}
-
 std::vector<int64_t> slice(const std::vector<int64_t>& all, size_t first, size_t count) {
   const auto start = all.begin() + static_cast<std::ptrdiff_t>(first);
   return {start, start + static_cast<std::ptrdiff_t>(std::min(count, all.size() - first))};
+}
+
+LocalBlock measured(const Side& side, const std::vector<int64_t>& records) {
+  LocalBlock block;
+  for (const int64_t i : records) block.add(side.record(i).length);
+  return block;
+}
+
+// Returns the cost of all pairs, with the records of one side in blocks of `lanes`, in steps.
+double tile_cost(const LocalRecipe& recipe, const Side& rows, const Side& columns, const std::vector<int64_t>& order, int lanes) {
+  double cost = 0;
+  for (size_t first = 0; first < order.size(); first += static_cast<size_t>(lanes)) {
+    const LocalBlock block = measured(columns, slice(order, first, static_cast<size_t>(lanes)));
+    for (int64_t r = 0; r < rows.count; r++) {
+      const int64_t length = rows.record(r).length;
+      cost += std::min(lanes_cost(recipe, length, block), pairs_cost(recipe, lanes, length, block));
+    }
+  }
+  return cost;
 }
 
 // Scores all pairs of `rows` and `lanes`, with a table by row letter, and calls store(row, lane, score). history: of the rows, or null.
@@ -47,9 +54,9 @@ template <class Store>
 class LocalScorer {
  public:
   LocalScorer(const Kernels& kernels, const LocalRecipe& recipe, LocalHistory* history, const Cancel& cancel, const Side& rows,
-              const Side& lanes, std::vector<int64_t> order, const int32_t* table, Store store)
+              const Side& lanes, std::vector<int64_t> order, const int32_t* table, bool swapped, Store store)
       : kernels_(kernels), recipe_(recipe), history_(history), cancel_(cancel), rows_(rows), lanes_(lanes), order_(std::move(order)),
-        store_(store) {
+        swapped_(swapped), store_(store), pairs_(kernels, recipe, cancel) {
     arguments_ = local_arguments(recipe, cancel);
     arguments_.table = table;
   }
@@ -60,12 +67,12 @@ class LocalScorer {
     const size_t lanes = static_cast<size_t>(kernels_.vector_bytes / first_width);
     for (size_t first = 0; first < order_.size(); first += lanes) {
       const std::vector<int64_t> block = slice(order_, first, lanes);
+      const LocalBlock size = measured(lanes_, block);
       bool packed = false;
       for (int64_t r = 0; r < rows_.count; r++) {
         auto& exceeding_lanes = exceeding[static_cast<size_t>(r)];
-        if (is_striped(r, block)) {
-          for (const int64_t lane : block)
-            if (!align_alone(r, lane, exceeding_lanes)) return false;
+        if (is_faster_by_pairs(r, size, first_width)) {
+          if (!align_pairs(r, block, first_width)) return false;
           continue;
         }
         if (first_width == 1 && !bytes_pay(r)) {
@@ -78,7 +85,7 @@ class LocalScorer {
       }
     }
     for (int64_t r = 0; r < rows_.count; r++)
-      for (int width = wider(first_width); !exceeding[static_cast<size_t>(r)].empty(); width = wider(width))
+      for (int width = wider_local(recipe_, first_width); !exceeding[static_cast<size_t>(r)].empty(); width = wider_local(recipe_, width))
         if (!repeat_wider(r, exceeding[static_cast<size_t>(r)], width)) return false;
     return true;
   }
@@ -92,43 +99,21 @@ class LocalScorer {
 
   bool bytes_pay(int64_t r) const { return !history_ || history_->bytes_pay(rows_.ids[r]); }
 
-  // Returns whether the records are so few and so long that the rows of one pair fill the lanes better.
-  bool is_striped(int64_t r, const std::vector<int64_t>& block) const {
-    return first_striped() <= 4 && block.size() <= static_cast<size_t>(recipe_.few_lanes) &&
-           rows_.record(r).length >= recipe_.long_letters && lanes_.record(block.front()).length >= recipe_.long_letters;
+  bool is_faster_by_pairs(int64_t r, const LocalBlock& block, int width) const {
+    const int64_t rows = rows_.record(r).length;
+    return pairs_cost(recipe_, kernels_.vector_bytes / width, rows, block) < lanes_cost(recipe_, rows, block);
   }
 
-  int first_striped() const { return std::max(recipe_.narrowest, 2); }
-
-  bool align_alone(int64_t r, int64_t lane, std::vector<int64_t>& exceeding) {
-    const Record row = rows_.record(r), column = lanes_.record(lane);
-    int64_t best = 0;
-    LocalArgs a = arguments_;
-    a.query = row.codes;
-    a.rows = row.length;
-    a.codes = column.codes;
-    a.columns = column.length;
-    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns) * sizeof(int32_t));
-    a.best = &best;
-    if (first_striped() == 2) {
-      kernels_.striped16(a);
+  bool align_pairs(int64_t r, const std::vector<int64_t>& block, int width) {
+    const Record row = rows_.record(r);
+    for (const int64_t lane : block) {
+      const Record column = lanes_.record(lane);
+      const int64_t score = swapped_ ? pairs_.score(column, row, width) : pairs_.score(row, column, width);
       if (cancel_.requested) return false;
-      if (recipe_.widest <= 2 || best < UINT16_MAX) {
-        store_(r, lane, best);
-        return true;
-      }
+      store_(r, lane, score);
     }
-    if (recipe_.widest > 4) {
-      exceeding.push_back(lane);
-      return true;
-    }
-    kernels_.striped32(a);
-    if (cancel_.requested) return false;
-    store_(r, lane, best);
     return true;
   }
-
-  int wider(int width) const { return width == 1 ? 2 : recipe_.widest; }
 
   // Repeats the records whose scores were too large, with elements of `width` bytes. `lanes` is left with those that still are.
   bool repeat_wider(int64_t r, std::vector<int64_t>& lanes, int width) {
@@ -137,6 +122,10 @@ class LocalScorer {
     const size_t step = static_cast<size_t>(kernels_.vector_bytes / width);
     for (size_t first = 0; first < todo.size(); first += step) {
       const std::vector<int64_t> block = slice(todo, first, step);
+      if (is_faster_by_pairs(r, measured(lanes_, block), width)) {
+        if (!align_pairs(r, block, width)) return false;
+        continue;
+      }
       pack(block, width);
       if (!align(r, block, width, lanes)) return false;
     }
@@ -156,7 +145,7 @@ class LocalScorer {
     a.best = best_.data();
     kernels_.local[local_kernel(width)](a);
     if (cancel_.requested) return false;
-    const int64_t limit = width < recipe_.widest && width <= 2 ? (int64_t(1) << (8 * width)) - 1 : INT64_MAX;
+    const int64_t limit = local_limit(recipe_, width);
     int exceeded = 0;
     for (size_t k = 0; k < block.size(); k++) {
       if (best_[k] < limit) {
@@ -176,7 +165,9 @@ class LocalScorer {
   const Cancel& cancel_;
   const Side rows_, lanes_;
   const std::vector<int64_t> order_;  // records of the lanes, by length
+  const bool swapped_;                // the rows are targets
   Store store_;
+  LocalPairs pairs_;
   LocalArgs arguments_{};
   LaneCodes codes_;
   Scratch boundary_;
@@ -185,15 +176,24 @@ class LocalScorer {
 
 }  // namespace
 
-bool prefer_swapped(const LocalRecipe& recipe, double unswapped, int64_t longest_target, double swapped, int64_t longest_query) {
-  if (longest_target > recipe.most_columns || longest_query > recipe.most_columns) return longest_query < longest_target;
-  return swapped < unswapped;
+double lanes_cost(const LocalRecipe& recipe, int64_t rows, const LocalBlock& block) {
+  if (block.longest > recipe.most_columns) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(rows) * static_cast<double>(block.longest);
+}
+
+double pairs_cost(const LocalRecipe& recipe, int lanes, int64_t rows, const LocalBlock& block) {
+  const double all = static_cast<double>(block.letters), row_letters = static_cast<double>(rows) * static_cast<double>(block.count);
+  // The longer record of a pair has the lanes, on average half of a vector of which is empty.
+  const double columns = std::min(all, row_letters), letters = std::max(all, row_letters);
+  constexpr double kLetterSteps = 0.5;  // for the profile
+  return static_cast<double>(rows) * all / lanes + columns * (recipe.column_steps + 0.5) + kLetterSteps * letters;
 }
 
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel) {
   LocalArgs a{};
   a.table = recipe.table;
   a.letters = recipe.letters;
+  a.padding = recipe.padding;
   a.byte_scores = recipe.byte_scores;
   a.open = recipe.open;
   a.extend = recipe.extend;
@@ -208,17 +208,16 @@ bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Se
   const int lanes = kernels.vector_bytes / recipe.narrowest;
   std::vector<int64_t> by_target = target_side.by_length(), by_query = query_side.by_length();
   // Swapping query and target transposes the matrix, so either side may have the lanes: choose the one that fills them better.
-  const double unswapped = letters(query_side) * block_columns(target_side, by_target, lanes);
-  const double swapped = letters(target_side) * block_columns(query_side, by_query, lanes);
-  const int64_t longest_target = target_side.record(by_target.back()).length, longest_query = query_side.record(by_query.back()).length;
-  if (!prefer_swapped(recipe, unswapped, longest_target, swapped, longest_query)) {
+  const double unswapped = tile_cost(recipe, query_side, target_side, by_target, lanes);
+  const double swapped = tile_cost(recipe, target_side, query_side, by_query, lanes);
+  if (unswapped <= swapped) {
     auto store = [&](int64_t q, int64_t t, int64_t score) { tile.scores[q * tile.target_count + t] = static_cast<Score>(score); };
-    return LocalScorer(kernels, recipe, &history, cancel, query_side, target_side, std::move(by_target), recipe.table, store).run();
+    return LocalScorer(kernels, recipe, &history, cancel, query_side, target_side, std::move(by_target), recipe.table, false, store).run();
   }
   int32_t transposed[kLetters * kLetters];
   recipe.transpose(transposed);
   auto store = [&](int64_t t, int64_t q, int64_t score) { tile.scores[q * tile.target_count + t] = static_cast<Score>(score); };
-  return LocalScorer(kernels, recipe, nullptr, cancel, target_side, query_side, std::move(by_query), transposed, store).run();
+  return LocalScorer(kernels, recipe, nullptr, cancel, target_side, query_side, std::move(by_query), transposed, true, store).run();
 }
 
 template bool score_local_tile(const Kernels&, const Sequences&, const Sequences&, const LocalRecipe&, LocalHistory&, const Tile<int32_t>&,

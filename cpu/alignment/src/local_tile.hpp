@@ -18,9 +18,8 @@ struct LocalRecipe {
   bool byte_scores = false;          // every score of a letter pair fits a signed byte
   int narrowest = 1;                 // smallest width that holds every score of a letter pair and every gap cost
   int widest = 4;                    // smallest width that holds every score of the task
-  int few_lanes = 0;                 // at most this many sequences for the lanes are aligned one by one, if rows and columns are
-  int64_t long_letters = 0;          // at least this long
-  int64_t most_columns = INT64_MAX;  // longest record in the lanes that memory allows, if the records of the other side are shorter
+  double column_steps = 0;           // cost of a column of a pair that is aligned on its own, in steps of the lanes kernel
+  int64_t most_columns = INT64_MAX;  // longest record in lanes that memory allows
 
   // Writes the score table for targets as rows and queries in the lanes.
   void transpose(int32_t* out) const {
@@ -53,14 +52,37 @@ class LocalHistory {
   std::vector<Count> counts_;
 };
 
-// Returns whether queries rather than targets should have the lanes: whichever takes fewer steps and fits into memory.
-bool prefer_swapped(const LocalRecipe& recipe, double unswapped, int64_t longest_target, double swapped, int64_t longest_query);
+// Records that share a vector, or are aligned one by one.
+struct LocalBlock {
+  int64_t count = 0, longest = 0, letters = 0;  // records, letters of the longest, and of all
+
+  void add(int64_t length) {
+    count++;
+    longest = length > longest ? length : longest;
+    letters += length;
+  }
+};
+
+// Returns the cost of aligning a record of `rows` letters with a block in the lanes of a vector, in steps of that kernel; infinite if it
+// does not fit into memory.
+double lanes_cost(const LocalRecipe& recipe, int64_t rows, const LocalBlock& block);
+
+// Returns the cost of aligning it with the records one by one, in vectors of `lanes` elements.
+double pairs_cost(const LocalRecipe& recipe, int lanes, int64_t rows, const LocalBlock& block);
 
 // Returns kernel arguments with the fields that a recipe sets.
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel);
 
 // Returns the index of the kernel: 0, 1, 2, 3 for elements of 1, 2, 4, 8 bytes.
 inline int local_kernel(int width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : 3; }
+
+// Returns the next width to try if a score is too large for elements of `width` bytes.
+inline int wider_local(const LocalRecipe& recipe, int width) { return width == 1 ? 2 : recipe.widest; }
+
+// Returns the smallest score that elements of `width` bytes may hold in place of a larger one.
+inline int64_t local_limit(const LocalRecipe& recipe, int width) {
+  return width < recipe.widest && width <= 2 ? (int64_t(1) << (8 * width)) - 1 : INT64_MAX;
+}
 
 // Scores a tile. Returns false if cancelled; the scores are then incomplete. Computes every pair, whatever the pairing of the tile.
 template <class Score>

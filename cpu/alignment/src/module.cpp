@@ -171,7 +171,7 @@ nb::object align_listed(const std::string& instruction_set, Codes query_codes, N
   bool done;
   {
     nb::gil_scoped_release unlocked;
-    done = list_paths(kernels, queries, targets, recipe, pairs.data(), count, sink, cancel);
+    done = list_paths(kernels, queries, targets, recipe, pairs.data(), nullptr, count, sink, cancel);
   }
   if (!done) return nb::none();
   return path_arrays(std::move(sink), {pairs.size()});
@@ -272,8 +272,7 @@ NB_MODULE(_kernels, m) {
       .def_rw("byte_scores", &LocalRecipe::byte_scores)
       .def_rw("narrowest", &LocalRecipe::narrowest)
       .def_rw("widest", &LocalRecipe::widest)
-      .def_rw("few_lanes", &LocalRecipe::few_lanes)
-      .def_rw("long_letters", &LocalRecipe::long_letters)
+      .def_rw("column_steps", &LocalRecipe::column_steps)
       .def_rw("most_columns", &LocalRecipe::most_columns)
       .def(
           "set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); },

@@ -1,12 +1,18 @@
-// Local alignment (Smith-Waterman) score of one pair, with the rows of the query in the lanes.
+// Local alignment (Smith-Waterman) of one pair, with the rows of the query in the lanes: the score, or the cell in which it is reached.
 //
-// Recurrence, elements and bounds are those of local.hpp, where a target has one lane; here every lane has its own rows of the query.
+// Recurrence and elements are those of local.hpp, where a target has one lane; here every lane has its own rows of the query. The first
+// cell with a known score, and paths with a seed, are found in the same way, too.
 //
-// Layout (Farrar 2007). A strip has kSegments x lanes rows, of which lane k has kSegments consecutive ones; vector s holds row s of each
+// Bounds. With 8 and 16 bits, score 0 lies open + extend above the lowest value. H is never below 0, so E and F, which are at least H -
+// open of the last cell, are at least -open, and no gap cost needs a saturating subtraction. Intel's processors execute twice as many of
+// the plain ones, or in three ports instead of two, which is worth more than the maximum with 0 costs. Sums saturate at the upper end: a
+// score that reaches it is reported as the largest value of the element.
+//
+// Layout (Farrar 2007). A strip has segments x lanes rows, of which lane k has `segments` consecutive ones; vector s holds row s of each
 // lane. The letter of a column only selects a profile: the scores of the strip's rows with that letter. F that leaves the last row of a
-// lane enters the first row of the next lane. It is carried there after the column is computed, while it exceeds what the rows open
-// themselves. If it crosses a whole lane, the F that arrives at each lane is computed from the ends of all previous lanes, and then a
-// second pass suffices. H and F of a strip's last row are stored for every column, and the next strip begins with them, so that the state
+// lane enters the first row of the next lane, and what is left of it after that lane the lane below. After the column is computed, the F
+// that enters each lane is computed from the ends of all previous lanes, and carried through the rows of the lane while it exceeds what
+// they open themselves. H and F of a strip's last row are stored for every column, and the next strip begins with them, so that the state
 // of a strip stays in the cache however long the query is.
 //
 // After the last row come padding rows with negative scores, so H cannot rise there.
@@ -16,120 +22,185 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-// The kernel for signed elements E of 16 or 32 bits.
-template <class E>
+// kFind: finds the cell in which a given score is reached, instead of the best score.
+template <class E, bool kAffine, bool kFind>
 struct StripedKernel {
   using V = Vec<E>;
   static constexpr int kLanes = lanes_of<E>();
-  static constexpr int kSegments = 64;
-  static constexpr int64_t kRows = int64_t(kLanes) * kSegments;
-  static constexpr E kZero = Range<E>::kZero;
+  static constexpr int64_t kRows = int64_t(kLanes) * kStripedSegments;
+  static constexpr int64_t kColumnsPerCheck = 256;  // of the request to cancel, and of scores beyond the range
+  static constexpr int kSegmentsPerCheck = 4;       // whether F is carried on: a wrong guess of the processor costs as much as a few rows
 
   static void run(const LocalArgs& a) {
-    E* boundary_h = static_cast<E*>(a.boundary);
-    E* boundary_f = boundary_h + a.columns;
-    for (int64_t j = 0; j < a.columns; j++) boundary_h[j] = boundary_f[j] = kZero;  // a gap that comes from outside is worth no more
-    V best = broadcast<E>(kZero);
+    StripedKernel kernel(a);
+    if (kFind) a.end_rows[0] = a.end_columns[0] = -1;
     for (int64_t row = 0; row < a.rows; row += kRows) {
-      if (a.cancel->requested) return;
-      strip(a, row, a.rows - row < kRows ? a.rows - row : kRows, boundary_h, boundary_f, best);
+      kernel.strip(row, a.rows - row < kRows ? a.rows - row : kRows);
+      if (a.cancel->requested || (kFind ? a.rows_first && a.end_rows[0] >= 0 : kernel.exceeds_range())) break;
     }
-    E largest = kZero;
-    for (int k = 0; k < kLanes; k++) largest = best[k] > largest ? best[k] : largest;
-    a.best[0] = static_cast<int64_t>(largest) - kZero;
+    if (kFind) return;
+    E largest = kernel.floor_;
+    for (int k = 0; k < kLanes; k++) largest = kernel.best_[k] > largest ? kernel.best_[k] : largest;
+    a.best[0] = static_cast<int64_t>(largest) - (kernel.exceeds_range() ? Range<E>::kZero : kernel.floor_);
   }
 
  private:
-  // Returns v moved up by one lane, with `first` in lane 0.
-  static inline V shifted(V v, E first) {
-    alignas(64) E held[2 * kLanes];
-    memcpy(held + kLanes, &v, sizeof v);
-    held[kLanes - 1] = first;
-    memcpy(&v, held + kLanes - 1, sizeof v);
-    return v;
+  // Returns [last of before, v[0], ...].
+  static inline V lane_up(V v, V before) { return (V)shift_up<sizeof(E)>((Bytes)v, (Bytes)before); }
+
+  explicit StripedKernel(const LocalArgs& args)
+      : a_(args), columns_(args.columns), boundary_h_(static_cast<E*>(args.boundary)), boundary_f_(boundary_h_ + args.columns),
+        floor_(static_cast<E>(Range<E>::kZero + (Range<E>::kSaturates ? args.open + args.extend : 0))), zero_(broadcast<E>(floor_)),
+        open_(broadcast<E>(static_cast<E>(args.open))), extend_(broadcast<E>(static_cast<E>(args.extend))),
+        slack_(broadcast<E>(static_cast<E>(args.open - args.extend))), best_(zero_), stride_(striped_segments(args.rows, kLanes)),
+        h_(static_cast<V*>(args.scratch)), e_(h_ + stride_), profile_(e_ + stride_) {
+    for (int64_t j = 0; j < columns_; j++) boundary_h_[j] = boundary_f_[j] = floor_;  // a gap that comes from outside is worth no more
   }
 
-  // Computes one strip of rows over all columns.
-  static void strip(const LocalArgs& a, int64_t first_row, int64_t rows, E* boundary_h, E* boundary_f, V& best_io) {
-    const int segments = static_cast<int>((rows + kLanes - 1) / kLanes);
-    const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
-    V profile[kLetters][kSegments];
-    for (int l = 0; l < a.letters; l++) {
-      E* out = reinterpret_cast<E*>(profile[l]);
-      for (int s = 0; s < segments; s++)
-        for (int k = 0; k < kLanes; k++) {
-          const int64_t r = int64_t(k) * segments + s;
-          out[s * kLanes + k] = r < rows ? static_cast<E>(a.table[a.query[first_row + r] * kLetters + l]) : E(-1);
-        }
-    }
-    V h[kSegments], e[kSegments];
-    for (int s = 0; s < segments; s++) h[s] = e[s] = zero;
-    V best = best_io;
-    E corner = kZero;  // H above and left of the first row
-    for (int64_t j = 0; j < a.columns; j++) {
-      const V* scores = profile[a.codes[j]];
-      V diagonal = shifted(h[segments - 1], corner), f = zero;
-      corner = boundary_h[j];
-      f[0] = boundary_f[j];
-      for (int s = 0; s < segments; s++) {
-        V t = add(diagonal, scores[s]);
-        if (!Range<E>::kSaturates) t = larger(t, zero);
-        diagonal = h[s];
-        const V now = larger(larger(t, e[s]), f);
-        const V opened = subtract(now, open);
-        h[s] = now;
-        e[s] = larger(subtract(e[s], extend), opened);
-        f = larger(subtract(f, extend), opened);
-        best = larger(best, now);
+  // Returns whether the score is too large for the element.
+  bool exceeds_range() const { return Range<E>::kSaturates && any((Bytes)(best_ == broadcast<E>(Range<E>::kMax))); }
+
+  // Fills the profile of a strip: the scores of its rows with each letter.
+  void set_profile(int64_t first_row, int64_t rows) {
+    alignas(64) uint8_t codes[kRows + kVectorBytes];  // [segment][lane]
+    for (int s = 0; s < segments_; s++)
+      for (int k = 0; k < kLanes; k++) {
+        const int64_t r = int64_t(k) * segments_ + s;
+        codes[s * kLanes + k] = r < rows ? a_.query[first_row + r] : a_.padding;
       }
-      const E below = carry(h, e, f, segments, open, extend);
-      boundary_h[j] = h[segments - 1][kLanes - 1];
-      boundary_f[j] = below;
+    for (int l = 0; l < a_.letters; l++) {
+      E* out = reinterpret_cast<E*>(profile_ + l * stride_);
+      if (!a_.byte_scores) {
+        for (int i = 0; i < segments_ * kLanes; i++) out[i] = static_cast<E>(a_.table[codes[i] * kLetters + l]);
+        continue;
+      }
+      alignas(64) uint8_t scores[kLetters];  // of each letter of the query
+      for (int i = 0; i < kLetters; i++) scores[i] = static_cast<uint8_t>(a_.table[i * kLetters + l]);
+      for (int i = 0; i < segments_ * kLanes; i += kVectorBytes) {
+        Bytes packed;
+        memcpy(&packed, codes + i, sizeof packed);
+        const Bytes found = a_.letters <= 16 ? look_up_16(scores, packed) : look_up_32(scores, packed);
+        if constexpr (sizeof(E) == 1) {
+          memcpy(out + i, &found, sizeof found);
+        } else {
+          int8_t narrow[kVectorBytes];
+          memcpy(narrow, &found, sizeof found);
+          for (int k = 0; k < kVectorBytes && i + k < segments_ * kLanes; k++) out[i + k] = narrow[k];
+        }
+      }
     }
-    best_io = best;
   }
 
-  // Carries F of the last row of each lane carry_through_lane the following lanes. Returns F below the last row of the strip. The best
-  // score cannot change, as F is less than the H it comes from.
-  static inline __attribute__((always_inline)) E carry(V* h, V* e, V f, int segments, V open, V extend) {
-    E below = f[kLanes - 1];
-    f = shifted(f, kZero);
-    if (!carry_through_lane(h, e, f, segments, open, extend)) return below;
-    // F has crossed whole lanes: compute what each lane gets from all previous lanes.
-    alignas(64) E held[kLanes];
-    memcpy(held, &f, sizeof f);
-    const int64_t crossing = segments * static_cast<int64_t>(extend[0]);
-    int64_t incoming = kZero;
-    for (int k = 0; k < kLanes; k++) {
-      const int64_t end = held[k], passed = incoming - crossing;
-      held[k] = static_cast<E>(incoming);
-      incoming = end > passed ? end : passed;
-      if (incoming < kZero) incoming = kZero;
+  // Computes one strip of rows.
+  void strip(int64_t first_row, int64_t rows) {
+    segments_ = static_cast<int>((rows + kLanes - 1) / kLanes);
+    set_profile(first_row, rows);
+    for (int s = 0; s < segments_; s++) h_[s] = e_[s] = zero_;
+    E corner = floor_;  // H above and left of the first row
+    if (kFind && a_.seeds) {
+      const int64_t above = a_.seeds[0] - 1 - first_row;
+      if (above == -1) corner = static_cast<E>(floor_ + 1);
+      if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + 1);
     }
-    below = incoming > below ? static_cast<E>(incoming) : below;
-    memcpy(&f, held, sizeof f);
-    carry_through_lane(h, e, f, segments, open, extend);
-    return below;
+    for (int64_t j = 0; j < columns_; j++) {
+      corner = column(j, corner);
+      if (kFind && any((Bytes)(best_ == broadcast<E>(static_cast<E>(floor_ + a_.goals[0]))))) {
+        take_end(first_row, j);
+        if (!a_.rows_first) columns_ = j;  // the following rows have to reach it earlier
+        best_ = zero_;
+      }
+      if (j % kColumnsPerCheck == 0 && (a_.cancel->requested || (!kFind && exceeds_range()))) return;
+    }
   }
 
-  // Carries F carry_through_lane the rows of its lane. Returns false if it ended there, because the rows open gaps that are as good.
-  static inline __attribute__((always_inline)) bool carry_through_lane(V* h, V* e, V& f, int segments, V open, V extend) {
+  // Computes a column of the strip. Returns its H above the first row.
+  inline __attribute__((always_inline)) E column(int64_t j, E corner) {
+    const V* scores = profile_ + a_.codes[j] * stride_;
+    const V open = open_, extend = extend_, zero = zero_;
+    const int segments = segments_;
+    V best = best_, diagonal = lane_up(h_[segments - 1], broadcast<E>(corner)), f = lane_up(zero, broadcast<E>(boundary_f_[j]));
+    const E above = boundary_h_[j];
+#pragma GCC unroll 2
     for (int s = 0; s < segments; s++) {
-      V opened = subtract(h[s], open);
-      const V carried = subtract(f, extend);
-      if (!Range<E>::kSaturates) opened = larger(opened, broadcast<E>(kZero));  // H is never less
-      if (!any((Bytes)(carried > opened)) && !any((Bytes)(f > h[s]))) return false;
-      h[s] = larger(h[s], f);
-      e[s] = larger(e[s], subtract(h[s], open));
-      f = carried;
+      const V t = larger(add(diagonal, scores[s]), zero);
+      diagonal = h_[s];
+      const V e = kAffine ? e_[s] : diagonal - open;
+      const V now = larger(larger(t, e), f), opened = now - open;
+      h_[s] = now;
+      if (kAffine) e_[s] = larger(e - extend, opened);
+      f = kAffine ? larger(f - extend, opened) : opened;
+      best = larger(best, now);
     }
-    return true;
+    best_ = best;
+    boundary_f_[j] = carry(f);
+    boundary_h_[j] = h_[segments - 1][kLanes - 1];
+    return above;
   }
+
+  // Carries F of the last row of each lane through the following lanes. Returns F below the last row of the strip. The best score cannot
+  // change, as F is less than the H it comes from.
+  inline __attribute__((always_inline)) E carry(V f) {
+    const E own = f[kLanes - 1];
+    f = larger(lane_up(f, zero_), zero_);
+    add_passing<1>(f);
+    const int64_t passing = f[kLanes - 1] - segments_ * a_.extend;
+    for (int s = 0; s < segments_; s++) {
+      if (s % kSegmentsPerCheck == 0) {
+        const V opened = larger(h_[s] - slack_, zero_);  // F of the row above that is as good
+        if (!any((Bytes)(f > opened))) break;
+      }
+      h_[s] = larger(h_[s], f);
+      if (kAffine) e_[s] = larger(e_[s], h_[s] - open_);
+      f = subtract(f, extend_);
+      if (!Range<E>::kSaturates) f = larger(f, zero_);
+    }
+    return passing > own ? static_cast<E>(passing) : own;
+  }
+
+  // Adds to the F that enters each lane what enters the lanes before it and passes through all lanes between, if these are kDistance or
+  // more: in steps that double the distance.
+  template <int kDistance>
+  inline __attribute__((always_inline)) void add_passing(V& f) {
+    const int64_t decay = kDistance * segments_ * a_.extend, half = decay / 2;
+    if (Range<E>::kSaturates ? half >= Range<E>::kMax : decay > Range<E>::kMax) return;  // nothing passes
+    const V passed = subtract(subtract(f, broadcast<E>(static_cast<E>(half))), broadcast<E>(static_cast<E>(decay - half)));
+    if (!any((Bytes)(passed > zero_))) return;
+    f = larger(f, (V)shift_up<kDistance * sizeof(E)>((Bytes)passed, (Bytes)zero_));
+    if constexpr (2 * kDistance < kLanes) add_passing<2 * kDistance>(f);
+  }
+
+  // Takes the first row of a column in which the goal is reached, if it precedes the present end.
+  __attribute__((noinline)) void take_end(int64_t first_row, int64_t column) {
+    const E goal = static_cast<E>(floor_ + a_.goals[0]);
+    for (int k = 0; k < kLanes; k++)
+      for (int s = 0; s < segments_; s++) {
+        if (h_[s][k] != goal) continue;
+        const int64_t row = first_row + int64_t(k) * segments_ + s;
+        if (a_.rows_first && a_.end_rows[0] >= 0 && row >= a_.end_rows[0]) return;
+        a_.end_rows[0] = row;
+        a_.end_columns[0] = column;
+        return;
+      }
+  }
+
+  const LocalArgs& a_;
+  int64_t columns_;  // to compute
+  E *const boundary_h_, *const boundary_f_;
+  const E floor_;  // stands for score 0
+  const V zero_, open_, extend_, slack_;
+  V best_;
+  int segments_ = 0;
+  const int64_t stride_;
+  V *const h_, *const e_;  // [segment] of the column computed last
+  V* const profile_;       // [letter][stride]
 };
 
-template <class E>
+template <class E, bool kFind>
 static void striped(const LocalArgs& a) {
-  StripedKernel<E>::run(a);
+  if (a.open == a.extend)
+    StripedKernel<E, false, kFind>::run(a);
+  else
+    StripedKernel<E, true, kFind>::run(a);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

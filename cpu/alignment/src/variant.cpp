@@ -48,8 +48,8 @@ const Kernels kernels = {
     &band_lanes_bytes,
     {&local<int8_t, false>, &local<int16_t, false>, &local<int32_t, false>, &local<int64_t, false>},
     {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
-    &striped<int16_t>,
-    &striped<int32_t>,
+    {&striped<int8_t, false>, &striped<int16_t, false>, &striped<int32_t, false>, &striped<int64_t, false>},
+    {&striped<int8_t, true>, &striped<int16_t, true>, &striped<int32_t, true>, &striped<int64_t, true>},
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

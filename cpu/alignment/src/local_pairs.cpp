@@ -1,0 +1,55 @@
+#include "local_pairs.hpp"
+
+namespace gpualign {
+
+LocalPairs::LocalPairs(const Kernels& kernels, const LocalRecipe& recipe, const Cancel& cancel)
+    : kernels_(kernels), recipe_(recipe), cancel_(cancel), arguments_(local_arguments(recipe, cancel)) {
+  recipe.transpose(transposed_);
+}
+
+LocalArgs LocalPairs::arguments(Record query, Record target, int width) {
+  LocalArgs a = arguments_;
+  a.rows_first = target.length > query.length;
+  const Record rows = a.rows_first ? target : query, columns = a.rows_first ? query : target;
+  if (a.rows_first) a.table = transposed_;
+  a.query = rows.codes;
+  a.rows = rows.length;
+  a.codes = columns.codes;
+  a.columns = columns.length;
+  a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * width));
+  const int64_t vectors = (a.letters + 2) * striped_segments(a.rows, kernels_.vector_bytes / width);
+  a.scratch = scratch_.reserve(static_cast<size_t>(vectors * kernels_.vector_bytes));
+  return a;
+}
+
+int64_t LocalPairs::max_score(int width) const {
+  return width <= 2 ? (int64_t(1) << (8 * width)) - 2 - recipe_.open - recipe_.extend : INT64_MAX;
+}
+
+int64_t LocalPairs::score(Record query, Record target, int width) {
+  for (;; width = wider_local(recipe_, width)) {
+    if (width < recipe_.widest && max_score(width) < int64_t(1) << (8 * width - 2)) continue;  // gap costs take most of the range
+    int64_t best = 0;
+    LocalArgs a = arguments(query, target, width);
+    a.best = &best;
+    kernels_.striped[local_kernel(width)](a);
+    if (cancel_.requested) return -1;
+    if (best < local_limit(recipe_, width)) return best;
+  }
+}
+
+LetterPair LocalPairs::find_end(Record query, Record target, int64_t score, bool from_corner) {
+  int width = recipe_.narrowest;
+  while (width < recipe_.widest && max_score(width) <= score) width = wider_local(recipe_, width);
+  const int64_t seed = 0;
+  int64_t row = -1, column = -1;
+  LocalArgs a = arguments(query, target, width);
+  a.goals = &score;
+  a.seeds = from_corner ? &seed : nullptr;
+  a.end_rows = &row;
+  a.end_columns = &column;
+  kernels_.find_striped[local_kernel(width)](a);
+  return a.rows_first ? LetterPair{column, row} : LetterPair{row, column};
+}
+
+}  // namespace gpualign

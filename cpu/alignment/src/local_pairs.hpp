@@ -1,0 +1,40 @@
+// Local alignments of single pairs, with one sequence in the lanes (striped.hpp).
+#pragma once
+#include <vector>
+
+#include "cpu/src/scratch.hpp"
+#include "local_tile.hpp"
+
+namespace gpualign {
+
+// A pair of letters, 0-based.
+struct LetterPair {
+  int64_t query, target;
+};
+
+class LocalPairs {
+ public:
+  LocalPairs(const Kernels& kernels, const LocalRecipe& recipe, const Cancel& cancel);
+
+  // Returns the score of a pair, with elements of `width` bytes first, and wider ones as far as the score requires. -1 if cancelled.
+  int64_t score(Record query, Record target, int width);
+
+  // Returns the pair of letters in which alignments with the best score end: the first along the target, then along the query. Both are -1
+  // if no alignment has this score, or if cancelled. from_corner: the score is that of alignments which begin with the first two letters,
+  // plus one, and all others score less.
+  LetterPair find_end(Record query, Record target, int64_t score, bool from_corner);
+
+ private:
+  int64_t max_score(int width) const;  // that elements of this width can tell from larger ones
+  // Returns the arguments for a pair whose longer sequence has the lanes.
+  LocalArgs arguments(Record query, Record target, int width);
+
+  const Kernels& kernels_;
+  const LocalRecipe& recipe_;
+  const Cancel& cancel_;
+  LocalArgs arguments_;
+  int32_t transposed_[kLetters * kLetters];
+  Scratch boundary_, scratch_;
+};
+
+}  // namespace gpualign
