@@ -24,6 +24,24 @@ _CHUNK_LETTERS = 4 << 20
 
 
 @dataclass(frozen=True)
+class SegParameters:
+    """Parameters of SEG.
+
+    window: number of letters in a window
+    trigger: maximum entropy, in bits, of a window that starts a segment
+    extend: maximum entropy, in bits, of a window that extends a segment
+    """
+
+    window: int = 12
+    trigger: float = 2.2
+    extend: float = 2.5
+
+
+DEFAULT_SEG = SegParameters()
+"""Parameters of segmasker, and of blastp with `-seg yes`."""
+
+
+@dataclass(frozen=True)
 class MaskedSequences:
     """Sequences after masking.
 
@@ -51,27 +69,36 @@ def check_method(method: str, alphabet: Alphabet) -> None:
         raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: expected {other} or {NONE}")
 
 
-def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
+def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG) -> Integers:
     """Return the low-complexity intervals: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
+
+    seg: parameters for proteins
 
     No interval spans two records.
     """
     from gpualign.core.scoring import _masking
 
-    find = {SEG: _masking.seg, DUST: _masking.dust}[masking_method(alphabet)]
+    def find(offsets: Integers) -> Integers:
+        if masking_method(alphabet) == DUST:
+            return _masking.dust(sequences.codes, offsets)
+        return _masking.seg(sequences.codes, offsets, seg.window, seg.trigger, seg.extend)
+
     intervals = [np.zeros((0, 2), dtype=np.int64)]
     first = 0
     while first < len(sequences):
         reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _CHUNK_LETTERS, side="right")) - 1
         stop = max(first + 1, reach)
-        intervals.append(find(sequences.codes, sequences.offsets[first : stop + 1]))
+        intervals.append(find(sequences.offsets[first : stop + 1]))
         first = stop
     return np.concatenate(intervals)
 
 
-def mask(sequences: SequenceSet, alphabet: Alphabet) -> MaskedSequences:
-    """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself."""
-    intervals = low_complexity_intervals(sequences, alphabet)
+def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG) -> MaskedSequences:
+    """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself.
+
+    seg: parameters for proteins
+    """
+    intervals = low_complexity_intervals(sequences, alphabet, seg)
     codes = sequences.codes.copy()
     unknown = alphabet.unknown_code
     for begin, end in intervals.tolist():

@@ -15,11 +15,10 @@ template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Finder>
-nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offsets) {
+nb::ndarray<nb::numpy, int64_t> find(Finder finder, Array<uint8_t> codes, Array<int64_t> offsets) {
   std::vector<int64_t> flat;
   {
     nb::gil_scoped_release unlocked;
-    Finder finder;
     std::vector<Interval> intervals;
     for (size_t i = 0; i + 1 < offsets.shape(0); i++) {
       finder.find(codes.data() + offsets(i), offsets(i + 1) - offsets(i), offsets(i), intervals);
@@ -35,9 +34,16 @@ nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offset
 
 NB_MODULE(_masking, m) {
   m.doc() = "Regions of low complexity in encoded sequences.";
-  m.def("seg", &find<Seg>, nb::arg("codes"), nb::arg("offsets"),
-        "Find regions in proteins, whose codes below 20 are amino acids. Returns int64[intervals][2]: half-open positions in "
-        "codes, ascending and disjoint.");
-  m.def("dust", &find<Dust>, nb::arg("codes"), nb::arg("offsets"),
-        "Find regions in nucleotide sequences, whose codes below 4 are A, C, G and T. Returns the same as `seg`.");
+  m.def(
+      "seg",
+      [](Array<uint8_t> codes, Array<int64_t> offsets, int window, double trigger, double extend) {
+        if (window <= Seg::kUnknown || window > Seg::kMaxWindow) throw nb::value_error("window: out of range");
+        return find(Seg(window, trigger, extend), codes, offsets);
+      },
+      nb::arg("codes"), nb::arg("offsets"), nb::arg("window"), nb::arg("trigger"), nb::arg("extend"),
+      "Find regions in proteins, whose codes below 20 are amino acids. window: letters; trigger, extend: bits. Returns "
+      "int64[intervals][2]: half-open positions in codes, ascending and disjoint.");
+  m.def(
+      "dust", [](Array<uint8_t> codes, Array<int64_t> offsets) { return find(Dust(), codes, offsets); }, nb::arg("codes"),
+      nb::arg("offsets"), "Find regions in nucleotide sequences, whose codes below 4 are A, C, G and T. Returns the same as `seg`.");
 }

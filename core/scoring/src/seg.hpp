@@ -1,7 +1,7 @@
 // SEG: regions of low complexity in proteins (Wootton & Federhen, Comput Chem 17:149, 1993; Methods Enzymol 266:554, 1996).
 //
-// Stage 1. The complexity of a window of 12 letters is the entropy of its composition, K2 = -sum (n_i/N) log2 (n_i/N). A window of at most
-// 2.2 bits starts a raw segment, which is extended to both sides by windows of at most 2.5 bits.
+// Stage 1. The complexity of a window, usually of 12 letters, is the entropy of its composition, K2 = -sum (n_i/N) log2 (n_i/N). A
+// window of at most 2.2 bits starts a raw segment, which is extended to both sides by windows of at most 2.5 bits.
 //
 // Stage 2. A raw segment is trimmed to the part with the least probable composition. For L letters, with n_i of each kind, and r_k kinds
 // that occur k times,
@@ -29,20 +29,22 @@ namespace gpualign {
 class Seg {
  public:
   static constexpr int kLetters = 20;  // smaller codes are amino acids
+  static constexpr int kMaxWindow = 64, kUnknown = 2;
 
-  Seg() {
-    for (int known = kWindow - kUnknown; known <= kWindow; known++) {
+  // window: at most kMaxWindow letters; trigger, extend: largest K2 of a window that starts a segment, and of one that extends it.
+  Seg(int window, double trigger, double extend) : window_(window) {
+    for (int known = window - kUnknown; known <= window; known++) {
       // K2 <= cut: log2 N - (sum n log2 n) / N <= cut.
-      trigger_[known] = fixed(known * (std::log2(known) - kTrigger));
-      extend_[known] = fixed(known * (std::log2(known) - kExtend));
+      trigger_[known] = fixed(known * (std::log2(known) - trigger));
+      extend_[known] = fixed(known * (std::log2(known) - extend));
     }
     for (int64_t n = 0; n < kTable; n++) factorials_.push_back(fixed(std::lgamma(double(n) + 1)));
-    for (int n = 1; n <= kWindow; n++) weight_[n] = fixed(n * std::log2(n));
+    for (int n = 1; n <= window; n++) weight_[n] = fixed(n * std::log2(n));
   }
 
   // Appends the intervals of a protein whose first letter has the number `offset`.
   void find(const uint8_t* text, int64_t length, int64_t offset, std::vector<Interval>& intervals) {
-    if (length < kWindow) return;
+    if (length < window_) return;
     text_ = text;
     rate_windows(length);
     const size_t first = intervals.size();
@@ -52,8 +54,7 @@ class Seg {
   }
 
  private:
-  static constexpr int kWindow = 12, kUnknown = 2, kTrimmed = 50;
-  static constexpr double kTrigger = 2.2, kExtend = 2.5;
+  static constexpr int kTrimmed = 50;
   static constexpr int kFraction = 30;
   static constexpr int64_t kEqual = int64_t{1} << (kFraction - 22);
   static constexpr int64_t kTable = 4096;
@@ -64,7 +65,7 @@ class Seg {
 
   // Sets levels_[i] to the level of the window that begins at letter i.
   void rate_windows(int64_t length) {
-    levels_.assign(static_cast<size_t>(length - kWindow + 1), kHigh);
+    levels_.assign(static_cast<size_t>(length - window_ + 1), kHigh);
     std::array<int, kLetters> counts{};
     int64_t sum = 0;  // sum of n log2 n
     int known = 0;
@@ -76,25 +77,25 @@ class Seg {
       known += by;
     };
     for (int64_t i = 0; i < length; i++) {
-      if (i >= kWindow) change(text_[i - kWindow], -1);
+      if (i >= window_) change(text_[i - window_], -1);
       change(text_[i], 1);
-      if (i >= kWindow - 1 && known >= kWindow - kUnknown)
-        levels_[static_cast<size_t>(i - kWindow + 1)] = sum >= trigger_[known] ? kTriggers : sum >= extend_[known] ? kExtends : kHigh;
+      if (i >= window_ - 1 && known >= window_ - kUnknown)
+        levels_[static_cast<size_t>(i - window_ + 1)] = sum >= trigger_[known] ? kTriggers : sum >= extend_[known] ? kExtends : kHigh;
     }
   }
 
   // Appends the segments of the letters begin .. end-1, as if they were the whole sequence.
   void scan(int64_t begin, int64_t end, std::vector<Interval>& intervals) {
     const auto level = [&](int64_t start) { return levels_[static_cast<size_t>(start)]; };
-    const int64_t windows = end - kWindow + 1;
+    const int64_t windows = end - window_ + 1;
     int64_t min_first = begin;
     for (int64_t start = begin; start < windows; start++) {
       if (level(start) != kTriggers) continue;
       int64_t first = start, last = start;
       while (first > min_first && level(first - 1) != kHigh) first--;
       while (last + 1 < windows && level(last + 1) != kHigh) last++;
-      const Interval segment = least_probable(first, last + kWindow);
-      if (start + kWindow <= segment.begin) scan(first, segment.begin, intervals);
+      const Interval segment = least_probable(first, last + window_);
+      if (start + window_ <= segment.begin) scan(first, segment.begin, intervals);
       intervals.push_back(segment);
       start = std::min(last, segment.end - 1);
       min_first = start + 1;
@@ -157,7 +158,8 @@ class Seg {
   int64_t factorial(int64_t n) const { return n < kTable ? factorials_[static_cast<size_t>(n)] : fixed(std::lgamma(double(n) + 1)); }
 
   const int64_t letter_ = fixed(std::log(double(kLetters)));
-  std::array<int64_t, kWindow + 1> trigger_{}, extend_{}, weight_{};
+  const int window_;
+  std::array<int64_t, kMaxWindow + 1> trigger_{}, extend_{}, weight_{};
   std::vector<uint8_t> levels_;
   const uint8_t* text_ = nullptr;
   std::vector<int64_t> factorials_;
