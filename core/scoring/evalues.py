@@ -51,7 +51,7 @@ class FiniteSizeCorrection:
     covariance_a: float
     covariance_b: float
 
-    def remaining_length(self, scores: Integers, lengths: Integers, lambda_: float) -> RemainingLength:
+    def remaining_length(self, scores: Integers | Reals, lengths: Integers, lambda_: float) -> RemainingLength:
         """Return (mean number of letters that chance alignments leave of a sequence, probability that they leave any).
 
         scores, lengths: alignment scores and sequence lengths, arrays of the same shape
@@ -62,7 +62,7 @@ class FiniteSizeCorrection:
         chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
-    def mean_remaining_area(self, scores: Integers, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
+    def mean_remaining_area(self, scores: Integers | Reals, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
         """Return the mean area that chance alignments leave of the product of both lengths: float64 with the shape of `scores`.
 
         query, target: results of `remaining_length` for the queries and for the targets
@@ -91,11 +91,12 @@ class EvalueParameters:
     source: str
     finite_size: FiniteSizeCorrection | None = None
 
-    def nats(self, scores: Integers) -> Reals:
+    def nats(self, scores: Integers | Reals) -> Reals:
         """Return lambda S - ln K for raw scores S."""
-        return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
+        rounded = scores if self.step == 1 else scores // self.step * self.step
+        return np.asarray(self.lambda_ * rounded - math.log(self.k))
 
-    def bit_scores(self, scores: Integers) -> Reals:
+    def bit_scores(self, scores: Integers | Reals) -> Reals:
         """Convert raw scores to bit scores."""
         return self.nats(scores) / math.log(2)
 
@@ -142,10 +143,10 @@ class SearchSpace:
         length = self.parameters.length_adjustment(query_length, self.letter_count, self.record_count)
         return float(query_length - length) * (self.letter_count - self.record_count * length)
 
-    def evalues(self, scores: Integers, query_lengths: Integers, target_lengths: Integers) -> Reals:
+    def evalues(self, scores: Integers | Reals, query_lengths: Integers, target_lengths: Integers) -> Reals:
         """Return the E-values of hits: float64[hits].
 
-        scores: raw score of each hit, int64[hits]
+        scores: raw score of each hit, int64[hits] or float64[hits]
         query_lengths, target_lengths: lengths of each hit's query and target, int64[hits]
         """
         p = self.parameters
@@ -183,6 +184,8 @@ class SearchSpace:
 
 
 _ParameterRow = tuple[float, ...]
+_UNGAPPED = "-", "-"
+"""Gap costs of alignments without gaps in BLAST's table."""
 
 
 @lru_cache(maxsize=1)
@@ -214,7 +217,7 @@ def published_parameters(scoring: Scoring) -> EvalueParameters | None:
     lambda_, k, _, alpha, beta, *spread = entry
     step = 2 if scoring.match == 2 else 1
     source = f"BLAST's table, {name} with gaps {existence}/{scoring.gap_extend} in its counting"
-    ungapped = _published_rows().get((name or "", "-", "-"))
+    ungapped = _published_rows().get((name or "", *_UNGAPPED))
     if not spread or ungapped is None:
         return EvalueParameters(lambda_, k, alpha, beta, step, source)
     # The constant terms follow from those of ungapped alignments, with the assumption that a gap cuts one of these in two.
@@ -223,3 +226,9 @@ def published_parameters(scoring: Scoring) -> EvalueParameters | None:
         alpha, twice * (ungapped[3] - alpha), spread[0], twice * (ungapped[5] - spread[0]), spread[1], twice * (ungapped[5] - spread[1])
     )
     return EvalueParameters(lambda_, k, alpha, beta, step, source, finite_size)
+
+
+def ungapped_lambda(scoring: Scoring) -> float | None:
+    """Return the published lambda of a matrix's scores without gaps, or None if there is none."""
+    entry = _published_rows().get((scoring.matrix or "", *_UNGAPPED))
+    return None if entry is None else entry[0]

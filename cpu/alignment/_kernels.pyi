@@ -254,6 +254,28 @@ def trace_local_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.
     Trace local alignments with known scores. Returns (int64 scores, int32 statistics[hits, 9], runs, starts, sizes); None if cancelled.
     """
 
+class MatrixAdjuster:
+    """
+    Makes the scores of pairs of proteins; see core/scoring/src/composition.hpp.
+    """
+
+    def __init__(self, target_frequencies: Annotated[NDArray[numpy.float64], dict(shape=(20, 20), order='C', device='cpu', writable=False)], ungapped_lambda: float, stop_score: int, stop_stop_score: int, only_scales: bool) -> None: ...
+
+    def scores(self, query: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+        """
+        Return the scores of two encoded proteins in units of 1/32, int32[32][32], row = query letter; None if one of them has no amino acids.
+        """
+
+def score_adjusted_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], windows: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], adjuster: MatrixAdjuster, recipe: LocalRecipe, cancel: Cancel) -> object:
+    """
+    Return the scores of hits with matrices adjusted to the composition of windows, int64[hits][4] (query start, end, target start, end): int64[hits], in units of 1/32; None if cancelled.
+    """
+
+def trace_adjusted_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], windows: Annotated[NDArray[numpy.int64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], adjuster: MatrixAdjuster, recipe: LocalRecipe, path_recipe: PathRecipe, cancel: Cancel) -> object:
+    """
+    Trace hits with scores from score_adjusted_hits. Returns the same as trace_local_hits.
+    """
+
 def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
     """
     Trace the pairs of a tile. Returns (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes), the last three None unless want_runs; None if cancelled.

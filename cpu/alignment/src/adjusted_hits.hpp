@@ -1,0 +1,28 @@
+// Local alignments in which every pair of sequences has its own scores, adjusted to the compositions of both (composition.hpp).
+//
+// The pairs are few, and lanes that share a score table would have only one pair each: scores are computed with the rows of the query in
+// the lanes (striped.hpp), in 16 bits and again in 32 where that is not enough.
+#pragma once
+#include "core/scoring/src/composition.hpp"
+#include "local_paths.hpp"
+
+namespace gpualign {
+
+// The parts of two sequences whose compositions decide on the scores of their alignment: half-open intervals of letters.
+struct CompositionWindow {
+  int64_t query_start, query_end, target_start, target_end;
+};
+
+// Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of the windows has no amino acids. hits: their scores
+// are not read. Returns false if cancelled.
+bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
+                         const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count, int64_t* scores,
+                         const Cancel& cancel);
+
+// Traces hits with known scores, as trace_local_hits does. recipe, path_recipe: for the gap costs in these units; their score tables are
+// not used.
+bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         int64_t count, PathSink& sink, const Cancel& cancel);
+
+}  // namespace gpualign
