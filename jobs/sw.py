@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from typing import ClassVar, cast
 
+from gpualign.core.alignment.hits import AdjustedHits, HitBatch
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.recount import recount_original_letters
 from gpualign.core.alignment.task import Mode, Task
@@ -18,15 +19,18 @@ from gpualign.core.execution.totals import Closable, ExtendableProgress, Totals
 from gpualign.core.output.pairs import FilteredBlocks
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock
+from gpualign.core.scoring import composition
+from gpualign.core.scoring.composition import MatrixModel
 from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts
+from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts, passing_hits
 from gpualign.core.search.runner import SearchPlan, find_hits, plan_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.hit_adjustment import HitAdjuster
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 from gpualign.jobs.devices.local_engines import cpu_engine
 from gpualign.jobs.devices.memory import remaining_memory
@@ -53,6 +57,7 @@ class SwOptions:
     genetic_code: NCBI genetic code number
     with_self: whether, within one set, hits between a record and itself are also reported
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none"
+    composition: how scores are adjusted to the compositions of proteins: "adjust", "scale" or "none"
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
     evalue_letters: number of letters of the database for which E-values hold; None: that of the targets
     identity_def: identity definition number, see core/alignment/identity.py
@@ -69,6 +74,7 @@ class SwOptions:
     genetic_code: int | None = None
     with_self: bool = False
     mask: str | None = None
+    composition: str | None = None
     evalue: str | None = None
     evalue_letters: int | None = None
     max_hits: int | None = None
@@ -87,6 +93,8 @@ class SwOptions:
         for name in ("max_evalue", "evalue_letters"):
             if getattr(self, name) is not None and self.evalue == "none":
                 raise InputError(f"{parameter(name)} needs E-values")
+        if self.composition not in (None, composition.NONE) and self.evalue == "none":
+            raise InputError(f"{parameter('composition', self.composition)} needs E-values")
         if self.max_evalue is not None and not self.max_evalue >= 0:
             raise InputError(f"{parameter('max_evalue')}: expected 0 or more; found {self.max_evalue:g}")
         if self.no_traceback and self.min_identity is not None:
@@ -158,7 +166,10 @@ class SearchJob:
 
     task: original sequences and scoring; in a translated search, some of the sequences are nucleotides
     needs_paths: whether the alignments of hits are computed
-    search_plan: the search actually computed, with masked queries in their strands or frames
+    search_plan: the search actually computed, with masked queries in their strands or frames; if scores are adjusted, its hits are
+        candidates
+    filter: selects the hits to write
+    matrix_model: model by which scores are adjusted to compositions; None: they are not
     unmasked: queries of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
     work_unit: unit of `total_work`
@@ -168,6 +179,8 @@ class SearchJob:
     options: SwOptions
     needs_paths: bool
     search_plan: SearchPlan
+    filter: HitFilter
+    matrix_model: MatrixModel | None
     unmasked: SequenceSet
     engine: Engine
     trace_memory: int
@@ -217,32 +230,44 @@ class SearchJob:
         """Return (the hits of every query, in order, which are found as they are requested; the totals of what has been yielded so far).
         Closing the iterator stops all work. Raises `InputError` if requested E-values cannot be computed."""
         space, search = self._search_space(), self.search_plan
-        tracer = HitTracer(search.task, self._cpu_engine(), self.trace_memory) if self.needs_paths else None
-        selector = HitSelector(replace(search.task, queries=self.unmasked), search.frame_sets, search.filter, space)
+        selector = HitSelector(replace(search.task, queries=self.unmasked), search.frame_sets, self.filter, space)
         totals = SearchTotals(self.pair_count, self.total_work, selector.suppressed)
-        return self._iterate_results(space, selector, tracer, progress, totals), totals
+        return self._iterate_results(space, selector, progress, totals), totals
 
     def _iterate_results(
-        self,
-        space: SearchSpace | None,
-        selector: HitSelector,
-        tracer: HitTracer | None,
-        progress: ExtendableProgress,
-        totals: SearchTotals,
+        self, space: SearchSpace | None, selector: HitSelector, progress: ExtendableProgress, totals: SearchTotals
     ) -> Iterator[FilteredBlocks]:
         search, definition = self.search_plan, self.options.identity_def
         task = replace(search.task, queries=self.unmasked)
-        with tracer or nullcontext(), closing(cast("Closable", found := find_hits(search, space, self.engine, progress, totals))):
-            for batch in found:
-                for hits in selector.chunks(batch.hits):
-                    traced = None if tracer is None else tracer.trace(hits)
-                    if traced is not None and self.unmasked is not search.task.queries:  # identities count the original letters
-                        traced = recount_original_letters(task.queries, task.targets, (hits.queries, hits.targets), *traced, task.alphabet)
+        with ExitStack() as stack:
+            tracer = adjuster = None
+            if self.needs_paths or self.matrix_model is not None:
+                tracer = stack.enter_context(HitTracer(search.task, self._cpu_engine(), self.trace_memory))
+            if tracer is not None and self.matrix_model is not None and space is not None:
+                adjuster = stack.enter_context(closing(self._make_adjuster(self.matrix_model, space, tracer)))
+            found = stack.enter_context(closing(cast("Closable", find_hits(search, space, self.engine, progress, totals))))
+            for batch in cast("Iterator[HitBatch]", found):
+                candidates = batch.hits
+                if adjuster is not None:
+                    candidates = adjuster.adjust(passing_hits(candidates, search.frame_sets, search.filter, space))
+                for hits in selector.chunks(candidates):
+                    traced = None
+                    if self.needs_paths and tracer is not None:
+                        traced = adjuster.trace(hits) if adjuster is not None and isinstance(hits, AdjustedHits) else tracer.trace(hits)
+                        if adjuster is not None or self.unmasked is not search.task.queries:  # identities count the original letters
+                            records = hits.queries, hits.targets
+                            traced = recount_original_letters(task.queries, task.targets, records, *traced, task.alphabet)
                     block = HitBlock(task, definition, search.frame_sets, hits, space, traced)
-                    mask = search.filter.pair_filter.mask(block)
+                    mask = self.filter.pair_filter.mask(block)
                     totals.hit_count += len(hits) if mask is None else int(mask.sum())
                     yield FilteredBlocks([(block, mask)])
                 yield FilteredBlocks([], batch.record_stop)
+
+    def _make_adjuster(self, model: MatrixModel, space: SearchSpace, tracer: HitTracer) -> HitAdjuster:
+        search = self.search_plan
+        return HitAdjuster(
+            search.task, search.frame_sets, model, space.parameters.lambda_, self._cpu_engine(), tracer, self.trace_memory // 2
+        )
 
     def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
@@ -272,7 +297,8 @@ class SearchJob:
                 )
             self.reporter.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
-        self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
+        adjusted = "" if self.matrix_model is None else "; scores are adjusted to the composition of each pair"
+        self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}{adjusted}")
         space = SearchSpace(parameters, sides.targets.evalue_letters, len(task.targets), sides.strand_count)
         return space if o.evalue_letters is None else space.with_letter_count(sides.targets.evalue_letter_count(o.evalue_letters))
 
@@ -298,7 +324,8 @@ def prepare(
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
     filter = o.make_hit_filter(inputs.one_set)
-    method = o.mask or (NONE if o.evalue == "none" else masking_method(task.alphabet))
+    model = _matrix_model(task, o)
+    method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, reporter, already_masked=inputs.is_masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
@@ -319,9 +346,22 @@ def prepare(
     if unmasked is not sides.queries.sequences:
         held += unmasked.codes.nbytes
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
-    search = plan_search(masked, sides, filter, engine, left - left // _TRACE_DIVISOR)
+    candidates = filter if model is None else filter.candidate_filter()
+    search = plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR)
     reporter.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, needs_paths, search, unmasked, engine, left // _TRACE_DIVISOR, reporter)
+    return SearchJob(task, o, needs_paths, search, filter, model, unmasked, engine, left // _TRACE_DIVISOR, reporter)
+
+
+def _matrix_model(task: Task, options: SwOptions) -> MatrixModel | None:
+    """Return the model by which scores are adjusted to compositions, or None if they are not. Raises `InputError` if the scoring does not
+    fit the method that is asked for."""
+    method = options.composition
+    if method is None:
+        # BLAST adjusts no scores of two translations either.
+        adjusts = task.alphabet.name == "protein" and options.evalue != "none" and options.translate != "both"
+        return composition.matrix_model(task.scoring, composition.ADJUST) if adjusts else None
+    composition.check_composition(method, task.scoring, task.alphabet)
+    return None if method == composition.NONE else composition.matrix_model(task.scoring, method)
 
 
 def describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: int) -> str:

@@ -31,6 +31,7 @@ from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import is_index
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
+from gpualign.core.scoring.composition import METHODS
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _METHOD_NAMES = {
     "mask": ("seg", "dust", "none"),
+    "composition": METHODS,
     "evalue": ("table", "estimate", "none"),
     "strand": (PLUS, MINUS, BOTH),
     "translate": ("query", "target", "both"),
@@ -65,6 +67,7 @@ def sw(
     translate: str | None = None,
     genetic_code: int = STANDARD_CODE,
     mask: str | None = None,
+    composition: str | None = None,
     evalue: str | None = None,
     evalue_letters: int | None = None,
     traceback: bool = True,
@@ -94,7 +97,10 @@ def sw(
     strand: for DNA only: "both" (default), "plus" or "minus"
     translate: "query", "target" or "both": which nucleotide sequences are translated in six frames and searched as proteins
     genetic_code: NCBI number of the genetic code, for `translate`
-    mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet)
+    mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet, unless
+        scores are adjusted)
+    composition: for proteins: how scores are adjusted to the compositions of query and target: "adjust", "scale" or "none" (default:
+        "adjust" if there are E-values and the matrix has published frequencies)
     evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
     evalue_letters: number of letters of the database for which E-values hold; None: that of the records searched
     traceback: whether hits are returned with their alignments, not only with scores
@@ -115,7 +121,7 @@ def sw(
     >>> hits["target"], hits["score"].tolist()
     (['0'], [70])
     """
-    choices = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
+    choices = {"mask": mask, "composition": composition, "evalue": evalue, "strand": strand, "translate": translate}
     for name, one in choices.items():
         if one is not None:
             checked_choice(name, one, _METHOD_NAMES[name])
@@ -129,6 +135,7 @@ def sw(
         genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD_CODE else code,
         with_self=checked_flag("with_self", with_self),
         mask=mask,
+        composition=composition,
         evalue=evalue,
         evalue_letters=checked_count("evalue_letters", evalue_letters, 1),
         max_hits=checked_count("max_hits", max_hits, 1),

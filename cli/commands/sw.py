@@ -68,10 +68,11 @@ def sw(
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
-    No pair is skipped, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each query
-    are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index made by `gpualign index`. Without
-    DB the sequences of QUERY are searched against each other. - is standard input, @LIST is all files named in a text file, one per line. A
-    gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
+    No pair is skipped, and scores are exact; those of protein hits are adjusted to the compositions of query and target (--composition).
+    The 25 best hits of each query are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index
+    made by `gpualign index`. Without DB the sequences of QUERY are searched against each other. - is standard input, @LIST is all files
+    named in a text file, one per line. A gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12
+    --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:

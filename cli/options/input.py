@@ -62,6 +62,6 @@ def mask_option(function: F) -> F:
     return Heading.INPUT.option(
         "--mask",
         type=ChoiceType(["seg", "dust", "none"]),
-        help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none and with"
-        " --all]",
+        help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none, with"
+        " --all, and for proteins with --composition adjust or scale]",
     )(function)

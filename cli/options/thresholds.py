@@ -98,6 +98,12 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             metavar="N",
             help="E-values for a database of N letters, with records as long as those searched.  [the letters of the records searched]",
         ),
+        Heading.SCORING.option(
+            "--composition",
+            type=ChoiceType(["adjust", "scale", "none"]),
+            help="Proteins: adjust scores of hits to the compositions of query and target, as blastp does by default, or only scale"
+            " them.  [adjust, for matrices of BLAST; none with --evalue none]",
+        ),
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, fields
+from typing import TypeVar
 
 import numpy as np
 
-from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.composition import UNITS_PER_POINT
+
+HitsType = TypeVar("HitsType", bound="Hits")
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,40 @@ class Hits:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def select(self, index: slice | Booleans | Integers) -> Hits:
+    def select(self: HitsType, index: slice | Booleans | Integers) -> HitsType:
         """Return the hits selected by `index`."""
-        return Hits(self.queries[index], self.targets[index], self.scores[index])
+        return type(self)(*(getattr(self, column.name)[index] for column in fields(self)))
+
+    @property
+    def points(self) -> Integers | Reals:
+        """Scores in the units of the scoring: int64[hits] or float64[hits]."""
+        return self.scores
+
+    @property
+    def whole_points(self) -> Integers:
+        """Scores in the units of the scoring, rounded to integers: int64[hits]."""
+        return self.scores
+
+
+@dataclass(frozen=True)
+class AdjustedHits(Hits):
+    """List of hits whose scores are adjusted to the compositions of the query and the target.
+
+    scores: in units of 1/`UNITS_PER_POINT` of a score point, int64[hits]
+    windows: the intervals whose compositions count: start and end in the query, start and end in the target, int64[hits][4]
+    is_masked: whether low-complexity letters of the target are masked, bool[hits]
+    """
+
+    windows: Integers = field(repr=False)
+    is_masked: Booleans = field(repr=False)
+
+    @property
+    def points(self) -> Reals:
+        return self.scores / UNITS_PER_POINT
+
+    @property
+    def whole_points(self) -> Integers:
+        return (self.scores + UNITS_PER_POINT // 2) // UNITS_PER_POINT
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ class HitBlock(FrameBlock):
 
     @property
     def scores(self) -> Scores:
-        return self.hits.scores
+        return self.hits.whole_points
 
     @property
     def statistics_from_engine(self) -> Statistics:
@@ -185,13 +185,13 @@ class HitBlock(FrameBlock):
         """Bit scores and E-values of the hits; None if there is no search space."""
         if self.search_space is None:
             return None
-        return self.search_space.parameters.bit_scores(self.hits.scores), hit_evalues(self.search_space, self.frame_sets, self.hits)
+        return self.search_space.parameters.bit_scores(self.hits.points), hit_evalues(self.search_space, self.frame_sets, self.hits)
 
 
 def hit_evalues(search_space: SearchSpace, frame_sets: QueryTargetFrames, hits: Hits) -> Reals:
     """Return the hits' E-values: float64[hits]."""
     return search_space.evalues(
-        hits.scores, frame_sets.queries.sequences.lengths[hits.queries], frame_sets.targets.evalue_lengths[hits.targets]
+        hits.points, frame_sets.queries.sequences.lengths[hits.queries], frame_sets.targets.evalue_lengths[hits.targets]
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
 from gpualign.core.alignment.hit_order import order_hits
-from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.hits import Hits, HitsType
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
@@ -20,6 +20,12 @@ from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK_HITS = 8192
 """Maximum number of hits per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
+
+_CANDIDATE_EVALUE_FACTOR = 10.0
+_CANDIDATE_SCORE_FACTOR = 0.75
+_EXTRA_CANDIDATES = 50
+"""Hits to adjust: their maximum E-value, relative to that of hits to write; their minimum score, likewise; their number per query, in
+addition to twice that of hits to write."""
 
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and of bytes of titles and annotations per chunk; formats may repeat all of them for each hit."""
@@ -48,6 +54,15 @@ class HitFilter:
         hits exist. None: all targets that pass must be found, because a hit with a lower score may have a lower E-value."""
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.excludes_self
 
+    def candidate_filter(self) -> HitFilter:
+        """Return the filter for hits whose scores will be adjusted: those that may pass this filter afterwards."""
+        return replace(
+            self,
+            max_hits=None if self.max_hits is None else 2 * self.max_hits + _EXTRA_CANDIDATES,
+            min_score=max(1, int(_CANDIDATE_SCORE_FACTOR * self.min_score)),
+            max_evalue=None if self.max_evalue is None else _CANDIDATE_EVALUE_FACTOR * self.max_evalue,
+        )
+
 
 NOTABLE_EVALUE = 1e-3
 """Maximum E-value of a hit that a user would not want to miss."""
@@ -64,6 +79,13 @@ class SuppressedHitCounts:
 
     query_count: int = 0
     notable_query_count: int | None = None
+
+
+def passing_hits(hits: HitsType, frame_sets: QueryTargetFrames, filter: HitFilter, space: SearchSpace | None) -> HitsType:
+    """Return the hits with an E-value of at most `filter.max_evalue`; all hits if there is no maximum, or no search space."""
+    if space is None or filter.max_evalue is None:
+        return hits
+    return hits.select(hit_evalues(space, frame_sets, hits) <= filter.max_evalue)
 
 
 class HitSelector:
@@ -97,9 +119,7 @@ class HitSelector:
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
             end = max(start + 1, min(start + _CHUNK_HITS, limit))
             chunk = hits.select(slice(start, end))
-            if self._space is not None and self._filter.max_evalue is not None:
-                chunk = chunk.select(hit_evalues(self._space, self._sides, chunk) <= self._filter.max_evalue)
-            if len(chunk):
+            if len(chunk := passing_hits(chunk, self._sides, self._filter, self._space)):
                 yield chunk
             start = end
 
@@ -107,6 +127,7 @@ class HitSelector:
         """Return the hits to write for each record, best first. If several strands or frames of the same two records give hits, only the
         best of these hits counts (the first if tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
+        hits = hits.select(hits.whole_points >= self._filter.min_score)
         records = of_queries.record_numbers(hits.queries)
         if self._filter.excludes_self:
             others = records != of_targets.record_numbers(hits.targets)

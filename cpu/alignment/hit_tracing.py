@@ -90,6 +90,11 @@ class HitTracer:
         self._cells = 0.0  # of all hits so far
         self._pool: ThreadPoolExecutor | None = None
 
+    @property
+    def threads(self) -> int:
+        """Maximum number of threads."""
+        return self._threads
+
     def __enter__(self) -> HitTracer:
         return self
 

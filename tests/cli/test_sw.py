@@ -27,7 +27,7 @@ def table(done):
 
 
 def test_hits_are_the_best_of_all_pairs():
-    rows = table(sw("-q", QUERY, DB, "--max-hits", "7", "--mask", "none"))
+    rows = table(sw("-q", QUERY, DB, "--max-hits", "7", "--composition", "none", "--mask", "none"))
     every = table(sw("-q", QUERY, DB, "--all"))
     assert len(every) == 600
     for query in {row["query"] for row in rows}:
@@ -240,9 +240,9 @@ def test_evalues_are_said():
 def test_databases_of_all_kinds(tmp_path):
     record = QUERY.read_text().split(">")[1]
     (tmp_path / "one.fa").write_text(f">{record}")
-    assert len(table(sw("-q", QUERY, tmp_path / "one.fa", "--max-evalue", "1"))) == 1
+    assert len(table(sw("-q", QUERY, tmp_path / "one.fa", "--max-evalue", "1e-3"))) == 1
     (tmp_path / "holes.fa").write_text(f">none\n>{record}>empty\n\n>short\nM\n")
-    done = sw(QUERY, tmp_path / "holes.fa", "--max-evalue", "1")
+    done = sw(QUERY, tmp_path / "holes.fa", "--max-evalue", "1e-3")
     assert b"left out 2 records without letters, 'none' the first" in done.stderr
     assert len(table(done)) == 1
     with gzip.open(tmp_path / "crlf.fa.gz", "wb") as file:

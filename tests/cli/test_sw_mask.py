@@ -35,16 +35,17 @@ def repeats(tmp_path, rng):
 @pytest.mark.parametrize(
     ("options", "masked"),
     [
-        ([], True),
-        (["--no-traceback"], True),
-        (["--evalue", "estimate"], True),
+        ([], False),
+        (["--composition", "none"], True),
+        (["--composition", "none", "--no-traceback"], True),
+        (["--composition", "none", "--evalue", "estimate"], True),
         (["--mask", "seg"], True),
         (["--evalue", "none"], False),
         (["--evalue", "none", "--mask", "seg"], True),
         (["--mask", "none"], False),
         (["--all"], False),
         (["--all", "--mask", "seg"], True),
-        (["--dry-run"], True),
+        (["--composition", "none", "--dry-run"], True),
     ],
 )
 def test_what_is_masked_unless_asked(options, masked):
@@ -55,7 +56,7 @@ def test_rows_show_and_count_letters_that_were_masked():
     """As blastp does: a protein is all of itself, though a part of it scored as X."""
     fields = "query,target,score,evalue,identity,matches,length,qlen,qstart,qend,qaln,cigar"
     query = "sp|A1YGK7|HXA7_PANPA"
-    (own,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--fields", fields)) if r["query"] == query]
+    (own,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--mask", "seg", "--fields", fields)) if r["query"] == query]
     (plain,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--mask", "none", "--fields", fields)) if r["query"] == query]
     assert (own["qlen"], plain["qlen"]) == ("230", "230")
     assert plain["qaln"][int(own["qstart"]) - 1 : int(own["qend"])] == own["qaln"]
@@ -72,7 +73,7 @@ def test_identities_of_masked_hits_are_those_of_their_letters(tmp_path, rng):
     (tmp_path / "q.fa").write_text("".join(f">q{k}\n{one}\n" for k, one in enumerate(proteins)))
     (tmp_path / "t.fa").write_text("".join(f">t{k}\n{one}\n" for k, one in enumerate(targets)))
     fields = "query,qstart,qend,qaln,taln,matches,mismatches,gaps,gap_opens,length,identity,cigar"
-    done = sw(tmp_path / "q.fa", tmp_path / "t.fa", "--max-evalue", "1e-5", "--identity-def", "1", "--fields", fields)
+    done = sw(tmp_path / "q.fa", tmp_path / "t.fa", "--mask", "seg", "--max-evalue", "1e-5", "--identity-def", "1", "--fields", fields)
     assert b"query letters of low complexity" in done.stderr
     rows = table(done)
     assert len(rows) >= 6

@@ -47,7 +47,7 @@ def test_scores_of_ssearch36(proteins):
         theirs[part.split()[0]] = [(m[1], int(m[2])) for m in re.finditer(r"^(\S+) .*\( *\d+\) +(\d+)$", table, re.MULTILINE)]
     assert len(theirs) >= 95
     found = {}
-    for row in ours(proteins, "--max-hits", "20", "--no-traceback", "--mask", "none"):
+    for row in ours(proteins, "--max-hits", "20", "--no-traceback", "--mask", "none", "--composition", "none"):
         found.setdefault(row["query"], []).append((row["target"], int(row["score"])))
     for query, hits in theirs.items():
         assert len(hits) == 20
@@ -65,7 +65,7 @@ def test_evalues_and_alignments_of_blastp(proteins, seg, mask):
     options = ["-gapopen", "11", "-gapextend", "1", "-comp_based_stats", "0", "-seg", seg, "-evalue", "10", "-max_hsps", "1"]
     command = ["blastp", "-query", proteins / "query.fa", "-subject", proteins / "db.fa", *options, "-outfmt", columns]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    wanted = ["--max-hits", "100", "--mask", mask]
+    wanted = ["--max-hits", "100", "--mask", mask, "--composition", "none"]
     table = gpualign("sw", "-q", "--device", "cpu", proteins / "query.fa", proteins / "db.fa", *wanted, "--format", "m8")
     rows = {tuple(line.split("\t")[:2]): line.split("\t") for line in table.stdout.decode().splitlines()}
     scores = {(r["query"], r["target"]): int(r["score"]) for r in ours(proteins, *wanted, "--no-traceback")}

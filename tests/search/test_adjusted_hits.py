@@ -1,0 +1,106 @@
+"""Hits with scores adjusted to compositions, against Biopython's aligner and blastp."""
+
+import math
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from Bio import Align
+from Bio.Align import substitution_matrices
+from command import gpualign
+from places import DATA
+
+from gpualign.core.scoring.composition import ADJUST, TARGET_SEG, UNITS_PER_POINT, matrix_model
+from gpualign.core.scoring.masking import mask
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.cpu.alignment import _kernels
+
+QUERY, DB = DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"
+
+
+def table(*arguments):
+    done = gpualign("sw", "-q", "--device", "cpu", *arguments)
+    names, *rows = (line.split("\t") for line in done.stdout.decode().splitlines())
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def records(path):
+    return {part.split()[0]: "".join(part.split("\n")[1:]) for part in ("\n" + path.read_text()).split("\n>")[1:]}
+
+
+def encoded(text):
+    return PROTEIN.encoding[np.frombuffer(text.encode(), dtype=np.uint8)]
+
+
+def test_scores_and_paths_are_those_of_an_aligner_with_the_matrix_of_each_pair():
+    model = matrix_model(make_scoring(PROTEIN, ScoringOptions(), local=True), ADJUST)
+    made = _kernels.MatrixAdjuster(
+        model.target_frequencies, model.ungapped_lambda, model.stop_score, model.stop_stop_score, model.only_scales
+    )
+    queries, targets = records(QUERY), records(DB)
+    aligner = Align.PairwiseAligner(mode="local", open_gap_score=-12 * UNITS_PER_POINT, extend_gap_score=-UNITS_PER_POINT)
+    rows = table(QUERY, DB, "--max-hits", "8", "--fields", "query,target,score,bits,qstart,qend,tstart,tend,cigar")
+    assert len(rows) == 24
+    for row in rows:
+        query, target = encoded(queries[row["query"]]), encoded(targets[row["target"]])
+        plain = SequenceSet("t", ["t"], target, np.array([0, len(target)]))
+        options = {}
+        for kind, codes in (("masked", mask(plain, PROTEIN, TARGET_SEG).sequences.codes), ("as it is", target)):
+            scores = np.asarray(made.scores(query, codes))[: len(PROTEIN), : len(PROTEIN)]
+            aligner.substitution_matrix = substitution_matrices.Array(PROTEIN.letters, 2, scores.astype(float))
+            letters = ["".join(PROTEIN.letters[code] for code in one) for one in (query, codes)]
+            options[kind] = aligner.score(*letters)
+        expected = {round((0.267 * score / UNITS_PER_POINT - math.log(0.041)) / math.log(2), 1): score for score in options.values()}
+        assert float(row["bits"]) in expected
+        assert int(row["score"]) == int(expected[float(row["bits"])] + UNITS_PER_POINT // 2) // UNITS_PER_POINT
+
+
+def test_evalues_of_blastp():
+    """With Smith-Waterman alignments, as its heuristics end some alignments early."""
+    if shutil.which("blastp") is None:
+        pytest.skip("blastp is not installed")
+    options = ["-use_sw_tback", "-evalue", "1e-3", "-max_hsps", "1", "-outfmt", "6 qseqid sseqid score evalue"]
+    text = subprocess.run(["blastp", "-query", QUERY, "-subject", DB, *options], capture_output=True, text=True, check=True).stdout
+    theirs = {tuple(line.split("\t")[:2]): line.split("\t")[2:] for line in text.splitlines()}
+    ours = {(row["query"], row["target"]): row for row in table(QUERY, DB, "--max-evalue", "1e-3")}
+    assert len(theirs) > 20
+    assert set(theirs) <= set(ours)
+    ratios = [math.log(float(ours[pair]["evalue"]) / float(evalue)) for pair, (_, evalue) in theirs.items() if float(evalue) > 1e-170]
+    assert sum(abs(ratio) < math.log(1.05) for ratio in ratios) >= 0.9 * len(ratios)
+    assert max(map(abs, ratios)) < math.log(2)
+
+
+def test_methods_and_the_default():
+    plain, scaled, adjusted = (table(QUERY, DB, "--composition", method, "--mask", "none") for method in ("none", "scale", "adjust"))
+    assert len({tuple(row["evalue"] for row in rows) for rows in (plain, scaled, adjusted)}) == 3
+    assert table(QUERY, DB) == adjusted
+    assert table(QUERY, DB, "--evalue", "none", "--fields", "query,target,score") == [
+        {name: row[name] for name in ("query", "target", "score")} for row in plain
+    ]
+
+
+def test_threads_do_not_change_bytes():
+    one, three = (
+        gpualign("sw", "-q", "--device", "cpu", "--threads", threads, QUERY, DB, "--max-evalue", "10").stdout for threads in ("1", "3")
+    )
+    assert one == three
+    assert one.count(b"\n") > 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([QUERY, DB, "--composition", "adjust", "--evalue", "none"], "--composition adjust needs E-values"),
+        ([QUERY, DB, "--composition", "adjust", "--match", "5"], "--composition adjust: expected one of the matrices BLOSUM45"),
+        ([QUERY, DB, "--all", "--composition", "scale"], "--composition applies to hits; it cannot be combined with --all"),
+        ([DATA / "16s_small.fasta", "--composition", "scale"], "--composition scale is for proteins; these are dna sequences"),
+    ],
+)
+def test_refusals(arguments, message):
+    done = gpualign("sw", *arguments, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+    assert not done.stdout
