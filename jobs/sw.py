@@ -169,7 +169,7 @@ class SearchJob:
     search_plan: the search actually computed, with masked queries in their strands or frames; if scores are adjusted, its hits are
         candidates
     filter: selects the hits to write
-    matrix_model: model by which scores are adjusted to compositions; None: they are not
+    matrix_model: model for adjusting scores to compositions; None: scores are not adjusted
     unmasked: queries of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
     work_unit: unit of `total_work`
@@ -353,8 +353,8 @@ def prepare(
 
 
 def _matrix_model(task: Task, options: SwOptions) -> MatrixModel | None:
-    """Return the model by which scores are adjusted to compositions, or None if they are not. Raises `InputError` if the scoring does not
-    fit the method that is asked for."""
+    """Return the model for adjusting scores to compositions, or None if scores are not adjusted. Raises `InputError` if the scoring does
+    not fit the method that is asked for."""
     method = options.composition
     if method is None:
         # BLAST adjusts no scores of two translations either.

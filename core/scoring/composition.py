@@ -42,7 +42,7 @@ _AMINO_ACIDS = PROTEIN.letters[: PROTEIN.unambiguous_count]
 
 @dataclass(frozen=True)
 class MatrixModel:
-    """What the scores of a substitution matrix stand for.
+    """Probabilistic model behind the scores of a substitution matrix.
 
     target_frequencies: frequency of each pair of amino acids in alignments, float64[20][20]
     ungapped_lambda: scale of the scores in nats, without gaps

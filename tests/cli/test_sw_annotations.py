@@ -14,7 +14,7 @@ HITS = ["--max-hits", "200", "--evalue", "none"]
 
 
 def after(key, title):
-    """What stands behind a key in a title, before the next key."""
+    """Read the text between a key in a title and the next key."""
     words, found = title.split(), None
     for word in words:
         if word[2:3] == "=" and word[:2].isupper():

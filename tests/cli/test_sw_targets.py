@@ -109,7 +109,7 @@ def test_evalues_of_a_database_of_another_size(part):
 
 @pytest.mark.parametrize("words", [[], ["--translate", "both"]])
 def test_records_are_scaled_with_the_letters(words):
-    """Of nucleotides, E-values depend on the number of records, too: twice as many for twice the letters."""
+    """For nucleotides, E-values also depend on the number of records, which doubles with the number of letters."""
     letters = sum(len("".join(text.split("\n")[1:])) for _, text in records_of(GENES_DB))
     fields = ["--fields", "query,qlen,target,bits,evalue", *words]
     plain = here(GENES_QUERY, GENES_DB, *fields)

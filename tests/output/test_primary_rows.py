@@ -22,7 +22,7 @@ def write(path, prefix, sequences):
 
 @pytest.fixture
 def sets(tmp_path, rng):
-    """Reads, of which many fit two references equally well, and references."""
+    """Return reads, many of which fit two references equally well, and references."""
     references = ["".join(rng.choice(list("ACGT"), 60)) for _ in range(7)]
     references += [references[3], references[5]]
     pieces = [references[k][start : start + 25] for k, start in zip(rng.integers(0, 9, 30), rng.integers(0, 36, 30), strict=True)]
