@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 
@@ -70,6 +69,8 @@ def annotations_from_titles(descriptions: StringColumn, names: Iterable[str]) ->
 
 def annotation_digest(annotations: Mapping[str, AnnotationColumn]) -> str:
     """Return the SHA-256, in hexadecimal, of all annotations of all records."""
+    import hashlib  # short runs do not need it
+
     digest = hashlib.sha256()
     for name, column in sorted(annotations.items()):
         for text in (name, *column.values):
