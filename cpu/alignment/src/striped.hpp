@@ -8,7 +8,7 @@
 // the plain ones, or in three ports instead of two, which is worth more than the maximum with 0 costs. Sums saturate at the upper end: a
 // score that reaches it is reported as the largest value of the element.
 //
-// Layout (Farrar 2007). A strip has segments x lanes rows, of which lane k has `segments` consecutive ones; vector s holds row s of each
+// Layout (Farrar 2007). A strip has segments x lanes rows. Each lane holds `segments` consecutive rows, and vector s holds row s of each
 // lane. The letter of a column only selects a profile: the scores of the strip's rows with that letter. F that leaves the last row of a
 // lane enters the first row of the next lane, and what is left of it after that lane the lane below. After the column is computed, the F
 // that enters each lane is computed from the ends of all previous lanes, and carried through the rows of the lane while it exceeds what
