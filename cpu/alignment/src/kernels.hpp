@@ -266,6 +266,10 @@ struct LocalArgs {
   bool rows_first;       // of several cells, take that in the first row, then in the first column; else the other way round
   int64_t* end_rows;     // out [lanes]: 0-based, or -1 if the score is not reached
   int64_t* end_columns;
+  // Cells that no path of the one target of a pair contains: excluded_rows[k] for k from excluded_bounds[j] to excluded_bounds[j + 1] - 1
+  // are the rows of column j. Null: none. No score may exceed half of the range of an element.
+  const int64_t* excluded_bounds;  // [columns + 1]
+  const int64_t* excluded_rows;
   const Cancel* cancel;
 };
 

@@ -1,6 +1,13 @@
 #include "local_pairs.hpp"
 
+#include <iterator>
+
 namespace gpualign {
+
+Record reversed(Record record, std::vector<uint8_t>& out) {
+  out.assign(std::make_reverse_iterator(record.codes + record.length), std::make_reverse_iterator(record.codes));
+  return {out.data(), record.length};
+}
 
 LocalPairs::LocalPairs(const Kernels& kernels, const LocalRecipe& recipe, const Cancel& cancel)
     : kernels_(kernels), recipe_(recipe), cancel_(cancel), arguments_(local_arguments(recipe, cancel)) {
@@ -38,12 +45,36 @@ int64_t LocalPairs::score(Record query, Record target, int width) {
   }
 }
 
-LetterPair LocalPairs::find_end(Record query, Record target, int64_t score, bool from_corner) {
+int64_t LocalPairs::score(Record query, Record target, const Exclusions& exclusions) {
+  const int width = width_of(exclusions);
+  int64_t best = 0;
+  LocalArgs a = arguments(query, target, width);
+  exclude(exclusions.pairs, a);
+  a.best = &best;
+  kernels_.striped[local_kernel(width)](a);
+  return cancel_.requested ? -1 : best;
+}
+
+void LocalPairs::exclude(const std::vector<LetterPair>& pairs, LocalArgs& a) {
+  excluded_.set(pairs, a.rows, a.columns, [&](LetterPair p) { return a.rows_first ? LetterPair{p.target, p.query} : p; });
+  a.excluded_bounds = excluded_.bounds.data();
+  a.excluded_rows = excluded_.rows.data();
+}
+
+int LocalPairs::width_of(const Exclusions& exclusions) const {
   int width = recipe_.narrowest;
+  // Half of the range, see striped.hpp. A path that begins in the corner scores one more.
+  while (width < recipe_.widest && max_score(width) / 2 <= exclusions.max_score + 1) width = wider_local(recipe_, width);
+  return width;
+}
+
+LetterPair LocalPairs::find_end(Record query, Record target, int64_t score, bool from_corner, const Exclusions* exclusions) {
+  int width = exclusions ? width_of(*exclusions) : recipe_.narrowest;
   while (width < recipe_.widest && max_score(width) <= score) width = wider_local(recipe_, width);
   const int64_t seed = 0;
   int64_t row = -1, column = -1;
   LocalArgs a = arguments(query, target, width);
+  if (exclusions) exclude(exclusions->pairs, a);
   a.goals = &score;
   a.seeds = from_corner ? &seed : nullptr;
   a.end_rows = &row;

@@ -28,8 +28,9 @@ class Pairs : public PairPaths {
     return traceback + 1.2 * wavefront_cost(kernels_, rows, columns);
   }
 
-  void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink) override {
-    query_ = query, rows_ = rows, target_ = target, columns_ = columns;
+  void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink,
+             const ExcludedCells* excluded) override {
+    query_ = query, rows_ = rows, target_ = target, columns_ = columns, excluded_ = excluded;
     stride_ = padded(columns);
     const int64_t largest = min_memory_tile(rows, columns), needed = bytes(rows, columns, largest);
     if (needed > recipe_.worker_bytes) throw ScratchTooSmall(needed, recipe_.worker_bytes);
@@ -138,6 +139,14 @@ class Pairs : public PairPaths {
 
   // Computes a tile from its edges. Leaves u, x of its right edge in u_, x_. Stores its directions, or else v, y of its lower edge.
   void compute(int64_t t, int64_t row, int64_t height, int64_t column, int64_t width, bool directions) {
+    if (excluded_)
+      compute<true>(t, row, height, column, width, directions);
+    else
+      compute<false>(t, row, height, column, width, directions);
+  }
+
+  template <bool kExcludes>
+  void compute(int64_t t, int64_t row, int64_t height, int64_t column, int64_t width, bool directions) {
     const int64_t o = recipe_.differences.open_extra;
     const auto value = [&](E element) { return recipe_.value(element); };
     std::copy_n(column_u_.begin() + column / tile_ * rows_ + row, height, u_.begin());
@@ -147,11 +156,15 @@ class Pairs : public PairPaths {
       int64_t v = value(row_v_[t * stride_ + column + j]), y = o ? value(row_y_[t * stride_ + column + j]) : v;
       const uint32_t* scores = table + target_[column + j];
       uint8_t* out = directions ? directions_.data() + j * height : nullptr;
+      if (kExcludes) mark_excluded(row, height, column + j);
       for (int64_t r = 0; r < height; r++) {
-        const int64_t s = value(static_cast<E>(scores[query_[row + r] * kLetters])), u = value(u_[r]), x = o ? value(x_[r]) : u;
+        const bool usable = !kExcludes || !is_excluded_[static_cast<size_t>(r)];
+        const int64_t s = usable ? value(static_cast<E>(scores[query_[row + r] * kLetters])) : -2 * o, u = value(u_[r]),
+                      x = o ? value(x_[r]) : u;
         const int64_t z = std::max(s, std::max(x, y)), opened = z - o;
         if (directions)
-          out[r] = static_cast<uint8_t>((s == z) * kDiagonal | (y == z) * kUp | (x > opened) * kExtendLeft | (y > opened) * kExtendUp);
+          out[r] =
+              static_cast<uint8_t>((s == z && usable) * kDiagonal | (y == z) * kUp | (x > opened) * kExtendLeft | (y > opened) * kExtendUp);
         x_[r] = static_cast<E>(std::max(x, opened) - v);
         y = std::max(y, opened) - u;
         u_[r] = static_cast<E>(z - v);
@@ -160,6 +173,16 @@ class Pairs : public PairPaths {
       if (directions) continue;
       row_v_[(t + 1) * stride_ + column + j] = static_cast<E>(v);
       row_y_[(t + 1) * stride_ + column + j] = static_cast<E>(y);
+    }
+  }
+
+  // Marks the rows of a tile that are excluded in a column.
+  void mark_excluded(int64_t row, int64_t height, int64_t column) {
+    is_excluded_.assign(static_cast<size_t>(height), 0);
+    const size_t at = static_cast<size_t>(column);
+    for (int64_t k = excluded_->bounds[at]; k < excluded_->bounds[at + 1]; k++) {
+      const int64_t r = excluded_->rows[static_cast<size_t>(k)] - row;
+      if (r >= 0 && r < height) is_excluded_[static_cast<size_t>(r)] = 1;
     }
   }
 
@@ -197,6 +220,8 @@ class Pairs : public PairPaths {
   std::vector<E> row_v_, row_y_, column_u_, column_x_;  // edges of tiles; with linear gaps x = u and y = v
   std::vector<E> u_, x_;
   std::vector<uint8_t> directions_;
+  const ExcludedCells* excluded_ = nullptr;
+  std::vector<uint8_t> is_excluded_;  // rows of a tile, in one column
 };
 
 }  // namespace

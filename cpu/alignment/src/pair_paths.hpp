@@ -3,9 +3,12 @@
 // The matrix is cut into tiles. The forward pass, by the wavefront in bytes or cell by cell in wider numbers, stores v, y on the upper edge
 // of every tile and u, x on its left edge. Tiles that the path reaches are computed again, cell by cell, with their directions. Edges take
 // rows / tile_rows + columns / tile_columns lines of the matrix, so tiles grow until that fits into memory.
+//
+// An excluded cell is a pair of letters that costs as much as two gaps, and is never taken in place of them.
 #pragma once
 #include <memory>
 
+#include "excluded_cells.hpp"
 #include "path.hpp"
 
 namespace gpualign {
@@ -21,7 +24,9 @@ class PairPaths {
   virtual double cost(int64_t rows, int64_t columns) const = 0;
 
   // Aligns a pair into the sink. Throws ScratchTooSmall if the recipe's worker_bytes are fewer than min_bytes.
-  virtual void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink) = 0;
+  // excluded: cells that the path may not contain, or null; only for recipes of more than 8 bits.
+  virtual void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink,
+                     const ExcludedCells* excluded = nullptr) = 0;
 };
 
 // Returns the implementation for the width of the recipe.

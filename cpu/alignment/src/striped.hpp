@@ -15,6 +15,9 @@
 // they open themselves. H and F of a strip's last row are stored for every column, and the next strip begins with them, so that the state
 // of a strip stays in the cache however long the query is.
 //
+// Excluded cells. The profile gives their row the lowest value of the element while their column is computed. With a score of at most half
+// of the range in the diagonal predecessor, the sum is at most 0, so that no path passes through the pair of letters.
+//
 // After the last row come padding rows with negative scores, so H cannot rise there.
 #pragma once
 #include "kernels.hpp"
@@ -103,13 +106,27 @@ struct StripedKernel {
       if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + 1);
     }
     for (int64_t j = 0; j < columns_; j++) {
+      if (a_.excluded_bounds) exclude(first_row, rows, j, false);
       corner = column(j, corner);
+      if (a_.excluded_bounds) exclude(first_row, rows, j, true);
       if (kFind && any((Bytes)(best_ == broadcast<E>(static_cast<E>(floor_ + a_.goals[0]))))) {
         take_end(first_row, j);
         if (!a_.rows_first) columns_ = j;  // the following rows have to reach it earlier
         best_ = zero_;
       }
       if (j % kColumnsPerCheck == 0 && (a_.cancel->requested || (!kFind && exceeds_range()))) return;
+    }
+  }
+
+  // Sets the scores of the excluded cells of a column in the profile of its letter, or sets them back.
+  void exclude(int64_t first_row, int64_t rows, int64_t j, bool back) {
+    const uint8_t letter = a_.codes[j];
+    E* const profile = reinterpret_cast<E*>(profile_ + letter * stride_);
+    for (int64_t k = a_.excluded_bounds[j]; k < a_.excluded_bounds[j + 1]; k++) {
+      const int64_t row = a_.excluded_rows[k], r = row - first_row;
+      if (r < 0 || r >= rows) continue;
+      profile[r % segments_ * kLanes + r / segments_] =
+          static_cast<E>(back ? a_.table[a_.query[row] * kLetters + letter] : -Range<E>::kMax - 1);
     }
   }
 
