@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpualign.core.alignment.hits import AdjustedHits, Hits
+from gpualign.core.alignment.hsps import Hsps, join_hsps
 from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
@@ -27,6 +28,7 @@ from gpualign.core.scoring.masking import mask
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine
+from gpualign.cpu.alignment.hit_tracing import HitTracer, hsps_of_arrays
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from gpualign.core.common.arrays import Booleans, Integers
     from gpualign.core.sequences.sequence_set import SequenceSet
     from gpualign.core.sequences.strands_frames import QueryTargetFrames
-    from gpualign.cpu.alignment.hit_tracing import HitTracer
 
 _BATCH_HITS = 32
 """Maximum number of hits in one call of a kernel."""
@@ -120,6 +121,17 @@ class HitAdjuster:
                 runs.add(place, Runs([data], starts, sizes))
         return statistics, runs.build()
 
+    def trace_hsps(self, hits: AdjustedHits, max_count: int, min_scores: Integers) -> Hsps:
+        """Return up to `max_count` alignments of each hit from `adjust`, as `HitTracer.trace_hsps` does. min_scores: in the units of the
+        hits' scores, int64[hits]"""
+        parts = []
+        kernel = partial(_kernels.trace_adjusted_hsps, path_recipe=self._path_recipe, max_count=max_count)
+        for part in self._parts(hits):
+            targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part]), min_scores[part]
+            for batch, arrays in self._run(kernel, hits.select(part), targets, min_scores=part_min_scores):
+                parts.append((np.arange(part.start + batch.start, part.start + batch.stop), hsps_of_arrays(arrays)))
+        return join_hsps(parts)
+
     def _adjust(self, hits: Hits) -> AdjustedHits:
         targets = _MaskedTargets(self._task.targets, hits.targets)
         adjusted = AdjustedHits(hits.queries, hits.targets, hits.scores, *self._windows_and_masks(hits, targets))
@@ -169,8 +181,10 @@ class HitAdjuster:
             yield slice(start, stop)
             start = stop
 
-    def _run(self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of the hits, result of the kernel) for batches of hits."""
+    def _run(
+        self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets, **hit_values: Integers
+    ) -> Iterator[tuple[slice, Any]]:
+        """Yield (slice of the hits, result of the kernel) for batches of hits. hit_values: further arguments with a value for each hit"""
         queries, target_numbers = self._task.queries, targets.numbers_to_align(hits.is_masked)
 
         def call(batch: slice) -> tuple[slice, Any]:
@@ -180,7 +194,8 @@ class HitAdjuster:
                 *(hits.scores[batch], hits.windows[batch]),
             )
             try:
-                result = kernel(self._instruction_set, *pairs, adjuster=self._adjuster, recipe=self._recipe, cancel=self._cancel)
+                more = {name: values[batch] for name, values in hit_values.items()}
+                result = kernel(self._instruction_set, *pairs, adjuster=self._adjuster, recipe=self._recipe, cancel=self._cancel, **more)
             except _kernels.ScratchTooSmall as error:
                 raise TooLittleMemory(f"the memory budget is too small to trace a hit ({error})", advice=SCRATCH_MEMORY_ADVICE) from None
             if result is None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.hsps import Hsps, join_hsps
 from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
@@ -22,6 +24,9 @@ from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _MAX_CALL_HITS, _MIN_CALL_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
 _MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
@@ -109,19 +114,43 @@ class HitTracer:
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         places = sorted(split_hits(hits.queries, self._threads), key=lambda batch: -self._max_pass_cells(hits.select(batch)))
         self._cells += float(self._pair_cells(hits).sum())
-        for place, (counts, paths) in zip(places, self._trace_batches(map(hits.select, places)), strict=True):
-            statistics[place] = counts
-            runs.add(place, paths)
+        for place, traced in zip(places, self._map(partial(self._call, _kernels.trace_local_hits), map(hits.select, places)), strict=True):
+            _, counts, data, starts, sizes = traced
+            statistics[place] = counts.view(STATISTICS)[:, 0]
+            runs.add(place, Runs([data], starts, sizes))
         return statistics, runs.build()
 
-    def _trace_batches(self, batches: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Trace the hits of each kernel batch. If there is little work, no threads are used, because loading the thread library alone takes
+    def trace_hsps(self, hits: Hits, max_count: int, min_scores: Integers) -> Hsps:
+        """Return up to `max_count` alignments of each hit that share no pair of letters: the one that `trace` finds, and then those with at
+        least `min_scores`, int64[hits]. Raises `TooLittleMemory` if a pair needs more memory than is available."""
+        places = split_hits(hits.queries, self._threads)
+        self._cells += max_count * float(self._pair_cells(hits).sum())
+
+        def trace(place: Integers) -> Hsps:
+            limits = {"max_count": max_count, "min_scores": min_scores[place]}
+            return hsps_of_arrays(self._call(_kernels.trace_hsps, hits.select(place), **limits))
+
+        return join_hsps(list(zip(places, self._map(trace, places), strict=True)))
+
+    def score(self, queries: Integers, targets: Integers) -> Integers:
+        """Return the scores of pairs of sequences: int64[pairs].
+
+        queries, targets: numbers of the sequences, int64[pairs]
+        """
+        pairs = Hits(queries, targets, np.zeros(len(queries), dtype=np.int64))
+        self._cells += float(self._pair_cells(pairs).sum())
+        batches = [pairs.select(slice(start, start + _MAX_CALL_HITS)) for start in range(0, len(pairs), _MAX_CALL_HITS)]
+        scores: Integers = np.concatenate([pairs.scores[:0], *self._map(self._score, batches)])
+        return scores
+
+    def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function to each item. If there is little work, no threads are used, because loading the thread library alone takes
         several milliseconds."""
         if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
-        return map(self._trace, batches) if self._pool is None else self._pool.map(self._trace, batches)
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
 
     def _pair_cells(self, hits: Hits) -> Integers:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
@@ -132,15 +161,33 @@ class HitTracer:
         are started first, so that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())
 
-    def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
+    def _pair_arrays(self, hits: Hits) -> tuple[Any, Any, Any, Any, Any, Any]:
         queries, targets = self._task.queries, self._task.targets
-        pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets, hits.scores
+        return queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets
+
+    def _call(self, kernel: Callable[..., Any], hits: Hits, **limits: Any) -> Any:
+        """Return the result of a kernel that traces hits."""
+        recipes = {"recipe": self._recipe, "path_recipe": self._paths}
         try:
-            traced = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
+            traced = kernel(self._name, *self._pair_arrays(hits), hits.scores, **recipes, **limits, cancel=self._cancel)
         except _kernels.ScratchTooSmall as error:
             problem = f"the memory budget is too small to trace a hit ({error})"
             raise TooLittleMemory(problem, advice=SCRATCH_MEMORY_ADVICE) from None
-        if traced is None:
-            raise RunError("tracing was stopped")
-        _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", traced)
-        return counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes)
+        return _unless_stopped(traced)
+
+    def _score(self, pairs: Hits) -> Integers:
+        scores: Integers = _unless_stopped(_kernels.score_local_pairs(self._name, *self._pair_arrays(pairs), self._recipe, self._cancel))
+        return scores
+
+
+def hsps_of_arrays(arrays: Any) -> Hsps:
+    """Return the alignments in the arrays of `_kernels.trace_hsps`."""
+    hit_indices, (scores, counts, data, starts, sizes) = arrays
+    return Hsps(hit_indices, scores, counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes))
+
+
+def _unless_stopped(result: Any) -> Any:
+    """Return what a kernel returned. Raises `RunError` if it was stopped."""
+    if result is None:
+        raise RunError("tracing was stopped")
+    return result

@@ -175,6 +175,15 @@ class PathSink {
     runs.insert(runs.end(), backwards.rbegin(), backwards.rend());
   }
 
+  // Appends a path of one more pair.
+  void add(int64_t score, const PathStatistics& counts, const std::vector<uint8_t>& forwards) {
+    starts.push_back(static_cast<int64_t>(runs.size()));
+    sizes.push_back(static_cast<int32_t>(forwards.size()));
+    scores.push_back(score);
+    statistics.push_back(counts);
+    runs.insert(runs.end(), forwards.begin(), forwards.end());
+  }
+
   std::vector<PathStatistics> statistics;
   std::vector<int64_t> scores;
   std::vector<int64_t> starts;

@@ -84,4 +84,20 @@ bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const
   return true;
 }
 
+bool trace_adjusted_hsps(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         int64_t count, const HspLimits& limits, Hsps& out, const Cancel& cancel) {
+  PathSink firsts(count, true);
+  if (!trace_adjusted_hits(kernels, queries, targets, adjuster, recipe, path_recipe, hits, windows, count, firsts, cancel)) return false;
+  PairRecipes recipes(queries, targets, adjuster, recipe);
+  PathRecipe path = path_recipe;
+  for (int64_t k = 0; k < count; k++) {
+    if (!recipes.select(hits[k], windows[k])) throw std::logic_error("a hit has no scores");
+    recipes.set_table(path);
+    HspFinder finder(kernels, queries, targets, recipes.local(), path, cancel);
+    if (!finder.add(hits[k], k, firsts, static_cast<size_t>(k), limits.max_count, limits.min_scores[k], out)) return false;
+  }
+  return true;
+}
+
 }  // namespace gpualign

@@ -4,6 +4,7 @@
 // the lanes (striped.hpp), in 16 bits and again in 32 where that is not enough.
 #pragma once
 #include "core/scoring/src/composition.hpp"
+#include "hsps.hpp"
 #include "local_paths.hpp"
 
 namespace gpualign {
@@ -24,5 +25,10 @@ bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const
 bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
                          int64_t count, PathSink& sink, const Cancel& cancel);
+
+// Traces several alignments of each of these hits, as trace_hsps does.
+bool trace_adjusted_hsps(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         int64_t count, const HspLimits& limits, Hsps& out, const Cancel& cancel);
 
 }  // namespace gpualign

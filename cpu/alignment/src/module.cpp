@@ -6,15 +6,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <tuple>
 
-#include "adjusted_hits.hpp"
+#include "bindings.hpp"
 #include "core/common/src/owned_array.hpp"
 #include "cpu/src/dispatch.hpp"
 #include "cpu/src/scratch.hpp"
 #include "list_paths.hpp"
-#include "local_paths.hpp"
 #include "local_tile.hpp"
 #include "path_tile.hpp"
 #include "tile.hpp"
@@ -24,22 +22,9 @@ using namespace gpualign;
 
 namespace {
 
-using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const uint32_t, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
 template <class Score>
 using Scores = nb::ndarray<Score, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, const char* what) {
-  const auto records = static_cast<int64_t>(offsets.shape(0)) - 1;
-  if (records < 0 || offsets(0) != 0 || offsets(records) > static_cast<int64_t>(codes.shape(0)))
-    throw nb::value_error((std::string(what) + ": offsets do not fit the codes").c_str());
-  for (size_t i = 0; i < ids.shape(0); i++) {
-    const int64_t id = ids(i);
-    if (id < 0 || id >= records) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
-    if (offsets(id + 1) <= offsets(id)) throw nb::value_error((std::string(what) + ": empty record").c_str());
-  }
-}
 
 Pairing pairing_named(const std::string& name) {
   if (name == "all") return Pairing::kAll;
@@ -84,126 +69,6 @@ bool score_local(const std::string& instruction_set, Codes query_codes, Numbers 
                          Pairing::kAll,     scores.data()};
   nb::gil_scoped_release unlocked;
   return score_local_tile<Score>(kernels, queries, targets, recipe, history, tile, cancel);
-}
-
-// Returns the contents of a sink as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
-nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {
-  static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
-  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
-  std::vector<int32_t> counts(sink.statistics.size() * kFields);
-  if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
-  std::vector<size_t> counts_shape = shape;
-  counts_shape.push_back(kFields);
-  nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
-  if (sink.want_runs()) {
-    starts = nb::cast(owned_array(std::move(sink.starts), shape));
-    sizes = nb::cast(owned_array(std::move(sink.sizes), shape));
-    const size_t total = sink.runs.size();
-    runs = nb::cast(owned_array(std::move(sink.runs), {total}));
-  }
-  return nb::make_tuple(owned_array(std::move(sink.scores), shape), owned_array(std::move(counts), counts_shape), runs, starts, sizes);
-}
-
-std::vector<LocalHit> hits_of(const Numbers& query_ids, const Numbers& target_ids, const Numbers& scores) {
-  const size_t count = scores.shape(0);
-  if (query_ids.shape(0) != count || target_ids.shape(0) != count) throw nb::value_error("a hit is a query, a target and a score");
-  std::vector<LocalHit> hits(count);
-  for (size_t k = 0; k < count; k++) {
-    if (scores(k) <= 0) throw nb::value_error("a hit has a score above 0");
-    hits[k] = {query_ids(k), target_ids(k), scores(k)};
-  }
-  return hits;
-}
-
-nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
-                      Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe, const PathRecipe& path_recipe,
-                      const Cancel& cancel) {
-  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
-  const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  const auto count = static_cast<int64_t>(hits.size());
-  PathSink sink(count, true);
-  bool done;
-  {
-    nb::gil_scoped_release unlocked;
-    done = trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits.data(), count, sink, cancel);
-  }
-  if (!done) return nb::none();
-  return path_arrays(std::move(sink), {hits.size()});
-}
-
-using Windows = nb::ndarray<const int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
-
-std::vector<CompositionWindow> windows_of(const Windows& windows, const std::vector<LocalHit>& hits, const Sequences& queries,
-                                          const Sequences& targets) {
-  if (windows.shape(0) != hits.size()) throw nb::value_error("a hit has a window");
-  const auto is_part = [](int64_t start, int64_t stop, int64_t length) { return 0 <= start && start <= stop && stop <= length; };
-  std::vector<CompositionWindow> out(hits.size());
-  for (size_t k = 0; k < out.size(); k++) {
-    out[k] = {windows(k, 0), windows(k, 1), windows(k, 2), windows(k, 3)};
-    if (!is_part(out[k].query_start, out[k].query_end, queries.length(hits[k].query)) ||
-        !is_part(out[k].target_start, out[k].target_end, targets.length(hits[k].target)))
-      throw nb::index_error("a window is not part of its sequences");
-  }
-  return out;
-}
-
-nb::object score_adjusted(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
-                          Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers unadjusted, Windows windows,
-                          const MatrixAdjuster& adjuster, const LocalRecipe& recipe, const Cancel& cancel) {
-  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
-  const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, unadjusted);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
-  std::vector<int64_t> scores(hits.size());
-  bool done;
-  {
-    nb::gil_scoped_release unlocked;
-    done = score_adjusted_hits(kernels, queries, targets, adjuster, recipe, hits.data(), parts.data(), static_cast<int64_t>(hits.size()),
-                               scores.data(), cancel);
-  }
-  if (!done) return nb::none();
-  return nb::cast(owned_array(std::move(scores), {hits.size()}));
-}
-
-nb::object trace_adjusted(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
-                          Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers scores, Windows windows,
-                          const MatrixAdjuster& adjuster, const LocalRecipe& recipe, const PathRecipe& path_recipe, const Cancel& cancel) {
-  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
-  const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
-  const auto count = static_cast<int64_t>(hits.size());
-  PathSink sink(count, true);
-  bool done;
-  {
-    nb::gil_scoped_release unlocked;
-    done = trace_adjusted_hits(kernels, queries, targets, adjuster, recipe, path_recipe, hits.data(), parts.data(), count, sink, cancel);
-  }
-  if (!done) return nb::none();
-  return path_arrays(std::move(sink), {hits.size()});
-}
-
-using TargetFrequencies = nb::ndarray<const double, nb::shape<kAminoAcids, kAminoAcids>, nb::c_contig, nb::device::cpu>;
-
-MatrixModel matrix_model(const TargetFrequencies& frequencies, double lambda, int stop, int stop_stop) {
-  MatrixModel model{{}, lambda, stop, stop_stop};
-  for (int i = 0; i < kAminoAcids; i++)
-    for (int j = 0; j < kAminoAcids; j++) model.targets[i][j] = frequencies(i, j);
-  return model;
-}
-
-nb::object adjusted_scores(const MatrixAdjuster& adjuster, Codes query, Codes target) {
-  std::vector<int32_t> table(kTableLetters * kTableLetters);
-  const auto m = static_cast<int64_t>(query.shape(0)), n = static_cast<int64_t>(target.shape(0));
-  if (!adjuster.make_table(composition_of(query.data(), m), m, composition_of(target.data(), n), n, table.data())) return nb::none();
-  return nb::cast(owned_array(std::move(table), {kTableLetters, kTableLetters}));
 }
 
 using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
@@ -370,32 +235,7 @@ NB_MODULE(_kernels, m) {
   m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
   m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of all pairs of a tile; False if cancelled.");
   m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of all pairs of a tile; False if cancelled.");
-  m.def("trace_local_hits", &trace_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
-        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"),
-        nb::arg("path_recipe"), nb::arg("cancel"),
-        "Trace local alignments with known scores. Returns (int64 scores, int32 statistics[hits, 9], runs, starts, sizes); None "
-        "if cancelled.");
-  nb::class_<MatrixAdjuster>(m, "MatrixAdjuster", "Makes the scores of pairs of proteins; see core/scoring/src/composition.hpp.")
-      .def(
-          "__init__",
-          [](MatrixAdjuster* self, TargetFrequencies frequencies, double lambda, int stop, int stop_stop, bool only_scales) {
-            new (self)
-                MatrixAdjuster(matrix_model(frequencies, lambda, stop, stop_stop), only_scales ? Adjustment::kScale : Adjustment::kAdjust);
-          },
-          nb::arg("target_frequencies"), nb::arg("ungapped_lambda"), nb::arg("stop_score"), nb::arg("stop_stop_score"),
-          nb::arg("only_scales"))
-      .def("scores", &adjusted_scores, nb::arg("query"), nb::arg("target"),
-           "Return the scores of two encoded proteins in units of 1/32, int32[32][32], row = query letter; None if one of them has no "
-           "amino acids.");
-  m.def("score_adjusted_hits", &score_adjusted, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
-        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"),
-        nb::arg("windows"), nb::arg("adjuster"), nb::arg("recipe"), nb::arg("cancel"),
-        "Return the scores of hits with matrices adjusted to the composition of windows, int64[hits][4] (query start, end, target start, "
-        "end): int64[hits], in units of 1/32; None if cancelled.");
-  m.def("trace_adjusted_hits", &trace_adjusted, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
-        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"),
-        nb::arg("windows"), nb::arg("adjuster"), nb::arg("recipe"), nb::arg("path_recipe"), nb::arg("cancel"),
-        "Trace hits with scores from score_adjusted_hits. Returns the same as trace_local_hits.");
+  bind_local_hits(m);
   m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"),
         nb::arg("want_runs"), nb::arg("cancel"),
