@@ -39,8 +39,8 @@ from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.options import OutputOptions
-from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
+from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 DEFAULT_MAX_HITS = 25
@@ -56,7 +56,7 @@ class SwOptions:
     translate: which nucleotides to search as proteins: "query", "target" or "both"
     genetic_code: NCBI genetic code number
     with_self: whether, within one set, hits between a record and itself are also reported
-    mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none"
+    mask, mask_target: how low-complexity parts of the queries and of the targets are masked: "seg", "dust" or "none"
     composition: how scores are adjusted to the compositions of proteins: "adjust", "scale" or "none"
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
     evalue_letters: number of letters of the database for which E-values hold; None: that of the targets
@@ -74,6 +74,7 @@ class SwOptions:
     genetic_code: int | None = None
     with_self: bool = False
     mask: str | None = None
+    mask_target: str | None = None
     composition: str | None = None
     evalue: str | None = None
     evalue_letters: int | None = None
@@ -153,11 +154,12 @@ def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter:
     return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
 
 
-def check_strand_and_mask(task: Task, strand: str | None, mask: str | None) -> None:
-    """Raise `InputError` if the strand or the mask does not fit the alphabet."""
+def check_strand_and_masks(task: Task, strand: str | None, options: SwOptions) -> None:
+    """Raise `InputError` if the strand or a masking method of the options does not fit the alphabet."""
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"{parameter('strand')} is for DNA; these are {task.alphabet.name} sequences")
-    check_method(mask or NONE, task.alphabet)
+    check_method(options.mask or NONE, task.alphabet)
+    check_method(options.mask_target or NONE, task.alphabet, "mask_target")
 
 
 @dataclass(frozen=True)
@@ -166,11 +168,11 @@ class SearchJob:
 
     task: original sequences and scoring; in a translated search, some of the sequences are nucleotides
     needs_paths: whether the alignments of hits are computed
-    search_plan: the search actually computed, with masked queries in their strands or frames; if scores are adjusted, its hits are
+    search_plan: the search actually computed, with masked sequences in their strands or frames; if scores are adjusted, its hits are
         candidates
     filter: selects the hits to write
     matrix_model: model for adjusting scores to compositions; None: scores are not adjusted
-    unmasked: queries of `search_plan` with their original letters, which the output shows and counts
+    unmasked_queries, unmasked_targets: sequences of `search_plan` with their original letters, which the output shows and counts
     trace_memory: memory for tracing the paths of hits, in bytes
     work_unit: unit of `total_work`
     """
@@ -181,7 +183,8 @@ class SearchJob:
     search_plan: SearchPlan
     filter: HitFilter
     matrix_model: MatrixModel | None
-    unmasked: SequenceSet
+    unmasked_queries: SequenceSet
+    unmasked_targets: SequenceSet
     engine: Engine
     trace_memory: int
     reporter: Reporter
@@ -230,7 +233,7 @@ class SearchJob:
         """Return (the hits of every query, in order, which are found as they are requested; the totals of what has been yielded so far).
         Closing the iterator stops all work. Raises `InputError` if requested E-values cannot be computed."""
         space, search = self._search_space(), self.search_plan
-        selector = HitSelector(replace(search.task, queries=self.unmasked), search.frame_sets, self.filter, space)
+        selector = HitSelector(self._unmasked_task, search.frame_sets, self.filter, space)
         totals = SearchTotals(self.pair_count, self.total_work, selector.suppressed)
         return self._iterate_results(space, selector, progress, totals), totals
 
@@ -238,7 +241,8 @@ class SearchJob:
         self, space: SearchSpace | None, selector: HitSelector, progress: ExtendableProgress, totals: SearchTotals
     ) -> Iterator[FilteredBlocks]:
         search, definition = self.search_plan, self.options.identity_def
-        task = replace(search.task, queries=self.unmasked)
+        task = self._unmasked_task
+        is_masked = task.queries is not search.task.queries or task.targets is not search.task.targets
         with ExitStack() as stack:
             tracer = adjuster = None
             if self.needs_paths or self.matrix_model is not None:
@@ -254,7 +258,7 @@ class SearchJob:
                     traced = None
                     if self.needs_paths and tracer is not None:
                         traced = adjuster.trace(hits) if adjuster is not None and isinstance(hits, AdjustedHits) else tracer.trace(hits)
-                        if adjuster is not None or self.unmasked is not search.task.queries:  # identities count the original letters
+                        if adjuster is not None or is_masked:  # identities count the original letters
                             records = hits.queries, hits.targets
                             traced = recount_original_letters(task.queries, task.targets, records, *traced, task.alphabet)
                     block = HitBlock(task, definition, search.frame_sets, hits, space, traced)
@@ -262,6 +266,10 @@ class SearchJob:
                     totals.hit_count += len(hits) if mask is None else int(mask.sum())
                     yield FilteredBlocks([(block, mask)])
                 yield FilteredBlocks([], batch.record_stop)
+
+    @property
+    def _unmasked_task(self) -> Task:
+        return replace(self.search_plan.task, queries=self.unmasked_queries, targets=self.unmasked_targets)
 
     def _make_adjuster(self, model: MatrixModel, space: SearchSpace, tracer: HitTracer) -> HitAdjuster:
         search = self.search_plan
@@ -287,7 +295,7 @@ class SearchJob:
             from gpualign.core.search.evalue_estimation import letter_frequencies, simulate_parameters
             from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
-            frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous_count)
+            frequencies = letter_frequencies(self.unmasked_targets, task.alphabet.unambiguous_count)
             parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu_engine()))
         if parameters is None:
             if o.max_evalue is not None:
@@ -320,36 +328,48 @@ def prepare(
 
         translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD_CODE, o.strand, reporter)
     task = make_local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
-    check_strand_and_mask(task, None if translated else o.strand, o.mask)
+    check_strand_and_masks(task, None if translated else o.strand, o)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
     filter = o.make_hit_filter(inputs.one_set)
     model = _matrix_model(task, o)
     method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
+    masked = mask_task(
+        task,
+        MaskingMethods(method, o.mask_target or NONE),
+        reporter,
+        queries_per_record=1 if translated is None else translated.frames.queries.sequences_per_record,
+        targets_per_record=1 if translated is None else translated.frames.targets.sequences_per_record,
+        already_masked=inputs.is_masked,
+        threads=o.resources.host_threads,
+    )
+    held = 0
+    unmasked_targets = task.targets
     if translated is None:
-        masked, held = mask_queries(task, method, reporter, already_masked=inputs.is_masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
         sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
-        unmasked = sides.queries.sequences
+        unmasked_queries = sides.queries.sequences
         if masked.queries is not task.queries:
-            unmasked = make_strands(task.queries, task.alphabet, strand).sequences
+            unmasked_queries = make_strands(task.queries, task.alphabet, strand).sequences
     else:
-        masked, held = (
-            mask_queries(
-                task, method, reporter, queries_per_record=translated.frames.queries.sequences_per_record, already_masked=inputs.is_masked
-            ),
-            translated.held_bytes,
+        held, unmasked_queries = translated.held_bytes, task.queries
+        sides = replace(
+            translated.frames,
+            queries=replace(translated.frames.queries, sequences=masked.queries),
+            targets=replace(translated.frames.targets, sequences=masked.targets),
         )
-        unmasked = translated.frames.queries.sequences
-        sides = replace(translated.frames, queries=replace(translated.frames.queries, sequences=masked.queries))
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
-    if unmasked is not sides.queries.sequences:
-        held += unmasked.codes.nbytes
+    if unmasked_queries is not sides.queries.sequences:
+        held += unmasked_queries.codes.nbytes
+    if unmasked_targets is not sides.targets.sequences:
+        held += unmasked_targets.codes.nbytes
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     candidates = filter if model is None else filter.candidate_filter()
     search = plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR)
     reporter.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, needs_paths, search, filter, model, unmasked, engine, left // _TRACE_DIVISOR, reporter)
+    return SearchJob(
+        task, o, needs_paths, search, filter, model, unmasked_queries, unmasked_targets, engine, left // _TRACE_DIVISOR, reporter
+    )
 
 
 def _matrix_model(task: Task, options: SwOptions) -> MatrixModel | None:

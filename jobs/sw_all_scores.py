@@ -12,10 +12,10 @@ from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import PLUS, make_strands
 from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
-from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
+from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs
-from gpualign.jobs.sw import SwOptions, check_strand_and_mask, make_local_task
+from gpualign.jobs.sw import SwOptions, check_strand_and_masks, make_local_task
 
 
 def prepare(
@@ -25,10 +25,11 @@ def prepare(
     `gpualign.jobs.sw.prepare`."""
     o = options
     task = make_local_task(inputs, o.scoring, reporter)
-    check_strand_and_mask(task, o.strand, o.mask)
+    check_strand_and_masks(task, o.strand, o)
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
-    task = mask_queries(task, o.mask or NONE, reporter, already_masked=inputs.is_masked)
+    methods = MaskingMethods(o.mask or NONE, o.mask_target or NONE)
+    task = mask_task(task, methods, reporter, already_masked=inputs.is_masked, threads=o.resources.host_threads)
     targets = task.targets
     if targets.known_file_positions is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.known_file_positions))

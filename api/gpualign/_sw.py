@@ -32,6 +32,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import is_index
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.scoring.composition import METHODS
+from gpualign.core.scoring.masking import MASKS
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 _METHOD_NAMES = {
-    "mask": ("seg", "dust", "none"),
+    "mask": MASKS,
+    "mask_target": MASKS,
     "composition": METHODS,
     "evalue": ("table", "estimate", "none"),
     "strand": (PLUS, MINUS, BOTH),
@@ -67,6 +69,7 @@ def sw(
     translate: str | None = None,
     genetic_code: int = STANDARD_CODE,
     mask: str | None = None,
+    mask_target: str | None = None,
     composition: str | None = None,
     evalue: str | None = None,
     evalue_letters: int | None = None,
@@ -99,6 +102,7 @@ def sw(
     genetic_code: NCBI number of the genetic code, for `translate`
     mask: how low-complexity parts of the queries are masked: "seg", "dust" or "none" (default: the method for the alphabet, unless
         scores are adjusted)
+    mask_target: how low-complexity parts of the records of `db` are masked: "seg", "dust" or "none" (default)
     composition: for proteins: how scores are adjusted to the compositions of query and target: "adjust", "scale" or "none" (default:
         "adjust" if there are E-values and the matrix has published frequencies)
     evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
@@ -121,7 +125,14 @@ def sw(
     >>> hits["target"], hits["score"].tolist()
     (['0'], [70])
     """
-    choices = {"mask": mask, "composition": composition, "evalue": evalue, "strand": strand, "translate": translate}
+    choices = {
+        "mask": mask,
+        "mask_target": mask_target,
+        "composition": composition,
+        "evalue": evalue,
+        "strand": strand,
+        "translate": translate,
+    }
     for name, one in choices.items():
         if one is not None:
             checked_choice(name, one, _METHOD_NAMES[name])
@@ -135,6 +146,7 @@ def sw(
         genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD_CODE else code,
         with_self=checked_flag("with_self", with_self),
         mask=mask,
+        mask_target=mask_target,
         composition=composition,
         evalue=evalue,
         evalue_letters=checked_count("evalue_letters", evalue_letters, 1),

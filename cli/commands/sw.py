@@ -10,7 +10,7 @@ from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import executor_option, local_kernel_option, long_run_options, run_options
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
-from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option, strict_option
+from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_options, strict_option
 from gpualign.cli.options.output import hit_options
 from gpualign.cli.options.param_types import IntegerType
 from gpualign.cli.options.scoring import local_scoring_options
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--genetic-code", type=IntegerType(1), metavar="N", help="With --translate: NCBI number of the genetic code.  [1, the standard code]"
 )
 @Heading.INPUT.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries to search.  [both]")
-@mask_option
+@mask_options
 @input_options
 @drop_empty_option
 @mask_lower_option

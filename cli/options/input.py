@@ -57,11 +57,15 @@ def strict_option(function: F) -> F:
     )(function)
 
 
-def mask_option(function: F) -> F:
-    """Add --mask, which masks low-complexity regions of the queries."""
-    return Heading.INPUT.option(
-        "--mask",
-        type=ChoiceType(["seg", "dust", "none"]),
-        help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none, with"
-        " --all, and for proteins with --composition adjust or scale]",
+def mask_options(function: F) -> F:
+    """Add --mask and --mask-target, which mask low-complexity regions of the queries and of the targets."""
+    methods = ["seg", "dust", "none"]
+    return combine_options(
+        Heading.INPUT.option(
+            "--mask",
+            type=ChoiceType(methods),
+            help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none, with"
+            " --all, and for proteins with --composition adjust or scale]",
+        ),
+        Heading.INPUT.option("--mask-target", type=ChoiceType(methods), help="Mask low-complexity parts of the targets.  [none]"),
     )(function)

@@ -15,7 +15,6 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring.evalues import ungapped_lambda
-from gpualign.core.scoring.masking import SegParameters
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -25,9 +24,6 @@ METHODS = (NONE, SCALE, ADJUST)
 
 UNITS_PER_POINT = 32
 """Adjusted scores are integer multiples of 1/32 of a score point (`kUnitsPerPoint` of core/scoring/src/composition.hpp)."""
-
-TARGET_SEG = SegParameters(window=10, trigger=1.8, extend=2.1)
-"""Parameters with which blastp masks targets before it adjusts scores to their composition."""
 
 _WINDOW_BORDER = 200
 """Maximum number of letters to either side of an alignment of a translation whose composition counts."""

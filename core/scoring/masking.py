@@ -5,6 +5,7 @@ Definitions and references are in core/scoring/src/seg.hpp and core/scoring/src/
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field, replace
 
 import numpy as np
@@ -12,11 +13,13 @@ import numpy as np
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import map_in_order
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 SEG, DUST, NONE = "seg", "dust", "none"
+MASKS = (SEG, DUST, NONE)
 
 _METHOD_BY_ALPHABET = {"protein": SEG, "dna": DUST}
 _CHUNK_LETTERS = 4 << 20
@@ -60,19 +63,20 @@ def masking_method(alphabet: Alphabet) -> str:
     return _METHOD_BY_ALPHABET[alphabet.name]
 
 
-def check_method(method: str, alphabet: Alphabet) -> None:
-    """Raise `InputError` if the masking method is for a different alphabet."""
+def check_method(method: str, alphabet: Alphabet, option: str = "mask") -> None:
+    """Raise `InputError` if the masking method is for a different alphabet. option: name of the parameter that states the method"""
     fitting = masking_method(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
-        this, other = parameter("mask", method), parameter("mask", fitting)
+        this, other = parameter(option, method), parameter(option, fitting)
         raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: expected {other} or {NONE}")
 
 
-def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG) -> Integers:
+def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG, threads: int = 1) -> Integers:
     """Return the low-complexity intervals: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
 
     seg: parameters for proteins
+    threads: maximum number of threads
 
     No interval spans two records.
     """
@@ -83,22 +87,24 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
             return _masking.dust(sequences.codes, offsets)
         return _masking.seg(sequences.codes, offsets, seg.window, seg.trigger, seg.extend)
 
-    intervals = [np.zeros((0, 2), dtype=np.int64)]
-    first = 0
-    while first < len(sequences):
-        reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _CHUNK_LETTERS, side="right")) - 1
-        stop = max(first + 1, reach)
-        intervals.append(find(sequences.offsets[first : stop + 1]))
-        first = stop
-    return np.concatenate(intervals)
+    def chunks() -> Iterator[Integers]:
+        first = 0
+        while first < len(sequences):
+            reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _CHUNK_LETTERS, side="right")) - 1
+            stop = max(first + 1, reach)
+            yield sequences.offsets[first : stop + 1]
+            first = stop
+
+    return np.concatenate([np.zeros((0, 2), dtype=np.int64), *map_in_order(find, chunks(), threads)])
 
 
-def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG) -> MaskedSequences:
+def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG, threads: int = 1) -> MaskedSequences:
     """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself.
 
     seg: parameters for proteins
+    threads: maximum number of threads
     """
-    intervals = low_complexity_intervals(sequences, alphabet, seg)
+    intervals = low_complexity_intervals(sequences, alphabet, seg, threads)
     codes = sequences.codes.copy()
     unknown = alphabet.unknown_code
     for begin, end in intervals.tolist():
@@ -111,15 +117,25 @@ def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAUL
     return MaskedSequences(replace(sequences, codes=codes, known_code_counts=None), changed, np.array(whole, dtype=np.int64))
 
 
-def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
-    """Return a scoring in which masked query letters never score above 0, even if N counts as a match to N, or the matrix lacks N or X.
+def mask_scoring(scoring: Scoring, alphabet: Alphabet, of_queries: bool = True, of_targets: bool = False) -> Scoring:
+    """Return a scoring in which masked letters never score above 0, even if N counts as a match to N, or the matrix lacks N or X.
+
+    of_queries, of_targets: whether letters of queries and of targets are masked
 
     Returns `scoring` itself if its matrix has this property, as BLAST's matrices have.
     """
-    code = alphabet.unknown_code
-    row = scoring.substitution[code]
-    if row.any() and row.max() <= 0:
-        return scoring
-    table = scoring.substitution.copy()
-    table[code] = min(0, int(table.min())) if not row.any() else np.where(row > 0, min(0, int(row.min())), row)
-    return replace(scoring, substitution=table, match=None, mismatch=None)
+    code, table = alphabet.unknown_code, scoring.substitution.copy()
+    if of_queries:
+        table[code] = _never_positive(scoring.substitution[code], scoring)
+    if of_targets:
+        # A pair of masked letters is in the row too.
+        table[:, code] = np.minimum(table[:, code], _never_positive(scoring.substitution[:, code], scoring))
+    return scoring if (table == scoring.substitution).all() else replace(scoring, substitution=table, match=None, mismatch=None)
+
+
+def _never_positive(scores: Integers, scoring: Scoring) -> Integers:
+    """Return the scores of N or X with each letter, the positive ones replaced by the lowest; if all are 0, which means that the matrix
+    lacks the letter, the lowest score of the matrix."""
+    if not scores.any():
+        return np.full_like(scores, min(0, int(scoring.substitution.min())))
+    return np.where(scores > 0, min(0, int(scores.min())), scores)

@@ -23,8 +23,8 @@ from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.scoring.composition import TARGET_SEG, UNITS_PER_POINT, MatrixModel, translation_windows
-from gpualign.core.scoring.masking import mask
+from gpualign.core.scoring.composition import UNITS_PER_POINT, MatrixModel, translation_windows
+from gpualign.core.scoring.masking import SegParameters, mask
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from gpualign.core.common.arrays import Booleans, Integers
     from gpualign.core.sequences.sequence_set import SequenceSet
     from gpualign.core.sequences.strands_frames import QueryTargetFrames
+
+TARGET_SEG = SegParameters(window=10, trigger=1.8, extend=2.1)
+"""Parameters with which blastp masks targets before it adjusts scores to their composition."""
 
 _BATCH_HITS = 32
 """Maximum number of hits in one call of a kernel."""

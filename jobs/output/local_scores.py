@@ -22,10 +22,10 @@ def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
     for name in ("max_hits", "max_evalue", "min_identity", "evalue", "evalue_letters", "composition", "no_traceback", "translate"):
         if getattr(o, name) != getattr(SwOptions, name):  # its default
             raise InputError(f"{parameter(name)} applies to hits; it cannot be combined with {parameter('all')}, which writes only scores")
-    if one_set and o.mask not in (None, NONE):
+    if one_set and (o.mask or NONE) != (o.mask_target or NONE):
         raise InputError(
-            f"{parameter('mask', o.mask)} masks queries, and with one file and {parameter('all')} each record is query and target: give"
-            " the file twice"
+            f"with one file and {parameter('all')} each record is query and target: give {parameter('mask')} and"
+            f" {parameter('mask_target')} the same method, or the file twice"
         )
     o.make_hit_filter(one_set)
     if o.strand == BOTH:

@@ -143,7 +143,7 @@ def test_nothing_to_mask_is_not_told(tmp_path):
         ([QUERY, DB, "--mask", "dust"], "--mask dust is for DNA; these are protein sequences: expected --mask seg or none"),
         (["q.fa", "db.fa", "--mask", "seg"], "--mask seg is for proteins; these are dna sequences: expected --mask dust or none"),
         ([QUERY, DB, "--all", "--mask", "dust"], "--mask dust is for DNA"),
-        ([QUERY, "--all", "--mask", "seg"], "with one file and --all each record is query and target: give the file twice"),
+        ([QUERY, "--all", "--mask", "seg"], "give --mask and --mask-target the same method, or the file twice"),
         ([QUERY, DB, "--mask", "some"], "'some' is not one of seg, dust, none"),
     ],
 )

@@ -3,6 +3,7 @@
 import gzip
 import shutil
 import subprocess
+from dataclasses import replace
 
 import masking_oracle
 import numpy as np
@@ -185,6 +186,35 @@ def test_masked_letters_are_worth_nothing():
     assert changed.match is None  # kernels for two values may not be used
     changed.substitution[n, n] = 2
     assert (changed.substitution == equal.substitution).all()
+
+
+def test_masked_letters_of_targets_are_worth_nothing():
+    """In the column as in the row; a matrix without the letter gets its lowest score in both."""
+    n = DNA.letters.index("N")
+    equal = make_scoring(DNA, ScoringOptions(match=2, mismatch=-3))
+    of_targets, of_both = (mask_scoring(equal, DNA, of_queries, of_targets=True).substitution for of_queries in (False, True))
+    assert (of_targets == mask_scoring(equal, DNA).substitution.T).all()
+    assert (of_both == mask_scoring(equal, DNA).substitution).all()  # N with N is the only score above 0
+    lacking = replace(equal, substitution=equal.substitution.copy())
+    lacking.substitution[n] = lacking.substitution[:, n] = 0
+    of_queries, of_targets = mask_scoring(lacking, DNA), mask_scoring(lacking, DNA, of_queries=False, of_targets=True)
+    others = [code for code in range(len(DNA)) if code != n]
+    assert (of_queries.substitution[n] == -3).all()
+    assert (of_queries.substitution[others, n] == 0).all()
+    assert (of_targets.substitution == of_queries.substitution.T).all()
+    both = mask_scoring(lacking, DNA, of_targets=True)
+    assert (both.substitution[n] == -3).all()
+    assert (both.substitution[:, n] == -3).all()
+    assert mask_scoring(equal, DNA, of_queries=False) is equal
+
+
+def test_threads_find_the_same_regions(rng, monkeypatch):
+    monkeypatch.setattr(masking, "_CHUNK_LETTERS", 50)
+    texts = [random_text(rng, "ACDEFGHIKLMNPQRSTVWY") for _ in range(60)]
+    sequences = encoded(texts, "seg")
+    one, three = (mask(sequences, PROTEIN, threads=threads) for threads in (1, 3))
+    assert (one.sequences.codes == three.sequences.codes).all()
+    assert one.masked_letter_count == three.masked_letter_count > 0
 
 
 def test_methods_are_for_one_alphabet():

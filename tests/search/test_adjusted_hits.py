@@ -11,12 +11,13 @@ from Bio.Align import substitution_matrices
 from command import gpualign
 from places import DATA
 
-from gpualign.core.scoring.composition import ADJUST, TARGET_SEG, UNITS_PER_POINT, matrix_model
+from gpualign.core.scoring.composition import ADJUST, UNITS_PER_POINT, matrix_model
 from gpualign.core.scoring.masking import mask
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment.hit_adjustment import TARGET_SEG
 
 QUERY, DB = DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"
 

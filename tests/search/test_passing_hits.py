@@ -130,6 +130,7 @@ def test_on_cuda(family, device):
 def test_protein_evalues(rng, monkeypatch):
     """With the finite-size correction the target of the smaller score may be the one that passes."""
     monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
+    monkeypatch.setattr(runner, "_FIRST_PASS_TOP_PER_EVALUE", 0)
     genes = [rng.integers(0, 20, 80) for _ in range(4)]
     targets = [genes[k % 2][a : a + n] for k in range(60) for a, n in [(int(rng.integers(0, 60)), int(rng.integers(6, 30)))]]
     targets += [rng.integers(0, 20, rng.integers(1, 900)) for _ in range(40)]
@@ -140,6 +141,20 @@ def test_protein_evalues(rng, monkeypatch):
         known = expected(queries, targets, BLOSUM, filter, space)
         assert len(known) > 10
         assert search(queries, targets, BLOSUM, filter, CpuEngine(2), space)[0] == known
+
+
+def test_more_targets_are_kept_for_a_larger_evalue(family, monkeypatch):
+    """Then no query is searched twice, for the same hits."""
+    monkeypatch.setattr(runner, "_FIRST_PASS_TOP_PER_EVALUE", 10)
+    queries, targets = family
+    space = dna_space(targets)
+    known = expected(queries, targets, SCHEME, HitFilter(None, 1, 10), space)
+    assert len(known) > 30
+    for most, is_repeated in ((1e-3, True), (10, False), (float("inf"), False)):
+        rows, _, work = search(queries, targets, SCHEME, HitFilter(None, 1, most), CpuEngine(2), space)
+        assert (work > 1) == is_repeated
+        if most == 10:
+            assert rows == known
 
 
 def test_a_set_with_itself(family):
