@@ -7,9 +7,8 @@ from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from typing import ClassVar, cast
 
-from gpualign.core.alignment.hits import AdjustedHits, HitBatch
+from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
-from gpualign.core.alignment.recount import recount_original_letters
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -24,19 +23,18 @@ from gpualign.core.scoring.composition import MatrixModel
 from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts, passing_hits
+from gpualign.core.search.hit_selection import NOTABLE_EVALUE, HitFilter, HitSelector, SuppressedHitCounts
 from gpualign.core.search.runner import SearchPlan, find_hits, plan_search
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.cpu.alignment.hit_adjustment import HitAdjuster
-from gpualign.cpu.alignment.hit_tracing import HitTracer
 from gpualign.jobs.devices.local_engines import cpu_engine
 from gpualign.jobs.devices.memory import remaining_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
+from gpualign.jobs.hit_alignment import AlignedHits, HitAligner
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
@@ -61,6 +59,7 @@ class SwOptions:
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
     evalue_letters: number of letters of the database for which E-values hold; None: that of the targets
     identity_def: identity definition number, see core/alignment/identity.py
+    max_hsps: maximum number of alignments of a query with a target, which share no pair of letters
     no_traceback: whether hits are reported without alignments
     kernel: "auto", or a kernel of Munekawa et al. (2008)
     """
@@ -83,6 +82,7 @@ class SwOptions:
     max_evalue: float | None = None
     min_identity: float | None = None
     identity_def: int = DEFAULT_DEFINITION
+    max_hsps: int = 1
     no_traceback: bool = False
     kernel: str = AUTO
 
@@ -100,9 +100,13 @@ class SwOptions:
             raise InputError(f"{parameter('max_evalue')}: expected 0 or more; found {self.max_evalue:g}")
         if self.no_traceback and self.min_identity is not None:
             raise InputError(f"{parameter('min_identity')} needs alignments; it cannot be combined with {parameter('no_traceback')}")
+        if self.no_traceback and self.max_hsps > 1:
+            raise InputError(f"{parameter('max_hsps')} needs alignments; it cannot be combined with {parameter('no_traceback')}")
         min_score = 1 if self.min_score is None else self.min_score
         without_self = one_set and not self.with_self
-        return HitFilter(self.max_hits_per_query, min_score, self.max_evalue, without_self, Filter(min_identity=self.min_identity))
+        return HitFilter(
+            self.max_hits_per_query, min_score, self.max_evalue, without_self, Filter(min_identity=self.min_identity), self.max_hsps
+        )
 
     @property
     def has_threshold(self) -> bool:
@@ -240,42 +244,28 @@ class SearchJob:
     def _iterate_results(
         self, space: SearchSpace | None, selector: HitSelector, progress: ExtendableProgress, totals: SearchTotals
     ) -> Iterator[FilteredBlocks]:
-        search, definition = self.search_plan, self.options.identity_def
-        task = self._unmasked_task
-        is_masked = task.queries is not search.task.queries or task.targets is not search.task.targets
+        search, task = self.search_plan, self._unmasked_task
         with ExitStack() as stack:
-            tracer = adjuster = None
+            aligner = None
             if self.needs_paths or self.matrix_model is not None:
-                tracer = stack.enter_context(HitTracer(search.task, self._cpu_engine(), self.trace_memory))
-            if tracer is not None and self.matrix_model is not None and space is not None:
-                adjuster = stack.enter_context(closing(self._make_adjuster(self.matrix_model, space, tracer)))
+                aligner = stack.enter_context(
+                    HitAligner(search, task, self.filter, space, self.matrix_model, self._cpu_engine(), self.trace_memory)
+                )
             found = stack.enter_context(closing(cast("Closable", find_hits(search, space, self.engine, progress, totals))))
             for batch in cast("Iterator[HitBatch]", found):
-                candidates = batch.hits
-                if adjuster is not None:
-                    candidates = adjuster.adjust(passing_hits(candidates, search.frame_sets, search.filter, space))
-                for hits in selector.chunks(candidates):
-                    traced = None
-                    if self.needs_paths and tracer is not None:
-                        traced = adjuster.trace(hits) if adjuster is not None and isinstance(hits, AdjustedHits) else tracer.trace(hits)
-                        if adjuster is not None or is_masked:  # identities count the original letters
-                            records = hits.queries, hits.targets
-                            traced = recount_original_letters(task.queries, task.targets, records, *traced, task.alphabet)
-                    block = HitBlock(task, definition, search.frame_sets, hits, space, traced)
+                for hits in selector.chunks(batch.hits if aligner is None else aligner.adjust(batch.hits)):
+                    aligned = aligner.align(hits) if aligner is not None and self.needs_paths else AlignedHits.without_paths(hits)
+                    block = HitBlock(
+                        task, self.options.identity_def, search.frame_sets, aligned.hits, space, aligned.paths, aligned.hsp_numbers
+                    )
                     mask = self.filter.pair_filter.mask(block)
-                    totals.hit_count += len(hits) if mask is None else int(mask.sum())
+                    totals.hit_count += len(aligned.hits) if mask is None else int(mask.sum())
                     yield FilteredBlocks([(block, mask)])
                 yield FilteredBlocks([], batch.record_stop)
 
     @property
     def _unmasked_task(self) -> Task:
         return replace(self.search_plan.task, queries=self.unmasked_queries, targets=self.unmasked_targets)
-
-    def _make_adjuster(self, model: MatrixModel, space: SearchSpace, tracer: HitTracer) -> HitAdjuster:
-        search = self.search_plan
-        return HitAdjuster(
-            search.task, search.frame_sets, model, space.parameters.lambda_, self._cpu_engine(), tracer, self.trace_memory // 2
-        )
 
     def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
@@ -332,6 +322,7 @@ def prepare(
     if engine is None:
         engine = pick_sw_engine(o.resources, reporter, o.kernel)
     filter = o.make_hit_filter(inputs.one_set)
+    needs_paths |= filter.max_hsps > 1
     model = _matrix_model(task, o)
     method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
     masked = mask_task(

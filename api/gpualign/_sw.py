@@ -58,6 +58,7 @@ def sw(
     scoring: Scoring | None = None,
     *,
     max_hits: int | None = None,
+    max_hsps: int = 1,
     min_score: int | None = None,
     max_evalue: float | None = None,
     min_identity: float | None = None,
@@ -89,6 +90,8 @@ def sw(
     db: sequences, a file or an index; None: the queries are searched against each other
     scoring: letter scores and gap costs; None: the defaults for the alphabet
     max_hits: maximum number of hits per query, best first (default: 25, or with a threshold all hits that pass)
+    max_hsps: maximum number of alignments of a query with a target, which share no pair of letters; they stand together, best first, and
+        `hsp` numbers them
     min_score: minimum score
     max_evalue: maximum E-value
     min_identity: minimum identity, a fraction
@@ -151,6 +154,7 @@ def sw(
         evalue=evalue,
         evalue_letters=checked_count("evalue_letters", evalue_letters, 1),
         max_hits=checked_count("max_hits", max_hits, 1),
+        max_hsps=checked_count("max_hsps", max_hsps, 1) or 1,
         min_score=checked_score("min_score", min_score),
         max_evalue=max_evalue,
         min_identity=min_identity,
@@ -159,7 +163,11 @@ def sw(
     )
     options.make_hit_filter(db is None)
     conditions = _conditions(where)
-    names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
+    names = (
+        hit_fields(traceback, translate is not None, options.max_hsps > 1)
+        if fields is None
+        else ",".join(checked_names("fields", fields, "columns"))
+    )
     annotations = plan_annotations(None if annotate is None else checked_path("annotate", annotate), names, conditions)
     columns = parse_fields(names, allow_hits_only=True, annotations=annotations.titles)
     traced = [one.name for one in columns if one.detail is not Detail.SCORE]

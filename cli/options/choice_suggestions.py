@@ -11,7 +11,6 @@ from gpualign.core.common.suggestions import did_you_mean
 
 _FOREIGN_OPTION_ADVICE = {
     "outfmt": "--format m8 writes BLAST's columns",
-    "max-hsps": "sw writes one hit of a pair, its best",
     "max-target-seqs": "--max-hits K writes the K best hits of each query",
     "seqidlist": "--targets FILE",
     "negative-seqidlist": "--exclude FILE",

@@ -76,9 +76,9 @@ def hit_options(function: F) -> F:
         *file_options(ResultKind.HITS, ResultKind.SCORES),
         Heading.OUTPUT.option(
             "--fields",
-            type=ListType(f"bits,evalue,organism,taxid,gene,qframe,tframe,{_FIELD_NAMES}"),
+            type=ListType(f"bits,evalue,hsp,organism,taxid,gene,qframe,tframe,{_FIELD_NAMES}"),
             metavar="LIST",
-            help=f"Columns of tables: bits,evalue, organism,taxid,gene, qframe,tframe, {_FIELD_NAMES}, and those of --annotate."
+            help=f"Columns of tables: bits,evalue,hsp, organism,taxid,gene, qframe,tframe, {_FIELD_NAMES}, and those of --annotate."
             "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
             " instead of strand]",
         ),

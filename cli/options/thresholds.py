@@ -81,6 +81,14 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
+        Heading.PAIRS.option(
+            "--max-hsps",
+            type=IntegerType(1),
+            default=1,
+            metavar="N",
+            help="Write up to N alignments of a query with a target, best first, which share no pair of letters: several domains, or"
+            " copies of a repeat. Those after the first have an E-value of at most 10 without --max-evalue.  [1]",
+        ),
         Heading.PAIRS.option("--max-evalue", type=FiniteNumberType(), metavar="E", help="Write all hits with E-value E or less."),
         Heading.PAIRS.option(
             "--min-identity", type=FiniteNumberType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."

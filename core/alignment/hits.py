@@ -34,6 +34,10 @@ class Hits:
         """Return the hits selected by `index`."""
         return type(self)(*(getattr(self, column.name)[index] for column in fields(self)))
 
+    def extended_by(self: HitsType, hits: Hits) -> HitsType:
+        """Return these hits, and then those of another list of the same kind."""
+        return type(self)(*(np.concatenate((getattr(self, column.name), getattr(hits, column.name))) for column in fields(self)))
+
     @property
     def points(self) -> Integers | Reals:
         """Scores in the units of the scoring: int64[hits] or float64[hits]."""

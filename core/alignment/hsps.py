@@ -62,17 +62,33 @@ def join_hsps(parts: Sequence[tuple[Integers, Hsps]]) -> Hsps:
     return joined.select(np.argsort(hit_indices, kind="stable"))
 
 
-def other_frames(frame_sets: QueryTargetFrames, queries: Integers, targets: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return all other pairs of strands or frames of the records of each pair: (index of the given pair, query, target), int64[others].
+def other_frames(frame_sets: QueryTargetFrames, queries: Integers, targets: Integers) -> tuple[Integers, Integers]:
+    """Return (queries, targets) of all other pairs of strands or frames of the same records: int64[others] each.
 
     queries, targets: numbers of the sequences of each pair, int64[pairs]
     """
     of_query, of_target = frame_sets.queries.sequences_per_record, frame_sets.targets.sequences_per_record
-    indices = np.arange(len(queries))[:, None, None]
     all_queries = queries[:, None, None] // of_query * of_query + np.arange(of_query)[:, None]
     all_targets = targets[:, None, None] // of_target * of_target + np.arange(of_target)
     is_other = (all_queries != queries[:, None, None]) | (all_targets != targets[:, None, None])
-    return tuple(np.broadcast_to(numbers, is_other.shape)[is_other] for numbers in (indices, all_queries, all_targets))
+    return np.broadcast_to(all_queries, is_other.shape)[is_other], np.broadcast_to(all_targets, is_other.shape)[is_other]
+
+
+def pair_indices(frame_sets: QueryTargetFrames, listed: tuple[Integers, Integers], pairs: tuple[Integers, Integers]) -> Integers:
+    """Return the index of each pair's records in a list: int64[pairs].
+
+    listed: queries and targets of the pairs in the list, int64[listed] each; no two of them belong to the same two records
+    pairs: queries and targets, int64[pairs] each, of records in the list
+    """
+
+    def record_pairs(queries: Integers, targets: Integers) -> Integers:
+        numbers: Integers = frame_sets.queries.record_numbers(queries) * len(frame_sets.targets.record_lengths)
+        return numbers + frame_sets.targets.record_numbers(targets)
+
+    keys = record_pairs(*listed)
+    order = np.argsort(keys)
+    indices: Integers = order[np.searchsorted(keys, record_pairs(*pairs), sorter=order)]
+    return indices
 
 
 def best_hsps(pairs: Integers, scores: Integers, file_positions: Integers, queries: Integers, limit: int) -> Integers:

@@ -229,6 +229,16 @@ def _frame_field(name: str, meaning: str, side: int) -> Field:
     return Field(name, meaning, integer_column_maker(frames), hits_only=True, get_values=frames, dtype_for_task=_INT32)
 
 
+def _hsp_field() -> Field:
+    """Return the field for the number of an alignment among those of its pair."""
+
+    def numbers(block: Block) -> npt.NDArray[np.int32]:
+        return as_hit_block(block).hsp_numbers.astype(np.int32)
+
+    meaning = "number of the alignment among those of its query and target, best first"
+    return Field("hsp", meaning, integer_column_maker(numbers), hits_only=True, get_values=numbers, dtype_for_task=_INT32)
+
+
 def annotation_field(name: str, meaning: str = "column of the table of annotations") -> Field:
     """Return a field for an annotation of targets. name: its name"""
 
@@ -309,6 +319,7 @@ FIELDS: dict[str, Field] = {
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strand_column()),
         _frame_field("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame_field("tframe", "reading frame of the target", 1),
+        _hsp_field(),
         annotation_field("organism", "organism of the target: OS= in the titles of UniProt"),
         annotation_field("taxid", "NCBI number of the target's organism: OX= in the titles of UniProt"),
         annotation_field("gene", "gene of the target: GN= in the titles of UniProt"),
@@ -326,10 +337,15 @@ HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
 
 
-def hit_fields(traced: bool, translated: bool) -> str:
-    """Return the default columns of a hit table, as a comma-separated list. traced: whether paths of hits are known. Translated searches
-    show reading frames instead of the strand."""
+def hit_fields(traced: bool, translated: bool, has_hsps: bool) -> str:
+    """Return the default columns of a hit table, as a comma-separated list. Translated searches show reading frames instead of the strand.
+
+    traced: whether paths of hits are known
+    has_hsps: whether a query may have several alignments with a target
+    """
     shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
+    if has_hsps:
+        shown = shown.replace("target,", "target,hsp,", 1)
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
 

@@ -129,11 +129,13 @@ class HitBlock(FrameBlock):
     hits: the hits
     search_space: search space for E-values; None: E-values are unknown
     traced_paths: statistics (`STATISTICS`[hits]) and paths (`Runs` of shape [hits]) of the hits; None if no column needs them
+    hsp_numbers: number of each alignment among those of its query and target, from 1, int64[hits]
     """
 
     hits: Hits
     search_space: SearchSpace | None
     traced_paths: tuple[Statistics, Runs] | None
+    hsp_numbers: Integers
 
     @property
     def pair_record_indices(self) -> tuple[Integers, Integers]:

@@ -19,7 +19,7 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK_HITS = 8192
-"""Maximum number of hits per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
+"""Maximum number of alignments per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
 
 _CANDIDATE_EVALUE_FACTOR = 10.0
 _CANDIDATE_SCORE_FACTOR = 0.75
@@ -40,6 +40,7 @@ class HitFilter:
     max_evalue: maximum E-value; None: no maximum
     excludes_self: whether to leave out a query's hit to itself
     pair_filter: further thresholds, such as on identity, which may need a hit's path
+    max_hsps: maximum number of alignments of a query with a target
     """
 
     max_hits: int | None
@@ -47,6 +48,7 @@ class HitFilter:
     max_evalue: float | None = None
     excludes_self: bool = False
     pair_filter: Filter = field(default_factory=Filter)
+    max_hsps: int = 1
 
     @property
     def target_limit(self) -> int | None:
@@ -117,7 +119,7 @@ class HitSelector:
         while start < len(hits):
             before = int(letters[start - 1]) if start else 0
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
-            end = max(start + 1, min(start + _CHUNK_HITS, limit))
+            end = max(start + 1, min(start + -(-_CHUNK_HITS // self._filter.max_hsps), limit))
             chunk = hits.select(slice(start, end))
             if len(chunk := passing_hits(chunk, self._sides, self._filter, self._space)):
                 yield chunk

@@ -36,7 +36,7 @@ def hit_spec(options: SwOptions, one_set: bool, annotations: Collection[str] = (
         )
     options.make_hit_filter(one_set)
     traceback = not options.no_traceback
-    shown = hit_fields(traceback, options.translate is not None) if o.fields is None else o.fields
+    shown = hit_fields(traceback, options.translate is not None, options.max_hsps > 1) if o.fields is None else o.fields
     fields = parse_fields(shown, allow_hits_only=True, annotations=annotations)
     rows = select_row_format(format, path, fields)
     traced = rows is None or rows.alignment_detail is not Detail.SCORE

@@ -19,7 +19,17 @@ from gpualign.jobs.sw import SwOptions
 
 def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
     """Return the specification of the requested output. Raises `InputError` for options that apply only to hits."""
-    for name in ("max_hits", "max_evalue", "min_identity", "evalue", "evalue_letters", "composition", "no_traceback", "translate"):
+    for name in (
+        "max_hits",
+        "max_hsps",
+        "max_evalue",
+        "min_identity",
+        "evalue",
+        "evalue_letters",
+        "composition",
+        "no_traceback",
+        "translate",
+    ):
         if getattr(o, name) != getattr(SwOptions, name):  # its default
             raise InputError(f"{parameter(name)} applies to hits; it cannot be combined with {parameter('all')}, which writes only scores")
     if one_set and (o.mask or NONE) != (o.mask_target or NONE):

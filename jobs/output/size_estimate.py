@@ -184,7 +184,7 @@ def describe_hits_size(spec: HitSpec, job: SearchJob, span: tuple[int, int], lin
     from gpualign.jobs.reporter import SILENT_REPORTER
 
     (start, stop), targets = span, len(job.task.targets)
-    max_rows = (stop - start) * min(targets, job.options.max_hits_per_query or targets)
+    max_rows = (stop - start) * min(targets, job.options.max_hits_per_query or targets) * job.options.max_hsps
     work = job.row_work[start:stop]
     if not len(work) or work[0] > _MAX_QUERY_CELLS:
         return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"

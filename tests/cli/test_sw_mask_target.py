@@ -74,7 +74,8 @@ def test_scores_are_those_of_a_file_of_masked_targets(proteins, method):
         assert [[row[name] for name in places] for row in found] == [[row[name] for name in places] for row in wanted]
         unmasked = table(*common, targets, "--mask-target", "none", "--fields", ALIGNMENTS)
         assert unmasked == table(*common, targets, "--fields", ALIGNMENTS)
-        assert [row["score"] for row in unmasked] != [row["score"] for row in found]
+        if method == query_mask == "none":  # otherwise the regions in question may be masked anyway
+            assert [row["score"] for row in unmasked] != [row["score"] for row in found]
 
 
 def test_rows_show_and_count_the_letters_of_the_file(proteins):

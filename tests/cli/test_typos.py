@@ -51,7 +51,7 @@ def message(*words):
         (["version"], "No such command 'version'; type gpualign --version"),
         (["sw", "x", "y", "--evalue", "1e-5"], "'1e-5' is not one of table, estimate, none; type --max-evalue 1e-5"),
         (["sw", "x", "y", "--outfmt", "6"], "No such option '--outfmt'; --format m8 writes BLAST's columns"),
-        (["sw", "x", "y", "--max_hsps", "1"], "No such option '--max_hsps'; sw writes one hit of a pair, its best"),
+        (["sw", "x", "y", "--max_hsps", "1"], "No such option '--max_hsps'; did you mean --max-hsps?"),
         (["sw", "x", "y", "--max-target-seqs=5"], "; --max-hits K writes the K best hits of each query"),
         (["sw", "x", "y", "--dbsize", "9"], "No such option '--dbsize'; --evalue-letters N"),
         (["nw", "x", "--cov-mode", "2"], "; nw --coverage-of both, target or query, which are MMseqs2's 0, 1 and 2"),

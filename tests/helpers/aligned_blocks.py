@@ -54,4 +54,4 @@ class Aligned:
     def hits(self, pairs, definition=2, space=None):
         queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
         hits = Hits(queries, targets, self.found.scores[queries, targets])
-        return HitBlock(self.task, definition, self.sides, hits, space, self.results(pairs))
+        return HitBlock(self.task, definition, self.sides, hits, space, self.results(pairs), np.ones(len(hits), dtype=np.int64))

@@ -20,6 +20,7 @@ from gpualign.core.output.formats.base import MaskedBlock, alignment_score, alig
 from gpualign.core.results import columns as fields
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
+from gpualign.core.results.hit_blocks import HitBlock
 
 _MAX_READ_NAME_BYTES = 254
 """Maximum number of bytes in a read name."""
@@ -103,25 +104,29 @@ class Sam:
         self._primary_queries, self._primary_targets = queries[order][is_best], targets[order][is_best]
         self._last_query = int(queries[-1]) if len(queries) else self._last_query
 
-    def _is_primary(self, block: Block) -> Booleans:
-        """Return a mask of the pairs that are the primary alignments of their queries."""
+    def _is_primary(self, block: Block, mask: Booleans | None) -> Booleans:
+        """Return a mask of the pairs that are the primary alignments of their queries. Of several alignments of a pair, that is the first
+        that is written."""
         queries = block.query_record_numbers
         if not len(self._primary_queries):
             return np.zeros(queries.shape, dtype=np.bool_)
         at = np.minimum(np.searchsorted(self._primary_queries, queries), len(self._primary_queries) - 1)
         is_primary: Booleans = (self._primary_queries[at] == queries) & (self._primary_targets[at] == block.target_record_numbers)
+        if isinstance(block, HitBlock):
+            written = np.flatnonzero(is_primary & block.output_mask(mask))
+            is_primary[written[np.diff(queries[written], prepend=-1) == 0]] = False
         return is_primary
 
-    def _flags(self, block: Block) -> npt.NDArray[np.int32]:
+    def _flags(self, block: Block, mask: Booleans | None) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
-        is_reverse, is_primary = block.is_reverse_complement, self._is_primary(block)
+        is_reverse, is_primary = block.is_reverse_complement, self._is_primary(block, mask)
         flags: Integers = _SECONDARY_FLAG * ~is_primary + _UNMAPPED_FLAG * unmapped + _REVERSE_FLAG * is_reverse
         return flags.astype(np.int32)
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
             fields.query_id_column(block),
-            block.integer_column(self._flags(block)),
+            block.integer_column(self._flags(block, mask)),
             fields.target_id_column(block),
             block.path_column("sam_position"),
             Column.constant("255"),
