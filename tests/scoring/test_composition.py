@@ -50,6 +50,19 @@ def test_adjusted_frequencies_are_the_least_divergent(rng, concentration):
     assert fitted.fun < 2 * model.ungapped_lambda / UNITS_PER_POINT  # rounded to units
 
 
+def test_letters_that_never_occur_together():
+    """Their joint frequency is too small for a double, and their score far below all others."""
+    _, made = adjuster(ADJUST)
+    codes = {letter: PROTEIN.letters.index(letter) for letter in "ALFPTDBX"}
+    query = np.full(60, codes["A"], dtype=np.uint8)
+    target = np.repeat(np.array([codes[letter] for letter in "LFPT"], dtype=np.uint8), [325, 79, 486, 578])
+    target = np.append(target, np.full(532, codes["X"], dtype=np.uint8))
+    scores = np.asarray(made.scores(query, target))
+    for letter in "DB":
+        assert np.iinfo(np.int32).min // 4 < scores[codes["F"], codes[letter]] < -1000 * UNITS_PER_POINT
+    assert np.abs(scores[codes["A"], [codes[letter] for letter in "LFPT"]]).max() < 20 * UNITS_PER_POINT
+
+
 def _residual(table):
     return table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
 

@@ -45,9 +45,15 @@ enum class Adjustment { kScale, kAdjust };
 
 // A substitution matrix as what its scores stand for.
 struct MatrixModel {
-  PairFrequencies targets;  // q, adding up to 1
+  PairFrequencies targets;  // q, symmetric, adding up to 1
   double lambda;            // nats per score point, without gaps
   int stop, stop_stop;      // scores of * with other letters, and with itself
+};
+
+// Frequencies fitted to two compositions. targets: x; nats: ln (x / (r c)); power: s.
+struct AdjustedFrequencies {
+  PairFrequencies targets, nats;
+  double power;
 };
 
 // Makes the score tables of pairs of sequences.
@@ -61,13 +67,18 @@ class MatrixAdjuster {
 
  private:
   bool prefers_scaling(const Composition& query, int64_t query_length, const Composition& target, int64_t target_length) const;
-  bool adjust_targets(const Frequencies& rows, const Frequencies& columns, PairFrequencies& adjusted) const;
+  PairFrequencies powers_of_ratios(double power) const;
+  bool adjust_targets(const Frequencies& rows, const Frequencies& columns, AdjustedFrequencies& adjusted) const;
   double scale_ratio(const Frequencies& rows, const Frequencies& columns) const;
 
   const MatrixModel model_;
   const Adjustment adjustment_;
   Frequencies background_{};  // p
   PairFrequencies nats_{};    // ln (q / (p p))
+
+  // The power for two sequences of background composition, at which the search for that of a pair begins, and (q / (p p)) to that power.
+  double first_power_ = 1;
+  PairFrequencies first_kernel_{};
 };
 
 }  // namespace gpualign
