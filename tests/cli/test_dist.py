@@ -17,15 +17,11 @@ from goldens import CORE, OLD, SNPS
 from places import GOLDEN
 from processes import interrupt
 from sites import vcf_text, write_fileset
+from zstandard_codec import zstd
 
 from gpualign.cpu.distance.engine import instruction_sets
 
 pytestmark = pytest.mark.slow
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 
 def dist(*arguments, **options):

@@ -1,23 +1,18 @@
 """PLINK 2 filesets: what pgenlib writes is read again, and what is wrong with one is said by name."""
 
 import gzip
-import sys
 
 import numpy as np
 import pytest
 from command import gpualign_here
 from goldens import FAMILY
 from sites import panels_of, write_fileset, write_pgen
+from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.readers import plink_pgen as pgen
 from gpualign.core.distance.readers.plink_pgen import read_pgen_filesets
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 pytest.importorskip("pgenlib")
 

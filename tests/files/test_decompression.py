@@ -4,19 +4,14 @@ import bz2
 import gzip
 import io
 import lzma
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import open_decompressed
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 
 def checked_zstd(data):

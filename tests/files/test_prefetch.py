@@ -16,17 +16,13 @@ import pytest
 from command import LIMIT
 from hypothesis import example, given
 from hypothesis import strategies as st
+from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.files import decompression
 from gpualign.core.files import prefetch as read_ahead
 from gpualign.core.files.prefetch import PrefetchingReader
 from gpualign.core.sequences.loading import read_raw_records
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 MANY = b"".join(b">r%d\n%s\n" % (i, b"ACGT" * (i % 40 + 1)) for i in range(5000))

@@ -5,11 +5,12 @@ import textwrap
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 from command import gpualign
 from places import ROOT
 
 from gpualign import __version__
+
+yaml = pytest.importorskip("yaml", reason="needs PyYAML")
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,15 @@ import subprocess
 from xml.etree import ElementTree
 
 import click
-import jinja2
 import pytest
-import yaml
 from command import gpualign_here
 from places import ROOT
 
 from gpualign import __version__
 from gpualign.cli.main import CONTEXT_SETTINGS, cli
+
+jinja2 = pytest.importorskip("jinja2")
+yaml = pytest.importorskip("yaml", reason="needs PyYAML")
 
 PACKAGING = ROOT / "packaging"
 GALAXY = PACKAGING / "galaxy"

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import click
 import pytest
-import shared_files
 from command import GPUALIGN
 
 from gpualign.cli.main import cli
+
+pytest.importorskip("click_man", reason="needs click-man, which makes man pages")
+
+import shared_files
 
 PAGES = sorted(f"man/man1/{name}.1" for name in ["gpualign", *(f"gpualign-{command}" for command in cli.commands)])
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize
 
 from gpualign.core.scoring.composition import ADJUST, SCALE, UNITS_PER_POINT, matrix_model, translation_windows
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment import _kernels
+
+optimize = pytest.importorskip("scipy.optimize")
 
 SCORING = make_scoring(PROTEIN, ScoringOptions(), local=True)
 PSEUDOCOUNTS, ENTROPY = 20, 0.44
@@ -46,7 +47,7 @@ def test_adjusted_frequencies_are_the_least_divergent(rng, concentration):
     assert (x * np.log(x / np.outer(r, c))).sum() == pytest.approx(ENTROPY, rel=0.02)
     # Stationary: ln x = power ln q + a row term + a column term.
     power, *_ = np.linalg.lstsq(*_rows_and_columns(np.log(q), np.log(x)), rcond=None)[0]
-    fitted = minimize(lambda t: np.abs(_residual(np.log(x) - t * np.log(q))).max(), power, method="Nelder-Mead")
+    fitted = optimize.minimize(lambda t: np.abs(_residual(np.log(x) - t * np.log(q))).max(), power, method="Nelder-Mead")
     assert fitted.fun < 2 * model.ungapped_lambda / UNITS_PER_POINT  # rounded to units
 
 
@@ -86,7 +87,7 @@ def test_scaled_scores(rng):
         def excess(t, weights=weights):
             return (weights * np.exp(t * nats)).sum() - 1
 
-        ratio = 1.0 if excess(1) <= 0 else 0.5 if excess(0.5) >= 0 else brentq(excess, 0.5, 1)
+        ratio = 1.0 if excess(1) <= 0 else 0.5 if excess(0.5) >= 0 else optimize.brentq(excess, 0.5, 1)
         expected = nats * ratio / model.ungapped_lambda * UNITS_PER_POINT
         assert np.abs(np.asarray(made.scores(query, target))[:20, :20] - expected).max() <= 0.5 + 1e-4
 

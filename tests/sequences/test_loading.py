@@ -9,16 +9,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import estimated_text_bytes, open_decompressed
 from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.string_column import StringColumn
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 FASTA = b">a first\nACGT\nAC\n>b\nGG\n"
 MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))

@@ -1,0 +1,7 @@
+"""Zstandard's module of the standard library since Python 3.14, before that its backport. Tests that import it are skipped without both."""
+
+import sys
+
+import pytest
+
+zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", reason="needs backports.zstd")
