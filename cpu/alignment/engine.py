@@ -226,7 +226,9 @@ class CpuEngine:
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
         )
         lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, _LOCAL_TILE_CELLS)
-        if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
+        if len(task.queries) * len(task.targets) < threads * lanes:
+            lanes = 1  # too few pairs to fill the lanes of all threads: pairs are aligned on their own, and each thread should get some
+        elif len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
