@@ -50,8 +50,7 @@ class WarpChainBaseVariant(KernelVariant):
         height = hardware.warp_lanes * self.strip_rows
         strips = -(-query_lengths // height)
         columns = float(strips.sum()) * float(target_lengths.sum() + len(target_lengths) * hardware.warp_lanes * self.lane_lag)
-        followers = min(int(strips.max()), self.warps_per_block * self.blocks_per_sm * hardware.multiprocessor_count)
-        chain = int(target_lengths.max()) + followers * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
+        chain = int(target_lengths.max()) + int(strips.max()) * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
         return max(columns * height / (self.cells_per_clock * hardware.multiprocessor_count), chain * self.strip_rows * self.clocks_per_row)
 
     def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
