@@ -62,11 +62,11 @@ class WarpChainBaseVariant(KernelVariant):
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
-        strips = int(-(-dimensions.query_strips.max() // capacity.warp_lanes))
+        strips = int(-(-self.strip_counts(dimensions.query_lengths).max() // capacity.warp_lanes))
         columns = -(-int(dimensions.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
         stored_strips = strips if recipe.needs_paths else 0
         edges = strips * capacity.warp_lanes * self.checkpoint_value_count(columns) if recipe.needs_paths else 0
-        pairs = len(dimensions.query_strips) * len(dimensions.targets)
+        pairs = len(dimensions.query_lengths) * len(dimensions.targets)
         return BatchLayout(
             arrays,
             0,
