@@ -162,6 +162,15 @@ class Task:
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property
+    def longest_pair_cells(self) -> float:
+        """Number of DP cells in the full matrix of the longest pair. If a set of several records is compared with itself, the longest pair
+        consists of its two longest records."""
+        longest = float(self.queries.max_length)
+        if self.targets is not self.queries or len(self.queries) == 1:
+            return longest * self.targets.max_length
+        return longest * float(np.partition(self.queries.lengths, -2)[-2])
+
+    @property
     def score_dtype(self) -> np.dtype[np.signedinteger]:
         """dtype of scores: int32, or int64 if scores of the longest records might not fit in int32."""
         return self.scoring.dtype(self.queries.max_length, self.targets.max_length)

@@ -154,10 +154,16 @@ class CpuEngine:
         return CpuPreparedTask(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, make_computer)
 
     def _estimate_seconds(self, task: Task, threads: int, cells_per_second: float) -> float:
-        """Return the estimated time for a task, in seconds. cells_per_second: number of DP cells that a core with AVX2 processes per
-        second; in a search for near pairs, number of pairs"""
-        work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
-        return work / (threads * cells_per_second * self.instruction_set.vector_bytes / 32)
+        """Return the estimated time for a task, in seconds: that of an equal share of the work for each thread, but at least that of the
+        longest pair, which only one thread computes. In a search for near pairs, pairs are so many and so quick that shares are equal.
+
+        cells_per_second: number of DP cells that a core with AVX2 processes per second; in a search for near pairs, number of pairs
+        """
+        if task.edit_bound is None:
+            work = max(task.approximate_cell_count / threads, task.longest_pair_cells)
+        else:
+            work = task.approximate_pair_count / threads
+        return work / (cells_per_second * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed_scratch: Callable[[int], int], available_bytes: int, work_description: str) -> int:
         """Return how many threads can run in `available_bytes` of scratch memory. If the caller requested a number of threads, return that
@@ -226,7 +232,9 @@ class CpuEngine:
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
         )
         lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, _LOCAL_TILE_CELLS)
-        if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
+        if len(task.queries) * len(task.targets) < threads * lanes:
+            lanes = 1  # too few pairs to fill the lanes of all threads: pairs are aligned on their own, and each thread should get some
+        elif len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))

@@ -138,6 +138,16 @@ def test_bands_take_some_seconds_at_most(rng, detail, pairing):
         assert band <= 21 * rate or plan.band_rows <= MIN_BAND_ROWS
 
 
+@pytest.mark.parametrize(("queries", "targets"), [(1, 16), (16, 1), (2, 40)])
+def test_threads_share_a_search_with_few_long_pairs(rng, queries, targets):
+    """16 threads, each of which has more lanes than there are pairs."""
+    sets = [sequence_set(list(rng.integers(0, 4, (count, 20_000), dtype=np.uint8))) for count in (queries, targets)]
+    prepared = CpuEngine(16).prepare(Task(*sets, two_valued(4, 5, -4, 16, 6), Mode.LOCAL, top_count=25), PLENTY)
+    shapes = [tile.shape for tile in plan_task(prepared, Pairing.ALL).tiles()]
+    assert len(shapes) >= 16
+    assert sum(rows * columns for rows, columns in shapes) == queries * targets
+
+
 def test_unknown_instruction_set():
     with pytest.raises(InputError, match="avx9000"):
         CpuEngine(1, "avx9000")

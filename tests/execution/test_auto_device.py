@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from work import sequence_set
 
-from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.scoring.edit_bounds import distance_bound
@@ -89,6 +89,33 @@ def test_what_the_cpu_has_no_memory_for(small):
     assert AutoDeviceEngine(CpuEngine(2), Cuda, SILENT_REPORTER).prepare(small, tiny) == "cuda"
     with pytest.raises(RunError, match="memory budget is too small"):
         AutoDeviceEngine(CpuEngine(2), lambda: None, SILENT_REPORTER).prepare(small, tiny)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_long_pair_is_cudas_however_many_threads_there_are(rng, mode):
+    """A single thread computes it, and takes more than a second."""
+    query, target = (sequence_set([rng.integers(0, 4, 200_000, dtype=np.uint8)]) for _ in range(2))
+    task = Task(query, target, make_scoring(DNA, ScoringOptions(), [query]), mode, alphabet=DNA)
+    budget = Budget.from_total(8 << 30)
+    assert CpuEngine(8).prepare(task, budget).estimated_seconds > 1
+    assert AutoDeviceEngine(CpuEngine(8), Cuda, SILENT_REPORTER).prepare(task, budget) == "cuda"
+
+
+def test_the_longest_pair_bounds_what_threads_gain(rng):
+    """One record of 10,000 letters beside 30 of 100."""
+    records = sequence_set([rng.integers(0, 4, length) for length in (10_000, *[100] * 30)])
+    queries = sequence_set([rng.integers(0, 4, 10_000)])
+    scheme = make_scoring(DNA, ScoringOptions(), [records])
+    one_set, two_sets = Task(records, records, scheme), Task(queries, records, scheme)
+    assert one_set.longest_pair_cells == 10_000 * 100
+    assert two_sets.longest_pair_cells == Task(queries, queries, scheme).longest_pair_cells == 10_000 * 10_000
+
+    def seconds(task, threads):
+        return CpuEngine(threads).prepare(task, Budget.from_total(1 << 30)).estimated_seconds
+
+    assert seconds(one_set, 1) == pytest.approx(8 * seconds(one_set, 8))
+    assert seconds(two_sets, 1) == pytest.approx(1.3 * seconds(two_sets, 8))
+    assert seconds(two_sets, 8) == seconds(two_sets, 2)
 
 
 def test_near_pairs_cost_by_pairs(rng):

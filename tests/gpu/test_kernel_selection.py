@@ -240,6 +240,18 @@ def test_chains_have_many_rows_where_they_have_warps_enough(count, length, rows)
     assert best.strip_rows == rows
 
 
+@pytest.mark.parametrize("rows", [12, 24])
+def test_the_strips_of_a_narrow_pair_wait_for_each_other(rows):
+    """A target of 1,000 letters: about five strips are under way at a time, however many there are and however many warps."""
+    recipe = make_recipe(task(AFFINE, [1000], [1000]))
+    variant = next(v for v in chain.kernel_variants(recipe, 10**7, 1000) if v.strip_rows == rows)
+    narrow, wide = (np.array([length]) for length in (1000, 10**7))
+    at_full_rate = 10**10 / variant.cells_per_clock / H200.multiprocessor_count
+    assert variant.estimate_clocks(wide, narrow, H200) > 50 * at_full_rate
+    assert variant.estimate_clocks(narrow, wide, H200) > 50 * at_full_rate
+    assert variant.estimate_clocks(np.full(2000, 5000), narrow, H200) < 2 * at_full_rate
+
+
 def test_strips_are_as_high_as_pads_least():
     def best(lengths, candidates):
         return best_strip_rows(np.unique(lengths, return_counts=True), candidates)

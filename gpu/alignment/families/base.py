@@ -104,12 +104,12 @@ class BatchDimensions:
 
     targets: record numbers of the targets, in tile order
     target_lengths: lengths of these targets
-    query_strips: number of strips of each query
+    query_lengths: length of each query
     """
 
     targets: npt.NDArray[np.int64]
     target_lengths: npt.NDArray[np.int64]
-    query_strips: npt.NDArray[np.int64]
+    query_lengths: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,12 @@ class KernelVariant(ABC):
 
     def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> BatchLayout:
         """Return the layout of a batch, which includes the batch's sequences unless the task's sequences are already on the device."""
-        strips = -(-task.queries.lengths[batch.queries] // self.strip_rows)
-        extent = BatchDimensions(batch.targets, task.targets.lengths[batch.targets], strips)
+        extent = BatchDimensions(batch.targets, task.targets.lengths[batch.targets], task.queries.lengths[batch.queries])
         return self.lay_out_items(shared_arrays(batch, recipe, task, capacity.sequences_resident), extent, recipe, capacity)
+
+    def strip_counts(self, query_lengths: Lengths) -> Lengths:
+        """Return the number of strips of each query, for one thread or lane."""
+        return -(-query_lengths // self.strip_rows)
 
     def checkpoint_value_count(self, columns: int) -> int:
         """Return how many values one thread stores in the path checkpoints of a strip with `columns` columns."""

@@ -109,7 +109,8 @@ class BitSlicedVariant(StripQueueVariant):
         words = group_offsets(-(-columns * width // _GROUP_ALIGNMENT_WORDS) * _GROUP_ALIGNMENT_WORDS)
         first_targets = arrays["first_targets"].astype(np.int64)
         lanes = assign_lanes(first_targets, group_maxima(dimensions.targets, self.pairs_per_thread), columns, _BLOCK_THREADS)
-        strips, longest = lanes.strips_per_item(dimensions.query_strips), columns[lanes.first_lanes // len(dimensions.query_strips)]
+        strips = lanes.strips_per_item(self.strip_counts(dimensions.query_lengths))
+        longest = columns[lanes.first_lanes // len(dimensions.query_lengths)]
         arrays["item_lanes"], arrays["listed_lanes"] = lanes.item_lanes, lanes.listed_lanes
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words

@@ -115,10 +115,10 @@ class ThreadPerPairVariant(StripQueueVariant):
         arrays["items"] = items
         arrays["block_letters"] = words
         arrays["block_columns"] = columns.astype(np.int32)
-        strips = dimensions.query_strips[items % len(dimensions.query_strips)]
+        strips = self.strip_counts(dimensions.query_lengths)[items % len(dimensions.query_lengths)]
         longest = int(columns.max())
         carry_bytes = longest * self.carry_count * threads * self.carry_value_bytes
-        schedule = capacity.schedule(strips, columns[items // len(dimensions.query_strips)], threads, carry_bytes)
+        schedule = capacity.schedule(strips, columns[items // len(dimensions.query_lengths)], threads, carry_bytes)
         # The kernel loads letters one word in advance.
         layout = self.lay_out_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
         if not recipe.host_traceback:

@@ -50,8 +50,7 @@ class WarpChainBaseVariant(KernelVariant):
         height = hardware.warp_lanes * self.strip_rows
         strips = -(-query_lengths // height)
         columns = float(strips.sum()) * float(target_lengths.sum() + len(target_lengths) * hardware.warp_lanes * self.lane_lag)
-        followers = min(int(strips.max()), self.warps_per_block * self.blocks_per_sm * hardware.multiprocessor_count)
-        chain = int(target_lengths.max()) + followers * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
+        chain = int(target_lengths.max()) + int(strips.max()) * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
         return max(columns * height / (self.cells_per_clock * hardware.multiprocessor_count), chain * self.strip_rows * self.clocks_per_row)
 
     def min_slot_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
@@ -63,11 +62,11 @@ class WarpChainBaseVariant(KernelVariant):
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
-        strips = int(-(-dimensions.query_strips.max() // capacity.warp_lanes))
+        strips = int(-(-self.strip_counts(dimensions.query_lengths).max() // capacity.warp_lanes))
         columns = -(-int(dimensions.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
         stored_strips = strips if recipe.needs_paths else 0
         edges = strips * capacity.warp_lanes * self.checkpoint_value_count(columns) if recipe.needs_paths else 0
-        pairs = len(dimensions.query_strips) * len(dimensions.targets)
+        pairs = len(dimensions.query_lengths) * len(dimensions.targets)
         return BatchLayout(
             arrays,
             0,
