@@ -82,7 +82,7 @@ def _align_to_representative(
         is_reverse_complement = bool(is_minus_better(task.scoring, other.scores, alignment.scores)[0, 0])
         if is_reverse_complement:
             query, alignment = reverse_complement, other
-    rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target)
+    rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target, 1)
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
     block = RectangleBlock(pair, identity_definition, alignment)
     identity = float(block.identity_fraction[0, 0])

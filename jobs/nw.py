@@ -165,7 +165,7 @@ def _prepare_task(
         check_complements(scoring, inputs.alphabet)
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
-    task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, reporter)
+    task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, o.resources.host_threads, reporter)
     if engine is None:
         engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
     if both:
@@ -175,16 +175,17 @@ def _prepare_task(
     return task, pairing if inputs.one_set or inputs.has_added else Pairing.ALL, engine
 
 
-def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool, reporter: Reporter) -> Task:
+def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool, threads: int, reporter: Reporter) -> Task:
     """Return the task with a rule for ambiguity letters, and report how many records have such letters. If there are none, or if only
     scores are computed, the task is returned unchanged.
 
     rule: rule for ambiguity letters; None: the alphabet's default
     has_added: whether the queries are among the targets
+    threads: maximum number of threads for counting
     """
     if task.detail is Detail.SCORE:
         return task
-    ambiguous = count_ambiguity(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
+    ambiguous = count_ambiguity(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets, threads)
     if ambiguous is None:
         return task
     counts = [ambiguous.target_counts] if has_added or task.targets is task.queries else [ambiguous.query_counts, ambiguous.target_counts]

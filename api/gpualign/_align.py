@@ -52,7 +52,7 @@ class Alignment:
         query, target, alphabet, scoring, mode = self._arguments
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
         rule = default_rule(alphabet) if mode is Mode.GLOBAL else AmbiguityRule.UNEQUAL  # as `nw` and `sw` do
-        ambiguous = count_ambiguity(rule, alphabet, *sets)
+        ambiguous = count_ambiguity(rule, alphabet, sets[0], sets[1], threads=1)
         task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguity=ambiguous)
         return RectangleBlock(task, DEFAULT_DEFINITION, self._results)
 

@@ -6,7 +6,7 @@ according to the rule.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 
 import numpy as np
@@ -15,6 +15,7 @@ from gpualign.core.alignment.recount import MATCH, MISMATCH, NOT_COUNTED, Column
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.sequences._records import count_in_records
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -46,9 +47,6 @@ _POSSIBLE_LETTERS = {
 }
 """IUPAC ambiguity codes and the letters that each of them may stand for, keyed by alphabet."""
 
-_CHUNK_LETTERS = 16 << 20
-"""Number of letters that are searched for ambiguity letters in one step."""
-
 _COLUMN_DEFINITIONS = (1, 2, 4)
 """Identity definitions that divide by a number of columns. Columns can be left out of the count only under these definitions."""
 
@@ -59,12 +57,14 @@ class AmbiguityCounts:
 
     query_counts, target_counts: number of ambiguity letters in each query and in each target, int64[records]
     max_letters: maximum number of ambiguity letters in any pair
+    threads: maximum number of threads for recounting statistics
     """
 
     rule: AmbiguityRule
     query_counts: Integers = field(repr=False)
     target_counts: Integers = field(repr=False)
     max_letters: int
+    threads: int = 1
 
     def column_kinds(self, alphabet: Alphabet) -> ColumnKinds:
         """Return a table of what each pair of letters counts as (such as `recount.MATCH`): uint8[32][32], indexed by code."""
@@ -80,11 +80,11 @@ class AmbiguityCounts:
 
     def for_both_strands(self) -> AmbiguityCounts:
         """Return the same rule, with counts for a task in which each query is replaced by its two strands."""
-        return AmbiguityCounts(self.rule, np.repeat(self.query_counts, 2), self.target_counts, self.max_letters)
+        return replace(self, query_counts=np.repeat(self.query_counts, 2))
 
     def select(self, queries: Integers, targets: Integers) -> AmbiguityCounts:
         """Return the same rule, with counts for only the records with these numbers."""
-        return AmbiguityCounts(self.rule, self.query_counts[queries], self.target_counts[targets], self.max_letters)
+        return replace(self, query_counts=self.query_counts[queries], target_counts=self.target_counts[targets])
 
     @property
     def mean_letters(self) -> int:
@@ -110,27 +110,23 @@ def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
         )
 
 
-def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> AmbiguityCounts | None:
-    """Count the ambiguity letters in the records. Returns None if there are none, or if engines already count according to the rule."""
+def count_ambiguity(
+    rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet, threads: int
+) -> AmbiguityCounts | None:
+    """Count the ambiguity letters in the records. Returns None if there are none, or if engines already count according to the rule.
+
+    threads: maximum number of threads, also for recounting statistics
+    """
     if rule is AmbiguityRule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_ambiguity_mask(alphabet))
     if not any(np.isin(unclear, one.used_codes).any() for one in (queries, targets)):
         return None
-    of_queries = _ambiguity_letter_counts(queries, alphabet)
-    of_targets = of_queries if targets is queries else _ambiguity_letter_counts(targets, alphabet)
-    return AmbiguityCounts(rule, of_queries, of_targets, int(of_queries.max() + of_targets.max()))
-
-
-def _ambiguity_letter_counts(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
-    """Return the number of ambiguity letters in each record: int64[records]."""
-    unclear = np.zeros(256, dtype=np.bool_)
-    unclear[: len(alphabet)] = _ambiguity_mask(alphabet)
-    counts = np.zeros(len(sequences), dtype=np.int64)
-    for start in range(0, len(sequences.codes), _CHUNK_LETTERS):
-        places = np.flatnonzero(unclear[sequences.codes[start : start + _CHUNK_LETTERS]]) + start
-        counts += np.bincount(np.searchsorted(sequences.offsets, places, side="right") - 1, minlength=len(sequences))
-    return counts
+    is_ambiguous = np.zeros(256, dtype=np.bool_)
+    is_ambiguous[unclear] = True
+    of_queries = count_in_records(queries.codes, queries.offsets, is_ambiguous, threads)
+    of_targets = of_queries if targets is queries else count_in_records(targets.codes, targets.offsets, is_ambiguous, threads)
+    return AmbiguityCounts(rule, of_queries, of_targets, int(of_queries.max() + of_targets.max()), threads)
 
 
 def _possibility_masks(alphabet: Alphabet) -> Integers:

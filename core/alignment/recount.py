@@ -36,13 +36,15 @@ def recount_statistics(
     statistics: Statistics,
     runs: Runs,
     column_kinds: ColumnKinds,
+    threads: int,
 ) -> Statistics:
     """Return the statistics of listed pairs, `STATISTICS`[pairs], recounted according to `column_kinds`.
 
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: statistics and paths of the alignments, shape [pairs]
+    threads: maximum number of threads
     """
-    return _recount(queries, targets, records, statistics, runs, column_kinds, with_runs=False)[0]
+    return _recount(queries, targets, records, statistics, runs, column_kinds, with_runs=False, threads=threads)[0]
 
 
 def recount_original_letters(
@@ -59,7 +61,7 @@ def recount_original_letters(
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: statistics and paths of the alignments, shape [pairs]
     """
-    return _recount(queries, targets, records, statistics, runs, identical_letter_kinds(alphabet), with_runs=True)
+    return _recount(queries, targets, records, statistics, runs, identical_letter_kinds(alphabet), with_runs=True, threads=1)
 
 
 def _recount(
@@ -70,6 +72,7 @@ def _recount(
     runs: Runs,
     column_kinds: ColumnKinds,
     with_runs: bool,
+    threads: int,
 ) -> tuple[Statistics, Runs]:
     from gpualign.core.alignment._walks import recount as recount_paths
 
@@ -81,6 +84,6 @@ def _recount(
     sets = queries.codes, queries.offsets, targets.codes, targets.offsets
     pairs = np.ascontiguousarray(np.stack(records, axis=1), dtype=np.int64)
     numbers = counted.view(np.int32).reshape(len(counted), STATISTICS.itemsize // 4)
-    recounted = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), column_kinds, with_runs, numbers)
+    recounted = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), column_kinds, with_runs, numbers, threads)
     data, starts, lengths = cast("tuple[Any, Any, Any]", recounted)
     return counted, Runs([data], starts, lengths)

@@ -455,7 +455,8 @@ def _recount_listed_pairs(
     """
     from gpualign.core.alignment.recount import recount_statistics
 
-    return recount_statistics(task.queries, task.targets, records, statistics, runs, ambiguity_counts.column_kinds(task.alphabet))
+    kinds = ambiguity_counts.column_kinds(task.alphabet)
+    return recount_statistics(task.queries, task.targets, records, statistics, runs, kinds, ambiguity_counts.threads)
 
 
 def text_column(texts: StringColumn) -> Column:

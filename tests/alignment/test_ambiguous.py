@@ -117,6 +117,15 @@ def test_counts_are_those_of_the_aligned_letters(tmp_path, rng, kind, rule, opti
     assert differ or rule == "unequal"
 
 
+def test_threads_count_alike(tmp_path, rng):
+    """More pairs than a thread recounts at a time."""
+    path = written(tmp_path, relatives(rng, "ACGT", "RYN", 60, 70, 0.08))
+    options = (path, "--min-identity", "0.3", "--min-coverage", "0.1", "--fields", "query,target,matches,mismatches,identity")
+    one = rows_of(*options, "--threads", "1")
+    assert len(one) > 2100
+    assert rows_of(*options, "--threads", "3") == one
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("more", [(), ("--strand", "both"), ("--end-gaps", "free")], ids=str)
 @pytest.mark.parametrize("definition", [0, 1, 2, 4])

@@ -2,6 +2,7 @@
 
 import io
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -202,6 +203,16 @@ def test_counts_codes(data, start):
 def test_finds_codes(runs):
     codes = np.concatenate([np.empty(0, dtype=np.uint8), *(np.full(count, code, dtype=np.uint8) for code, count in runs)])
     assert _records.find_codes(codes).tolist() == sorted({code for code, _ in runs})
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_counts_in_records(rng, threads):
+    lengths = rng.integers(0, 9, 3000)
+    offsets, codes = np.concatenate([[0], np.cumsum(lengths)]), rng.integers(0, 256, lengths.sum(), dtype=np.uint8)
+    is_counted = rng.random(256) < 0.3
+    expected = [is_counted[codes[start:stop]].sum() for start, stop in pairwise(offsets.tolist())]
+    assert _records.count_in_records(codes, offsets, is_counted, threads).tolist() == expected
+    assert _records.count_in_records(codes[:0], offsets[:1], is_counted, threads).tolist() == []
 
 
 @pytest.mark.parametrize("longest", [0, 20_000])

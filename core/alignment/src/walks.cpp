@@ -8,10 +8,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "core/common/src/owned_array.hpp"
+#include "core/common/src/threads.hpp"
 #include "recount.hpp"
 #include "walk.hpp"
 
@@ -19,6 +21,8 @@ namespace nb = nanobind;
 using namespace gpualign;
 
 namespace {
+
+constexpr size_t kRecountedPairsPerPart = 1024;  // that a thread takes at a time
 
 template <class T, int N>
 using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -111,7 +115,7 @@ nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_co
 // its offset there.
 nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int64_t, 2> records,
                    std::vector<Codes> pieces, Array<int64_t, 2> paths, Array<int32_t, 1> sizes, Pairs counts_as, bool want_runs,
-                   Counts statistics) {
+                   Counts statistics, int threads) {
   const size_t count = records.shape(0);
   const bool fits = records.shape(1) == 2 && paths.shape(0) == count && paths.shape(1) == 2 && sizes.shape(0) == count;
   if (!fits || statistics.shape(0) != count || statistics.shape(1) != kStatistics) throw nb::value_error("one row a pair is needed");
@@ -120,18 +124,22 @@ nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes,
   std::vector<int32_t> lengths(want_runs ? count : 0);
   {
     nb::gil_scoped_release unlocked;
-    Recount again(counts_as.data(), want_runs ? &runs : nullptr);
-    for (size_t k = 0; k < count; k++) {
-      PathStatistics original;
-      std::memcpy(&original, &statistics(k, 0), sizeof original);
-      const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + original.query_start;
-      const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + original.target_start;
-      const uint8_t* const run = pieces[static_cast<size_t>(paths(k, 0))].data() + paths(k, 1);
-      const size_t start = runs.size();
-      const PathStatistics counts = again.count(run, run + sizes(k), query, target, original);
-      std::memcpy(&statistics(k, 0), &counts, sizeof counts);
-      if (want_runs) starts[k] = static_cast<int64_t>(start), lengths[k] = static_cast<int32_t>(runs.size() - start);
-    }
+    const size_t part_pairs = want_runs ? count : kRecountedPairsPerPart;  // the new paths follow one another
+    const size_t parts = count ? (count + part_pairs - 1) / part_pairs : 0;
+    share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
+      Recount again(counts_as.data(), want_runs ? &runs : nullptr);
+      for (size_t k = part * part_pairs; k < std::min(count, (part + 1) * part_pairs); k++) {
+        PathStatistics original;
+        std::memcpy(&original, &statistics(k, 0), sizeof original);
+        const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + original.query_start;
+        const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + original.target_start;
+        const uint8_t* const run = pieces[static_cast<size_t>(paths(k, 0))].data() + paths(k, 1);
+        const size_t start = runs.size();
+        const PathStatistics counts = again.count(run, run + sizes(k), query, target, original);
+        std::memcpy(&statistics(k, 0), &counts, sizeof counts);
+        if (want_runs) starts[k] = static_cast<int64_t>(start), lengths[k] = static_cast<int32_t>(runs.size() - start);
+      }
+    });
   }
   const size_t total = runs.size(), path_count = starts.size();
   return nb::make_tuple(owned_array(std::move(runs), {total}), owned_array(std::move(starts), {path_count}),
@@ -152,7 +160,7 @@ NB_MODULE(_walks, m) {
         "Trace pairs through whole matrices of linear global scores, and fill their statistics. Returns (runs, starts, sizes).");
   m.def("recount", &recount, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
         nb::arg("records"), nb::arg("pieces"), nb::arg("paths"), nb::arg("sizes"), nb::arg("counts_as"), nb::arg("want_runs"),
-        nb::arg("statistics"),
+        nb::arg("statistics"), nb::arg("threads"),
         "Recount statistics of paths in place. counts_as [32][32]: whether a pair of letters is a match (0), a mismatch (1) or "
         "does not count at all (2). Returns (runs, starts, sizes) of the paths in which identical letters are equal, empty "
         "unless want_runs.");

@@ -21,6 +21,8 @@ using namespace gpualign;
 
 namespace {
 
+constexpr size_t kRecordsPerPart = 1024;  // that a thread takes at a time
+
 template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Column = std::pair<nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>, nb::ndarray<nb::numpy, int64_t>>;
@@ -200,6 +202,27 @@ NB_MODULE(_records, m) {
         return owned_array<nb::ndim<1>>(std::move(out), {count});
       },
       nb::arg("codes"), "Return the codes that occur, ascending, in less time than `count_codes` takes.");
+  m.def(
+      "count_in_records",
+      [](Input<uint8_t> codes, Input<int64_t> offsets, Input<bool> is_counted, int threads) {
+        check_offsets(codes, offsets);
+        if (is_counted.size() != 256) throw nb::value_error("256 codes are needed");
+        const size_t count = offsets.size() - 1, parts = (count + kRecordsPerPart - 1) / kRecordsPerPart;
+        std::vector<int64_t> counts(count);
+        {
+          nb::gil_scoped_release unlocked;
+          share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
+            for (size_t i = part * kRecordsPerPart; i < std::min(count, (part + 1) * kRecordsPerPart); i++) {
+              int64_t sum = 0;
+              for (int64_t k = offsets(i); k < offsets(i + 1); k++) sum += is_counted(codes(k));
+              counts[i] = sum;
+            }
+          });
+        }
+        return owned_array(std::move(counts), {count});
+      },
+      nb::arg("codes"), nb::arg("offsets"), nb::arg("is_counted"), nb::arg("threads"),
+      "Return int64[records]: how many letters of each record have a code for which is_counted, bool[256], is true.");
   m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
