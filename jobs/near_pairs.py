@@ -55,8 +55,11 @@ _MIN_PAIRS_PER_ALIGNMENT = 100_000
 """Minimum number of pairs that an engine aligns in one run, if there are enough and they fit in memory, because starting an engine takes
 time."""
 
-_LISTS_AHEAD = 1
+_LISTS_AHEAD = 2
 """Number of lists that are found and aligned on a device in advance, in addition to the one that is written."""
+
+_LISTS_AT_ONCE = 2
+"""Number of lists that are aligned at the same time: the CPU prepares or completes one while a device aligns another."""
 
 _EDITS_PER_EDIT_BETWEEN_FREE_ENDS = 1.75
 """Number of edits in an alignment, per edit of a distance with free ends: three in four pairs of genes and of proteins have at most this
@@ -242,7 +245,7 @@ class NearPairJob:
             resources.enter_context(closing(cast("Closable", records)))
             lists = self._lists_to_align(records)
             if self.aligner is not None and self.aligner.uses_device:
-                yield from map_ahead(lambda item: self.align_pairs(*item), lists, _LISTS_AHEAD, self.aligner.close)
+                yield from map_ahead(lambda item: self.align_pairs(*item), lists, _LISTS_AHEAD, self.aligner.close, _LISTS_AT_ONCE)
             else:
                 yield from starmap(self.align_pairs, lists)
 

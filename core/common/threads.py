@@ -141,29 +141,33 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
         yield from pool.imap(function, items)
 
 
-def map_ahead(function: Callable[[Item], Result], items: Iterable[Item], ahead: int, stop: Callable[[], None]) -> Iterator[Result]:
-    """Yield `function(item)` for each item, in order. A background thread calls the function, for `ahead` more items than have been
+def map_ahead(
+    function: Callable[[Item], Result], items: Iterable[Item], ahead: int, stop: Callable[[], None], threads: int = 1
+) -> Iterator[Result]:
+    """Yield `function(item)` for each item, in order. Background threads call the function, for `ahead` more items than have been
     requested.
 
-    stop: called if the iterator fails or is closed early; it must make the call in progress return or fail soon, because it is waited for
+    stop: called if the iterator fails or is closed early; it must make the calls in progress return or fail soon, because they are waited
+        for
+    threads: number of items for which the function is called at the same time
     """
     from concurrent.futures import ThreadPoolExecutor
 
     waiting: deque[Future[Result]] = deque()
-    thread = ThreadPoolExecutor(1, thread_name_prefix="gpualign-ahead")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpualign-ahead")
     try:
         for item in items:
-            waiting.append(thread.submit(function, item))
+            waiting.append(pool.submit(function, item))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     except BaseException:
-        thread.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
         stop()
         raise
     finally:
-        thread.shutdown()
+        pool.shutdown()
 
 
 class SerialExecutor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -86,7 +87,8 @@ class CudaPairEngine:
 class CudaPairAligner:
     """Aligner of listed pairs. Implements `gpualign.core.execution.engine.PairAligner`.
 
-    The devices are opened for the first long list, and closed by `close`. See `CudaPairEngine` for the parameters.
+    The devices are opened for the first long list, and closed by `close`. Several threads may align lists at the same time. See
+    `CudaPairEngine` for the parameters.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class CudaPairAligner:
         self._host = host
         self._note = note
         self._workers: list[PairListWorker] | None = None
+        self._lock = Lock()  # while workers are opened or removed
 
     @property
     def kernel(self) -> str:
@@ -118,15 +121,21 @@ class CudaPairAligner:
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         lengths = self._task.queries.lengths[pairs.queries], self._task.targets.lengths[pairs.targets]
-        if self._workers is None:
-            if float((lengths[0] * lengths[1]).sum()) < _MIN_CELLS_PER_THREAD * self._host.threads:
-                return self._host.align_pairs(pairs)
-            self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
+        is_long = float((lengths[0] * lengths[1]).sum()) >= _MIN_CELLS_PER_THREAD * self._host.threads
+        if (workers := self._open_workers(is_long)) is None:
+            return self._host.align_pairs(pairs)
         try:
-            return self._align_long_list(self._workers, pairs, lengths)
+            return self._align_long_list(workers, pairs, lengths)
         except BaseException:
             self.close()
             raise
+
+    def _open_workers(self, is_long: bool) -> list[PairListWorker] | None:
+        """Return the workers of the devices; None if they are not open yet, and are not opened for a list that is not long."""
+        with self._lock:
+            if self._workers is None and is_long:
+                self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
+            return self._workers
 
     def _align_long_list(self, workers: list[PairListWorker], pairs: NearPairs, lengths: tuple[Integers, Integers]) -> PairAlignments:
         """Align a list on the devices, and on the host what the devices leave.
@@ -136,9 +145,9 @@ class CudaPairAligner:
         """
         built = PairAlignmentsBuilder(self._task, len(pairs))
         left, for_host = np.arange(len(pairs)), list[Integers]()
-        slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK if workers else np.zeros(0, dtype=np.int64)
-        while len(left) and workers:
-            results = self._run(workers, plan_batches(lengths, left, slacks, workers[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
+        slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
+        while len(left) and (usable := list(workers)):  # another list may leave out a worker
+            results = self._run(workers, plan_batches(lengths, left, slacks, usable[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
             for_host.append(np.setdiff1d(left, traced, assume_unique=True))
@@ -165,18 +174,25 @@ class CudaPairAligner:
         def deliver(batch: BandBatch, aligned: PairAlignments) -> None:
             results.append((batch, aligned))
 
-        for worker, wait in [(worker, worker.start(pairs, queue, deliver)) for worker in workers]:
+        for worker, wait in [(worker, worker.start(pairs, queue, deliver)) for worker in list(workers)]:
             try:
                 wait()
             except RunError as error:
                 if self._workers is not workers:
                     raise  # closed
-                self._note(f"{worker.name} is left out, and the CPU aligns its pairs: {error.message}")
-                workers.remove(worker)
-                worker.close()
+                self._leave_out(worker, workers, error)
         if self._workers is not workers:
             raise RunError("the alignment of pairs was stopped")
         return results
+
+    def _leave_out(self, worker: PairListWorker, workers: list[PairListWorker], error: RunError) -> None:
+        """Remove and close a worker whose device has failed, unless the thread of another list already has."""
+        with self._lock:
+            if worker not in workers:
+                return
+            workers.remove(worker)
+        self._note(f"{worker.name} is left out, and the CPU aligns its pairs: {error.message}")
+        worker.close()
 
     def close(self) -> None:
         workers, self._workers = self._workers or [], None

@@ -44,7 +44,7 @@ class PairListWorker:
         self._device = device
         self._task = task
         self._recipe = recipe
-        self._stopped = False
+        self._stopped = self._failed = False
         self._resources = ExitStack()
         self._executor = SerialExecutor("gpualign-pairs", self._open, self._resources.close)
 
@@ -55,7 +55,7 @@ class PairListWorker:
         batches: batches that workers have not yet taken
         deliver: called with each batch, in the worker's thread
         """
-        return self._executor.submit(partial(self._align_batches, pairs, batches, deliver)).result
+        return self._executor.submit(partial(self._align_unless_failed, pairs, batches, deliver)).result
 
     @property
     def name(self) -> str:
@@ -104,6 +104,16 @@ class PairListWorker:
         for part in ("codes", "offsets"):
             addresses.setdefault(f"target_{part}", addresses[f"query_{part}"])
         self._addresses = addresses
+
+    def _align_unless_failed(self, pairs: NearPairs, batches: deque[BandBatch], deliver: Deliver) -> None:
+        """Align batches, or none if the device has failed with those of another list."""
+        if self._failed:
+            return
+        try:
+            self._align_batches(pairs, batches, deliver)
+        except BaseException:
+            self._failed = True
+            raise
 
     def _align_batches(self, pairs: NearPairs, batches: deque[BandBatch], deliver: Deliver) -> None:
         while not self._stopped and self._addresses:

@@ -96,6 +96,31 @@ def test_several_devices_and_many_batches(rng, monkeypatch):
     assert all(device.launched and not device.opened for device in devices)
 
 
+def test_several_lists_at_the_same_time(rng):
+    queries, targets = families(rng, 5, 10, 90)
+    devices, host = [HostDevice(), HostDevice()], CpuEngine(1)
+    lists = [all_pairs_in_disorder(rng, queries, targets) for _ in range(6)]
+    task, budget = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28)
+    aligner = CudaPairEngine(lambda: devices, host, pytest.fail).prepare_pair_aligner(task, budget)
+    with ThreadPoolExecutor(3) as pool:
+        for found, pairs in zip(pool.map(aligner.align_pairs, lists), lists, strict=True):
+            check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    aligner.close()
+    assert not any(device.opened for device in devices)
+
+
+def test_a_device_that_fails_in_several_lists_is_left_out_once(rng):
+    queries, targets = families(rng, 4, 6, 60)
+    task, budget, host, notes = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28), CpuEngine(1), []
+    aligner = CudaPairEngine(lambda: [FailingDevice()], host, notes.append).prepare_pair_aligner(task, budget)
+    lists = [all_pairs_in_disorder(rng, queries, targets) for _ in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        for found, pairs in zip(pool.map(aligner.align_pairs, lists), lists, strict=True):
+            check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    aligner.close()
+    assert len(notes) == 1
+
+
 @pytest.mark.parametrize("memory", [1 << 12, 1 << 16])
 def test_a_device_with_little_memory_leaves_pairs_to_the_host(rng, memory):
     queries, targets = families(rng, 4, 10, 200)

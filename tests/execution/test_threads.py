@@ -29,6 +29,16 @@ def test_results_are_in_order_and_at_most_so_many_ahead(ahead):
     assert received == taken == list(range(20))
 
 
+def test_several_calls_at_the_same_time():
+    both = threading.Barrier(2, timeout=60)
+
+    def meet(number):
+        both.wait()
+        return number
+
+    assert list(map_ahead(meet, range(10), 3, refuse_to_stop, threads=2)) == list(range(10))
+
+
 def test_the_first_error_ends_the_work():
     stopped, called = [], []
 
