@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _MAX_TARGETS_TO_COUNT_TILES = 10_000_000
 """Number of targets, summed over all bands, above which work is not split into tiles merely to count the tiles."""
 
+_MEASUREMENT_SECONDS = 0.5
+"""Minimum time, in seconds, of the measurement for a time estimate, unless the whole work takes less."""
+
 _MAX_SELECTED_FRACTION = 0.75
 """If the groups select more than this fraction of all DP cells, every pair is computed and unselected pairs are dropped."""
 
@@ -205,7 +208,7 @@ def describe_plan(
     """Return the rows that describe the plan in a dry run. pairs, cells: numbers of pairs and cells to compute; None: all in the plan."""
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
-    rate = measure_cell_rate(task, engine, budget)
+    rate = measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),

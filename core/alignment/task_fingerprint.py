@@ -9,8 +9,10 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 
-PLAN_VERSION = 4
+PLAN_VERSION = 5
 """Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the coordinator."""
+
+_IDS_PER_PART = 1 << 16
 
 
 def fingerprint(task: Task) -> str:
@@ -26,9 +28,12 @@ def fingerprint(task: Task) -> str:
     digest.update(np.ascontiguousarray(scoring.substitution).astype("<i8").tobytes())
     for sequences in sets:
         for array in (sequences.offsets, sequences.file_positions):
-            digest.update(np.ascontiguousarray(array).astype("<i8").tobytes())
+            digest.update(np.ascontiguousarray(array, dtype="<i8").data)
         digest.update(np.ascontiguousarray(sequences.codes).data)
-        digest.update("\n".join(sequences.ids).encode("utf-8", "surrogateescape"))
+        # In parts: millions of ids take many times their size as strings.
+        for start in range(0, len(sequences), _IDS_PER_PART):
+            part = "\n".join(sequences.ids[start : start + _IDS_PER_PART])
+            digest.update((part if start == 0 else f"\n{part}").encode("utf-8", "surrogateescape"))
         if sequences.descriptions is not None:
             digest.update("\n".join(["", *sequences.descriptions]).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -24,7 +24,8 @@ def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
 
     `np.unique` would import NumPy's masked arrays, only to check that it was not given one.
     """
-    ordered = np.sort(values)
+    # The lengths of an index are already in order, and may be too many to copy.
+    ordered = values if not np.less(values[1:], values[:-1]).any() else np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]

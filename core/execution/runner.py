@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +20,13 @@ from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _MAX_SAMPLE_RECORDS = 2_000, 50_000
-"""Maximum numbers of queries and targets in the sample on which speed is measured."""
+"""Maximum numbers of queries and targets in the first sample on which speed is measured."""
+
+_MAX_SAMPLE_GROWTH = 16
+"""Maximum factor by which a sample grows after a measurement."""
+
+_SAMPLE_PARTS = 32
+"""Number of places from which a sample is taken."""
 
 
 def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
@@ -39,33 +46,57 @@ def compute_pair_bands(plan: Plan, prepared: PreparedTask, progress: Progress, t
 def time_plan(plan: Plan, prepared: PreparedTask) -> float:
     """Compute every tile of the plan, discard the results, and return the seconds taken."""
     start = time.perf_counter()
-    for _ in compute_pair_bands(plan, prepared, NullProgress()):
+    computed = prepared.run(plan.tiles()) if prepared.task.top_count is not None else compute_pair_bands(plan, prepared, NullProgress())
+    for _ in computed:
         pass
     return time.perf_counter() - start
 
 
 def measure_cell_rate(
-    task: Task, engine: Engine, budget: Budget, max_length: int = 2000, letters: tuple[int, int] = (40_000, 1_000_000)
+    task: Task,
+    engine: Engine,
+    budget: Budget,
+    max_length: int = 2000,
+    letters: tuple[int, int] = (40_000, 1_000_000),
+    min_seconds: float = 0.0,
 ) -> float:
-    """Measure the engine's speed, in DP cells per second, on a sample of the task: its first records, truncated to `max_length` letters.
+    """Measure the engine's speed, in DP cells per second, on a sample of the task: records from all parts of the sets, truncated to
+    `max_length` letters.
 
     letters: approximate total number of letters in the sample's queries, and in its targets. Sets of very short records have fewer:
-    their sample is limited by its pairs, because results are then most of the work
+        their sample is limited by its pairs, because results are then most of the work
+    min_seconds: minimum time of the measurement: if a sample takes less, one with more targets is measured instead, as long as there are
+        more and they take no more than a quarter of the engine's memory
     """
+    queries = _sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0], max_length)
+    target_letters, max_records = letters[1], _MAX_SAMPLE_RECORDS[1]
+    max_letters = max(letters[1], budget.scratch_bytes // 4)
+    while True:
+        targets = _sample(task.targets, target_letters, max_records, max_length)
+        top_count = None if task.top_count is None else min(task.top_count, len(targets))
+        prepared = engine.prepare(replace(task, queries=queries, targets=targets, top_count=top_count), budget)
+        plan = plan_task(prepared, Pairing.ALL)
+        seconds = max(time_plan(plan, prepared), 1e-9)
+        growth = min(_MAX_SAMPLE_GROWTH, 1.25 * min_seconds / seconds, max_letters / target_letters)
+        if seconds >= min_seconds or growth <= 1 or len(targets) == len(task.targets):
+            return plan.cells / seconds
+        target_letters, max_records = math.ceil(growth * target_letters), math.ceil(growth * max_records)
 
-    def sample(sequences: SequenceSet, total: int, max_records: int) -> SequenceSet:
-        lengths = np.minimum(sequences.lengths[:max_records], max_length)
-        count = max(1, int(np.searchsorted(np.cumsum(lengths), total)))
-        codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[:count], lengths[:count], strict=False)])
-        offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
-        return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
 
-    subset = replace(
-        task,
-        queries=sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0]),
-        targets=sample(task.targets, letters[1], _MAX_SAMPLE_RECORDS[1]),
-        top_count=None,
-    )
-    prepared = engine.prepare(subset, budget)
-    plan = plan_task(prepared, Pairing.ALL)
-    return plan.cells / max(time_plan(plan, prepared), 1e-9)
+def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: int) -> SequenceSet:
+    """Return a sample of the records, truncated to `max_length` letters: the same number of records from each of `_SAMPLE_PARTS` places,
+    because records may be sorted, and reading many scattered records from a disk would take long.
+
+    letters: approximate total number of letters in the sample
+    """
+    mean = min(max_length, int(sequences.offsets[-1]) / len(sequences))
+    count = min(max_records, max(1, math.ceil(letters / mean)), len(sequences))
+    parts = min(count, _SAMPLE_PARTS)
+    ends = np.arange(1, parts + 1) * len(sequences) // parts
+    sizes = np.minimum(np.diff(np.arange(parts + 1) * count // parts), np.diff(ends, prepend=0))
+    starts = ends - (np.diff(ends, prepend=0) + sizes + 1) // 2
+    records = np.concatenate([np.arange(start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)])
+    lengths = np.minimum(sequences.lengths[records], max_length)
+    codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[records], lengths, strict=True)])
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets)

@@ -9,6 +9,8 @@ from gpualign.core.common.arrays import Integers
 
 def order_by_length(lengths: Integers) -> Integers:
     """Return the record numbers in ascending order of length. Records of equal length remain in ascending order of their numbers."""
+    if not (lengths[1:] < lengths[:-1]).any():  # as in an index, which may hold so many records that sorting would need too much memory
+        return np.arange(len(lengths), dtype=np.int64)
     return np.argsort(lengths, kind="stable").astype(np.int64)
 
 

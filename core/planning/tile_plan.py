@@ -44,6 +44,9 @@ MAX_TILES_PER_WORKER = 4
 _MAX_TILE_SHRINKAGE = 16
 """Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on even smaller tiles."""
 
+_BLOCK_TARGETS = 1 << 17
+"""Number of targets whose costs are computed at a time."""
+
 MIN_BAND_TARGETS = 16
 """Minimum number of targets in a band. Bands with fewer targets would be too slow."""
 
@@ -265,15 +268,24 @@ class Plan:
 
         Each rectangle is yielded as (query start, query stop, start in `targets`, stop in `targets`).
         """
-        before, at = self._cells_before(start, stop, targets), 0
+        # Costs are computed for a block of targets at a time, because there may be too many targets to hold a cost for each.
+        at = block_start = block_stop = 0
+        cells_before_block, before = 0.0, np.zeros(1)
         while at < len(targets):
-            tile_cells = self.limits.next_tile_cells(remaining_cells - int(before[at]))
+            first = at - block_start
+            tile_cells = self.limits.next_tile_cells(remaining_cells - int(cells_before_block + before[first]))
             # As many whole passes of the lanes as the tile has cells for with all queries of the band, at least one; or all that are left.
-            reach = int(np.searchsorted(before, before[at] + tile_cells, side="right")) - 1
+            reach = block_start + int(np.searchsorted(before, before[first] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lane_count) * self.limits.lane_count)
+            if block_stop < len(targets) and max(reach, to) >= block_stop:  # the tile may end after this block
+                size = max(_BLOCK_TARGETS, 2 * (block_stop - block_start) if first == 0 else 0)
+                cells_before_block += float(before[first])
+                block_start, block_stop = at, min(len(targets), at + size)
+                before = self._cells_before(start, stop, targets[block_start:block_stop])
+                continue
             if reach >= len(targets):
                 to = len(targets)
-            cells_per_row = float(before[to] - before[at]) / (stop - start)
+            cells_per_row = float(before[to - block_start] - before[first]) / (stop - start)
             rows, lanes = max(1, int(tile_cells / cells_per_row)), self.limits.query_lane_count
             if rows > lanes:  # a tile of fewer queries may be all that a thread gets
                 rows -= rows % lanes

@@ -1,9 +1,9 @@
 """Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
 A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, or more for a
-large E-value, which is nearly always enough, and then repeats the search, keeping all targets, for queries that may have more hits
-(core/execution/hit_collectors.py tells which). Queries are searched in batches because hits are written in query order: hits of later
-queries wait for a query that is searched again.
+large E-value, which is nearly always enough, and then repeats the search, keeping all targets or as many as fit in memory, for queries that
+may have more hits (core/execution/hit_collectors.py tells which). Queries are searched in batches because hits are written in query order:
+hits of later queries wait for a query that is searched again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import TooLittleMemory, parameter, quoted
 from gpualign.core.execution.band_collectors import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import ExtendableProgress, Totals
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Pairing, Plan
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_selection import HitFilter
@@ -141,21 +142,39 @@ class _MultiPassSearch:
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan and yield their hits, in record order."""
         task, order = self.search.task, HitReorderBuffer(self.search.frame_sets.queries.sequences_per_record)
-        first, query_stop, targets = self.search.plan.start, self.search.plan.query_stop, len(task.targets)
+        first, query_stop, most = self.search.plan.start, self.search.plan.query_stop, self._max_top_count
         top_count, start = task.top_count or 0, first
         while start < query_stop:
-            probe = start == first and query_stop - first >= 2 * _PROBE_QUERY_COUNT and top_count < targets
+            probe = start == first and query_stop - first >= 2 * _PROBE_QUERY_COUNT and top_count < most
             stop = min(query_stop, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
             for result in self._run_pass(np.arange(start, stop), top_count):
                 yield order.add_first_pass(result)
             if len(again := order.missing_queries):
                 self.totals.work += (cells := task.cost.cells(task.queries.lengths[again], task.targets.lengths))
                 self.progress.expect(cells)
-                for result in self._run_pass(again, targets):
+                for result in self._run_pass(again, most):
+                    self._refuse_truncated(result)
                     yield order.add_repeated(result)
                 if 2 * len(again) > stop - start:
-                    top_count = targets
+                    top_count = most
             start = stop
+
+    @property
+    def _max_top_count(self) -> int:
+        """Number of targets that a repeated search keeps for each query: all, or as many as fit in memory for one query."""
+        task = self.search.task
+        in_memory = self.search.budget.result_bytes // (BANDS_IN_FLIGHT * replace(task, top_count=1).query_bytes)
+        return min(len(task.targets), max(task.top_count or 0, in_memory))
+
+    def _refuse_truncated(self, result: QueryHits) -> None:
+        """Raise `TooLittleMemory` if a query has more hits than a repeated search keeps."""
+        if result.is_truncated.any():
+            task, most = self.search.task, self._max_top_count
+            query = task.queries.ids[int(result.queries[int(np.argmax(result.is_truncated))])]
+            raise TooLittleMemory(
+                f"the memory budget is too small: it holds {most:,} hits of a query, and at least as many of {quoted(query)} may pass",
+                advice=f"raise {parameter('memory')} or set a stricter threshold",
+            )
 
     def _run_pass(self, query_numbers: Integers, top: int) -> Iterator[QueryHits]:
         """Search some queries, keeping the `top` best targets for each, and yield their hits."""

@@ -82,7 +82,7 @@ def _round_up_to_page(count: int) -> int:
 
 
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
-    """Open an index and return its sequences and alphabet. Letters stay on disk until they are used.
+    """Open an index and return its sequences and alphabet. Everything but the offsets of records and ids stays on disk until it is used.
 
     All properties of the index on which callers rely are checked, regardless of which program wrote the file. (Of the counts of each
     letter, only the sum and the highest used code are checked.)
@@ -108,7 +108,9 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
         places = _checked_file_positions(arrays["places"], layout)
     except _DamagedIndex as error:
         raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
-    return SequenceSet(path, ids, np.asarray(arrays["codes"]), offsets, places, code_counts), alphabet
+    lengths = np.asarray(arrays["lengths"]).astype(np.int64, copy=False)
+    codes = np.asarray(arrays["codes"])
+    return SequenceSet(path, ids, codes, offsets, places, code_counts, known_lengths=lengths, is_mapped=True), alphabet
 
 
 class _DamagedIndex(Exception):
@@ -178,7 +180,7 @@ def _checked_file_positions(places: Integers, layout: _IndexLayout) -> Integers:
         taken[places] = True
     if not taken.all():
         raise _DamagedIndex("the places of its records in their file are not a permutation")
-    return np.asarray(places).astype(np.int64)
+    return np.asarray(places).astype(np.int64, copy=False)
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayout) -> StringColumn:

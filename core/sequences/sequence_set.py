@@ -19,6 +19,8 @@ from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
+_MAPPED_RECORD_BYTES = 3 * 8
+
 
 @dataclass(frozen=True)
 class SequenceSet:
@@ -32,6 +34,8 @@ class SequenceSet:
     source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
     known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
     annotations: annotations of the records, by name
+    known_lengths: length of each record, int64[count], if stored
+    is_mapped: whether letters and ids are in a memory-mapped file, whose pages the system can drop and read again
     """
 
     source: str
@@ -44,6 +48,8 @@ class SequenceSet:
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
     known_file_ids: StringColumn | None = field(default=None, repr=False)
     annotations: Mapping[str, AnnotationColumn] = field(default_factory=dict, repr=False)
+    known_lengths: Integers | None = field(default=None, repr=False)
+    is_mapped: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -60,7 +66,7 @@ class SequenceSet:
     @cached_property
     def lengths(self) -> Integers:
         """Length of each record: int64[count]."""
-        return np.diff(self.offsets)
+        return np.diff(self.offsets) if self.known_lengths is None else self.known_lengths
 
     @cached_property
     def max_length(self) -> int:
@@ -88,7 +94,14 @@ class SequenceSet:
 
     @property
     def nbytes(self) -> int:
+        """Size of the letters and offsets in bytes."""
         return self.codes.nbytes + self.offsets.nbytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the records take, in bytes. Of mapped records, this is where the letters and the id of each begin, and the record's
+        place in the order of a plan."""
+        return _MAPPED_RECORD_BYTES * len(self) if self.is_mapped else self.nbytes
 
     @cached_property
     def file_positions(self) -> Integers:

@@ -77,7 +77,7 @@ class FrameSet:
     @cached_property
     def lengths(self) -> Integers:
         """Length of the input record for each sequence: int64[sequences]."""
-        return np.repeat(self.record_lengths, self.sequences_per_record)
+        return self.record_lengths if self.sequences_per_record == 1 else np.repeat(self.record_lengths, self.sequences_per_record)
 
     @cached_property
     def evalue_lengths(self) -> Integers:
@@ -85,7 +85,7 @@ class FrameSet:
 
         As in BLAST, the length of a translation is the length of its record in codons, whatever the frame.
         """
-        return self.lengths // self.input_letters_per_letter
+        return self.lengths if self.input_letters_per_letter == 1 else self.lengths // self.input_letters_per_letter
 
     @property
     def evalue_letters(self) -> int:

@@ -54,6 +54,9 @@ _FIRST_BAND_ROWS = 2
 """Number of queries in the first band. For so few queries, packing the targets takes half as long as the alignments; in later bands, which
 have many queries, packing takes almost no time."""
 
+_BEST_TARGET_BYTES = 48
+"""Memory, in bytes per pair of a tile, for finding the best targets of each query among the tile's scores."""
+
 _MAX_SHORT_RUN_SECONDS = 0.2
 """Runs with a shorter estimated time, in seconds, get no small first band."""
 
@@ -236,6 +239,9 @@ class CpuEngine:
             lanes = 1  # too few pairs to fill the lanes of all threads: pairs are aligned on their own, and each thread should get some
         elif len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
+        if task.top_count is not None:  # of short queries and targets, a usual tile would have very many pairs
+            pairs = max(lanes, budget.scratch_bytes // (threads * _BEST_TARGET_BYTES))
+            cells = min(cells, pairs * max(1, int(task.approximate_cell_count / task.approximate_pair_count)))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
         score, count = partial(_score_local_tile, task, self.instruction_set.name, native), len(task.queries)

@@ -22,8 +22,8 @@ def default_memory() -> int:
 
 
 def sequence_bytes(task: Task) -> int:
-    """Return the number of bytes in a task's sequences."""
-    return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
+    """Return the memory that a task's sequences take, in bytes."""
+    return task.queries.memory_bytes + (task.targets.memory_bytes if task.targets is not task.queries else 0)
 
 
 def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int:

@@ -116,8 +116,6 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_diges
 def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairSelector | None = None) -> ResumePolicy:
     """Return the resume policy of an alignment command. groups: pairs selected according to groups; None: all pairs."""
 
-    from gpualign.jobs.devices.memory import sequence_bytes
-
     def digest() -> str:
         from gpualign.core.alignment.task_fingerprint import fingerprint
         from gpualign.core.sequences.annotations import annotation_digest
@@ -129,4 +127,5 @@ def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, grou
             digests.append(annotation_digest(task.targets.annotations))
         return " ".join(digests)
 
-    return resume_policy_of(invocation, resume, len(task.queries), digest, sequence_bytes(task))
+    nbytes = task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
+    return resume_policy_of(invocation, resume, len(task.queries), digest, nbytes)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from work import sequence_set, two_valued
 
+from gpualign.core.alignment import task_fingerprint
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.task_fingerprint import fingerprint
 
@@ -33,3 +34,10 @@ def test_whatever_changes_results_changes_the_digest(task):
     same = replace(task, queries=queries, targets=queries)
     assert fingerprint(same) == fingerprint(task)
     assert len({fingerprint(one) for one in [task, *others]}) == 1 + len(others)
+
+
+@pytest.mark.parametrize("part", [1, 7, 50])
+def test_ids_are_digested_as_one_text(task, monkeypatch, part):
+    whole = fingerprint(task)
+    monkeypatch.setattr(task_fingerprint, "_IDS_PER_PART", part)
+    assert fingerprint(task) == whole

@@ -38,6 +38,13 @@ def test_without_groups_all_are_in_order_of_length(lengths, band):
     assert records_between(order, first, stop).tolist() == expected
 
 
+@given(st.lists(st.integers(1, 9), max_size=12))
+def test_sorted_records_keep_their_numbers(lengths):
+    for some in (lengths, sorted(lengths), sorted(lengths, reverse=True)):
+        expected = sorted(range(len(some)), key=lambda record: (some[record], record))
+        assert order_by_length(np.array(some, dtype=np.int64)).tolist() == expected
+
+
 @given(BANDS, st.integers(0, 12))
 def test_of_one_length_they_stay_in_order(band, group):
     """Results of a band need no other order then."""

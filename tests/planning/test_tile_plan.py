@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
+from gpualign.core.planning import tile_plan
 from gpualign.core.planning.cost import FULL_MATRIX_COST, UNIT_PAIR_COST
 from gpualign.core.planning.sharding import shard_boundaries
 from gpualign.core.planning.tile_plan import (
@@ -294,3 +295,15 @@ def test_queries_that_belong_together_share_a_band(lengths, together, memory):
         return
     assert all(tile.band.start % together == 0 and tile.band.stop % together == 0 for tile in plan.tiles())
     assert plan.result_bytes <= memory
+
+
+@given(LENGTHS, LENGTHS, st.integers(1, 20), st.integers(1, 10**8), st.integers(1, 4), st.integers(1, 9))
+def test_tiles_do_not_depend_on_how_many_costs_are_held(queries, targets, lanes, cells, sharing, block):
+    def tiles():
+        plan = plan_of(queries, targets, Pairing.ALL, lanes=lanes, cells=cells, sharing=sharing)
+        return [(tile.query_start, tile.query_stop, tile.targets.tolist(), tile.cells, tile.remaining_cells) for tile in plan.tiles()]
+
+    at_once = tiles()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tile_plan, "_BLOCK_TARGETS", block)
+        assert tiles() == at_once

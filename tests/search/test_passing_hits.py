@@ -196,10 +196,10 @@ def test_little_memory_is_enough_or_an_error(family):
     queries, targets = family
     filter = HitFilter(None, 80)
     known = expected(queries, targets, SCHEME, filter)
-    for memory in (60_000, 120_000, 10**6):
+    for memory in (9_000, 60_000, 120_000, 10**6):
         assert search(queries, targets, SCHEME, filter, CpuEngine(1), memory=memory)[0] == known
     with pytest.raises(RunError, match="raise memory"):
-        search(queries, targets, SCHEME, filter, CpuEngine(1), memory=9_000)
+        search(queries, targets, SCHEME, filter, CpuEngine(1), memory=4_000)
 
 
 def hits_of(*queries):

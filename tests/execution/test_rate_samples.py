@@ -1,0 +1,59 @@
+"""Samples on which speed is measured: they represent the records, wherever these are, and are large enough to be timed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from work import edit, sequence_set
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution import runner
+from gpualign.core.execution.runner import measure_cell_rate
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.cpu.alignment.engine import CpuEngine
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=90), st.integers(1, 400), st.integers(1, 100), st.integers(1, 15))
+def test_a_sample_has_the_starts_of_different_records(lengths, letters, max_records, max_length):
+    records = sequence_set([np.arange(length) + k % 3 for k, length in enumerate(lengths)])
+    sample = runner._sample(records, letters, max_records, max_length)
+    numbers = [records.ids.index(name) for name in sample.ids]
+    assert numbers == sorted(set(numbers))
+    assert 1 <= len(sample) <= min(max_records, letters, len(lengths))
+    for place, number in enumerate(numbers):
+        start, stop = sample.offsets[place : place + 2]
+        first = records.offsets[number]
+        assert stop - start == min(lengths[number], max_length)
+        np.testing.assert_array_equal(sample.codes[start:stop], records.codes[first : first + stop - start])
+
+
+def test_a_sample_of_sorted_records_has_short_and_long_ones(rng):
+    lengths = np.sort(rng.lognormal(5, 0.6, 4000).astype(int) + 1)
+    sample = runner._sample(sequence_set([np.zeros(length, dtype=int) for length in lengths]), 20_000, 4000, 10_000)
+    assert sample.lengths.mean() == pytest.approx(lengths.mean(), rel=0.1)
+    assert sample.offsets[-1] == pytest.approx(20_000, rel=0.1)
+
+
+class Recorded:
+    """An engine that remembers how many targets it was given."""
+
+    def __init__(self):
+        self.counts = []
+        self._engine = CpuEngine(1)
+
+    def prepare(self, task, budget):
+        self.counts.append(len(task.targets))
+        return self._engine.prepare(task, Budget.from_total(1 << 30))
+
+
+def test_short_measurements_are_repeated_with_more_targets(rng):
+    queries, targets = (sequence_set(list(rng.integers(0, 4, (count, 50)))) for count in (2, 3000))
+    task = Task(queries, targets, edit(4))
+    for seconds, scratch, expected in (
+        (0.0, 1 << 20, [20]),  # long enough
+        (1e6, 1 << 20, [20, 320, 3000]),  # nothing is: until all targets are in the sample
+        (1e6, 4 * 8000, [20, 160]),  # as memory is short
+    ):
+        engine = Recorded()
+        assert measure_cell_rate(task, engine, Budget(0, scratch), letters=(100, 1000), min_seconds=seconds) > 0
+        assert engine.counts == expected

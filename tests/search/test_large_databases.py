@@ -1,0 +1,58 @@
+"""Searches of indexes larger than the memory for the run: nothing but a few numbers per record is held, and results are the same."""
+
+import sys
+
+import numpy as np
+import pytest
+from command import GPUALIGN, gpualign, shell
+
+PROTEINS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+
+
+def write_proteins(path, rng, count, shortest, longest):
+    """Random proteins, some of them copies, so that scores are tied."""
+    lengths = rng.integers(shortest, longest + 1, count)
+    ends = np.cumsum(lengths)
+    letters = PROTEINS[rng.integers(0, 20, ends[-1])].tobytes()
+    texts = [letters[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)]
+    texts[1::10] = texts[0::10][: len(texts[1::10])]
+    path.write_bytes(b"".join(b">%d\n%b\n" % (number, text) for number, text in enumerate(texts)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A query, and an index of 60 MB of letters in a million records."""
+    folder, rng = tmp_path_factory.mktemp("large"), np.random.default_rng(5)
+    write_proteins(folder / "db.fa", rng, 1_000_000, 50, 70)
+    gpualign("index", folder / "db.fa", "-o", folder / "db.gpa")
+    (folder / "db.fa").unlink()
+    (folder / "q.fa").write_text(">q\nMKVLAWHE\n>r\nWWCHMP\n")
+    return folder
+
+
+OPTIONS = ["--device", "cpu", "--threads", "1"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory that does not count mapped files")
+@pytest.mark.parametrize("options", [[], ["--max-evalue", "1000"]], ids=["best", "passing"])
+def test_letters_stay_on_disk(folder, options):
+    expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--memory", "2G", *options).stdout
+    words = " ".join([*OPTIONS, "--memory", "32M", *options])
+    limit = 128 << 10  # KiB, of which Python and NumPy take 75 MiB
+    assert shell(f"ulimit -d {limit}; {GPUALIGN} sw q.fa db.gpa {words}", cwd=folder).stdout == expected
+    assert expected.count(b"\n") > 20
+
+
+def test_numbers_per_record_count_as_memory(folder):
+    done = gpualign("sw", folder / "q.fa", folder / "db.gpa", "--device", "cpu", "--memory", "20M", check=False)
+    assert done.returncode == 1
+    assert b"the sequences alone take 24,000,0" in done.stderr
+
+
+def test_hits_that_do_not_fit_are_refused(folder):
+    """Thousands of hits pass, and a second search of the query keeps as many as memory holds."""
+    words = ["sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--max-evalue", "1e4", "--no-traceback"]
+    done = gpualign(*words, "--memory", "32M", "-o", folder / "x.tsv", check=False)
+    assert done.returncode == 1
+    assert b"hits of a query, and at least as many of 'q' may pass; raise --memory or set a stricter threshold" in done.stderr
+    assert not (folder / "x.tsv").exists()
