@@ -2,7 +2,8 @@
 
 python benchmarks/device_choice.py [--runs 9] [--only reads,sw] [--output results/device_choice.md]
 
-Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), alignments of 30,000 sites (as in dist_command.py).
+Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), random ones, alignments of 30,000 sites (as in
+dist_command.py).
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ def write(path: Path, sequences: SequenceSet) -> str:
     return str(path)
 
 
+def random_records(rng: np.random.Generator, count: int, length: int) -> SequenceSet:
+    codes = rng.integers(0, 4, count * length, dtype=np.uint8)
+    return SequenceSet("random", [f"r{k}" for k in range(count)], codes, np.arange(count + 1, dtype=np.int64) * length)
+
+
 def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Names and words of the commands."""
     rng = np.random.default_rng(1)
@@ -47,6 +53,12 @@ def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
         yield f"sw, a gene, {count:,} genes", ["sw", query, str(folder / f"genes{count}.fa")]
     queries = write(folder / "queries.fa", genes(rng, 20))
     yield "sw, 20 genes, 2,000 genes", ["sw", queries, str(folder / "genes2000.fa")]
+    for letters in (1_000, 30_000, 200_000):
+        one, other = (write(folder / f"long{letters}_{k}.fa", random_records(rng, 1, letters)) for k in range(2))
+        yield f"sw, a pair of {letters:,} letters", ["sw", one, other]
+        yield f"sw --no-traceback, a pair of {letters:,} letters", ["sw", "--no-traceback", one, other]
+    chromosome = write(folder / "chromosome.fa", random_records(rng, 1, 20_000_000))
+    yield "sw --no-traceback, a gene, 20 Mb", ["sw", "--no-traceback", query, chromosome]
     for count in (1_000, 5_000, 20_000):
         genomes = folder / f"outbreak{count}.fa"
         write_outbreak(genomes, count, 30_000, 80)

@@ -78,14 +78,22 @@ def parasail_calls(alphabet: Alphabet, scoring: Scoring, query: np.ndarray, targ
     }
 
 
+def letter_count(alphabet: Alphabet) -> int:
+    """Letters that random sequences have."""
+    return 4 if alphabet is DNA else 20
+
+
+def local_scoring(alphabet: Alphabet) -> Scoring:
+    options = ScoringOptions(gap_open=16, gap_extend=6) if alphabet is DNA else ScoringOptions(gap_open=12, gap_extend=1)
+    return make_scoring(alphabet, options, local=True)
+
+
 def measure(name: str, alphabet: Alphabet, length: int, count: int, related: bool, seconds: float) -> list[str]:
     """The row of one combination: rates of both sides and their ratio."""
     rng = np.random.default_rng([length, count])
-    letters = 4 if alphabet is DNA else 20
+    letters, scoring = letter_count(alphabet), local_scoring(alphabet)
     query = rng.integers(0, letters, length)
     targets = [relative(rng, query, letters) if related else rng.integers(0, letters, length) for _ in range(count)]
-    options = ScoringOptions(gap_open=16, gap_extend=6) if alphabet is DNA else ScoringOptions(gap_open=12, gap_extend=1)
-    scoring = make_scoring(alphabet, options, local=True)
     ours = gpualign_call(name, scoring, query, targets)
     theirs = parasail_calls(alphabet, scoring, query, targets)
     cells = float(length * sum(map(len, targets)))

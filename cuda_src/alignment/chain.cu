@@ -1,5 +1,5 @@
-// Global and local scores by chains of warps, one pair per chain, in 32 or 64 bits. chain.cuh has the glossary (strip, lane, lag, batch,
-// group, carry, tag, ring, queue) and the invariants of a chain.
+// Global and local scores by chains of warps, one pair per chain, in 32 or 64 bits. chain.cuh has the glossary (window, strip, lane, lag,
+// batch, group, carry, tag, ring, queue) and the invariants of a chain.
 //
 //   part    a third of a lane's rows. Part p computes column c one pass after part p - 1, from which it gets the row above
 //   pass    the step of a warp: every part of every lane computes one column. In pass K = 0 .. 3 of lane 0's batch b, part p of
@@ -354,7 +354,7 @@ KERNEL(WARPS* kLanes, 1) align_chain(const ChainArgs a) {
   for (int k = threadIdx.x; k < LETTERS * LETTERS; k += blockDim.x) table[k] = a.table[k];
   __syncthreads();
   Shared& shared = shared_of_warps[threadIdx.x / kLanes];
-  for_each_strip(a, kStripRows, [&](const ChainStrip& strip) {
+  for_each_strip<IS_LOCAL>(a, kStripRows, [&](const ChainStrip& strip) {
     align_strip(a, shared, table, strip);
     __syncwarp();
   });

@@ -3,6 +3,8 @@
 //
 // Glossary
 //   pair         a query of m letters (rows i = 1 .. m) and a target of n letters (columns j = 1 .. n)
+//   window       the part of a sequence that is aligned as if it were a sequence: all of it or, for local scores (chain.cu), one of several
+//                parts that overlap (gpu/alignment/sequence_windows.py). A pair is then one of windows
 //   strip        kStripRows consecutive rows, which one warp computes for all columns. Strip 0 is the topmost
 //   chain        the strips of a pair from top to bottom, each in a warp of its own
 //   lane         one of the 32 threads of a warp. Lane l has the l-th part of the strip's rows
@@ -31,16 +33,24 @@
 
 #include "portable.cuh"
 
+// Letters first .. end - 1 of a sequence.
+struct Window {
+  int32_t first, end;
+};
+
 struct ChainArgs {
   const uint8_t* query_codes;
   const int64_t* query_offsets;
-  const int32_t* queries;        // [query_count] records
-  const int32_t* rows;           // [query_count] rows of `scores`
-  const int32_t* first_targets;  // [query_count] targets with a smaller target_numbers are skipped
+  const int32_t* queries;        // [query windows] records
+  const int32_t* rows;           // [query windows] rows of `scores`
+  const int32_t* first_targets;  // [query windows] targets with a smaller target_numbers are skipped
   const uint8_t* target_codes;
   const int64_t* target_offsets;
-  const int32_t* targets;         // [target_count] records
-  const int32_t* target_numbers;  // [target_count] compared with first_targets
+  const int32_t* targets;         // [target_window_count] records
+  const int32_t* target_numbers;  // [target_window_count] compared with first_targets
+  const int32_t* columns;         // [target_window_count] columns of `scores`; null if each target is a window
+  const Window* query_windows;    // [query windows] or null, as `columns`
+  const Window* target_windows;   // [target_window_count] or null, likewise
   const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter
   int32_t* next_item;             // the queue, 0 at first
   void* handed_down;              // [pairs] carries between strips (see above), 0 at first
@@ -48,11 +58,11 @@ struct ChainArgs {
   void* edges;                    // with PATHS: checkpoints, [pairs][edge_stride]: [column / TILE][rows of all strips][CARRIES]
   int64_t carry_stride;           // columns, a multiple of kLanes
   int64_t edge_stride;            // values of one pair
-  RESULT* scores;                 // [query_count][target_count], 0 at first
-  int64_t first_pair;             // of this launch, in the row-major order of `scores`
+  RESULT* scores;                 // [queries][target_count], 0 at first
+  int64_t first_pair;             // of this launch, in the row-major order of [query windows][target_window_count]
   int32_t pairs;
-  int32_t strips;  // of the longest query
-  int32_t target_count;
+  int32_t strips;  // of the longest query window
+  int32_t target_count, target_window_count;
   uint32_t one;  // 1, but unknown to the compiler (multiply_add in portable.cuh)
 };
 SAME_AS_ON_HOST(ChainArgs);
@@ -83,7 +93,8 @@ struct ChainStrip {
 DEVICE int this_lane() { return threadIdx.x % kLanes; }
 
 // Takes strips of `rows` rows from the queue and calls work(strip) for each, until none is left. Called by all lanes of a warp.
-template <class Work>
+// WINDOWS: sequences are divided into windows; otherwise the arguments of windows are not read.
+template <bool WINDOWS, class Work>
 DEVICE void for_each_strip(const ChainArgs& a, int64_t rows, const Work& work) {
   for (;;) {
     int item = 0;
@@ -93,18 +104,25 @@ DEVICE void for_each_strip(const ChainArgs& a, int64_t rows, const Work& work) {
     ChainStrip s;
     s.pair = item / a.strips;
     s.number = item % a.strips;
-    const int64_t place = a.first_pair + s.pair, row = place / a.target_count, column = place % a.target_count;
+    const int64_t place = a.first_pair + s.pair, row = place / a.target_window_count, column = place % a.target_window_count;
     if (a.target_numbers[column] < a.first_targets[row]) continue;
-    const int64_t query = a.query_offsets[a.queries[row]], target = a.target_offsets[a.targets[column]];
-    s.m = a.query_offsets[a.queries[row] + 1] - query;
-    s.n = a.target_offsets[a.targets[column] + 1] - target;
+    int64_t query = a.query_offsets[a.queries[row]], target = a.target_offsets[a.targets[column]];
+    if constexpr (WINDOWS) {
+      s.m = a.query_windows[row].end - a.query_windows[row].first;
+      s.n = a.target_windows[column].end - a.target_windows[column].first;
+      query += a.query_windows[row].first;
+      target += a.target_windows[column].first;
+    } else {
+      s.m = a.query_offsets[a.queries[row] + 1] - query;
+      s.n = a.target_offsets[a.targets[column] + 1] - target;
+    }
     const int64_t strips = (s.m + rows - 1) / rows;
     if (s.number >= strips) continue;
     s.last = s.number == strips - 1;
     s.first = s.number * rows - (strips * rows - s.m) + 1;
     s.query = a.query_codes + query;
     s.target = a.target_codes + target;
-    s.score = a.scores + a.rows[row] * static_cast<int64_t>(a.target_count) + column;
+    s.score = a.scores + a.rows[row] * static_cast<int64_t>(a.target_count) + (WINDOWS ? a.columns[column] : column);
     work(s);
   }
 }

@@ -252,7 +252,7 @@ KERNEL(WARPS* kLanes, 1) align_chain_edit(const ChainArgs a) {
   const int warp = threadIdx.x / kLanes;
   Columns::clear(rings[warp], 0);  // lanes read it before their first column, too
   __syncwarp();
-  for_each_strip(a, kStripRows, [&](const ChainStrip& strip) {
+  for_each_strip<false>(a, kStripRows, [&](const ChainStrip& strip) {
     Words words;
     words.start(a, masks[warp], strip);
     align_strip(a, words, rings[warp], strip);

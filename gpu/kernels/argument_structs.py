@@ -82,6 +82,9 @@ CHAIN_ARGS = _make_struct(
     ("target_offsets", _P),
     ("targets", _P),
     ("target_numbers", _P),
+    ("columns", _P),
+    ("query_windows", _P),
+    ("target_windows", _P),
     ("table", _P),
     ("next_item", _P),
     ("handed_down", _P),
@@ -94,6 +97,7 @@ CHAIN_ARGS = _make_struct(
     ("pairs", _I),
     ("strips", _I),
     ("target_count", _I),
+    ("target_window_count", _I),
     ("one", _U),
 )
 PATH_ARGS = _make_struct(

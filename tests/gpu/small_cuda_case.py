@@ -6,6 +6,7 @@ compute-sanitizer --tool racecheck python tests/gpu/small_cuda_case.py [distance
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.alignment.families import (
     warp_chain_edit as chain_edit,
 )
+from gpualign.gpu.alignment.sequence_windows import Windows, max_aligned_letters
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.distance.kernels import DIFFER_KERNEL, MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, usable_kernels
 from gpualign.gpu.near_pairs import recipe as near_recipe
@@ -175,6 +177,7 @@ def alignments(rng):
         print(name_of(family), mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
+    windows(rng, affine)
     for scheme, family in ((affine, threads), (linear, chain)):
         search(queries, targets, scheme, family)
     paths(
@@ -182,6 +185,22 @@ def alignments(rng):
         targets,
         [(affine, threads), (linear, threads), (wide, threads), (affine, chain), (edit(6), slices)],
     )
+
+
+def windows(rng, scheme):
+    """Long targets, then long queries, each in several windows."""
+    short, long = (sequence_set([rng.integers(0, 6, rng.integers(n // 2, n)) for _ in range(3)]) for n in (100, 9000))
+    for side, queries, targets in (("target_windows", short, long), ("query_windows", long, short)):
+        worker.choose_kernel_variant = lambda recipe, q, t, hardware, memory=None, side=side: replace(
+            next(chain.kernel_variants(recipe, int(q.max()), int(t.max()))),
+            **{side: Windows(1000, max_aligned_letters(recipe.rebased_form, 100) - 1)},
+        )
+        ours, expected = (
+            run_scores(queries, targets, scheme, engine=e, mode=Mode.LOCAL) for e in (CudaEngine([CudaDevice(0)]), CpuEngine(2))
+        )
+        print("windows", side, "equal" if np.array_equal(ours, expected) else "DIFFERENT", flush=True)
+        if not np.array_equal(ours, expected):
+            sys.exit(1)
 
 
 def force(family):

@@ -1,18 +1,23 @@
 """Kernel family in chain.cu, in which a chain of warps computes each pair, one warp per strip of a few hundred rows. Used for few or very
-long pairs."""
+long pairs. For local alignments, long sequences may be divided into windows, each of which is then computed like a sequence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import fits_bytes
-from gpualign.gpu.alignment.batch_layout import BatchLayout
+from gpualign.gpu.alignment.batch_layout import BatchLayout, DeviceCapacity
 from gpualign.gpu.alignment.families import rebased_scores as rebased
-from gpualign.gpu.alignment.families.base import KernelVariant
+from gpualign.gpu.alignment.families.base import BatchDimensions, KernelVariant
 from gpualign.gpu.alignment.families.warp_chain_base import DEFAULT_SHARED_BYTES, WarpChainBaseVariant
-from gpualign.gpu.alignment.recipe import Recipe
-from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.alignment.recipe import Lengths, Recipe
+from gpualign.gpu.alignment.sequence_windows import WHOLE_SEQUENCES, Windows, window_choices
+from gpualign.gpu.kernels.argument_structs import NamedArrays
+from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 # Lag of a lane: the three parts of a lane's rows have one column each, and one is on its way to the next lane.
 _LANE_LAG_COLUMNS = 4
@@ -29,19 +34,25 @@ _SLOWDOWN_FACTORS = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores 
 
 
 def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
-    """Yield two variants, with few and with many rows per lane. Both have the narrowest sufficient score type with one score per word.
+    """Yield variants with few and with many rows per lane, for whole sequences and for any windows into which local alignments can be
+    divided. All have the narrowest sufficient score type with one score per word.
 
-    Fewer rows per lane mean more warps per pair, each of which does less work per column.
+    Fewer rows per lane, and shorter windows, mean more warps per pair, each of which does less work.
     """
     if recipe.host_traceback:
         return
     cells = [cell for cell in rebased.usable_score_types(recipe, max_query_length, max_target_length) if cell.scores_per_word == 1]
     for cell in cells[:1]:
-        for rows in _CLOCKS_PER_COLUMN:
-            yield _make_kernel_variant(recipe, cell, rows)
+        variants = [_make_kernel_variant(recipe, cell, rows) for rows in _CLOCKS_PER_COLUMN]
+        yield from variants
+        form = recipe.rebased_form
+        if form is not None and form.is_local:
+            for queries, targets in window_choices(form, max_query_length, max_target_length):
+                for variant in variants:
+                    yield replace(variant, query_windows=queries, target_windows=targets)
 
 
-def _make_kernel_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> KernelVariant:
+def _make_kernel_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> WarpChainVariant:
     carries, letters = rebased.carry_count(recipe), recipe.letter_count + 1
     in_bytes = score_type.name == "S32" and fits_bytes(recipe.make_score_table(), 1)
     table = 4 * letters * letters
@@ -71,7 +82,30 @@ def _make_kernel_variant(recipe: Recipe, score_type: rebased.ScoreType, rows: in
 
 @dataclass(frozen=True)
 class WarpChainVariant(WarpChainBaseVariant):
-    """Variant of chain.cu, in which the rows of each lane are divided into three parts."""
+    """Variant of chain.cu, in which the rows of each lane are divided into three parts.
+
+    query_windows, target_windows: windows of the sequences; windows other than whole sequences only for local alignments
+    """
+
+    query_windows: Windows = WHOLE_SEQUENCES
+    target_windows: Windows = WHOLE_SEQUENCES
+
+    def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
+        return super().estimate_clocks(self.query_windows.lengths(query_lengths), self.target_windows.lengths(target_lengths), hardware)
+
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
+        if recipe.is_local:
+            rows, query_ranges = self.query_windows.divide(dimensions.query_lengths)
+            columns, target_ranges = self.target_windows.divide(dimensions.target_lengths)
+            for name in ("queries", "rows", "first_targets"):
+                arrays[name] = arrays[name][rows]
+            for name in ("targets", "target_numbers"):
+                arrays[name] = arrays[name][columns]
+            arrays["columns"] = columns.astype(np.int32)
+            arrays["query_windows"], arrays["target_windows"] = query_ranges.astype(np.int32), target_ranges.astype(np.int32)
+            query_lengths, target_lengths = (ranges[:, 1] - ranges[:, 0] for ranges in (query_ranges, target_ranges))
+            dimensions = BatchDimensions(dimensions.targets[columns], target_lengths, query_lengths)
+        return super().lay_out_items(arrays, dimensions, recipe, capacity)
 
     def carry_words(self, columns: int) -> int:
         """Return the size, in 32-bit words, of the carries of `columns` columns, with one tag per 32 bits of carries.

@@ -86,9 +86,8 @@ class WarpChainBaseVariant(KernelVariant):
         layout, pairs = device_batch.layout, device_batch.slot_count
         handed_bytes = 4 * self.carry_words(layout.carry_stride)
         handed_down = device_batch.carries_address + pairs * (layout.carry_bytes - handed_bytes)
-        total = device_batch.batch.pair_count
-        for first in range(0, total, pairs):
-            count = min(pairs, total - first)
+        for first in range(0, layout.slot_count, pairs):
+            count = min(pairs, layout.slot_count - first)
             launcher.fill(handed_down, 0, count * handed_bytes)
             if first:
                 launcher.fill(device_batch.queue_address, 0, QUEUE_BYTES)
@@ -98,7 +97,9 @@ class WarpChainBaseVariant(KernelVariant):
                 **device_batch.addresses("first_targets", "target_codes", "target_offsets", "targets", "target_numbers"),
                 next_item=device_batch.queue_address,
                 carry_stride=layout.carry_stride,
-                table=device_batch.array_addresses.get("table", 0),  # edit distances have none
+                # Not every kernel has these.
+                **{name: device_batch.array_addresses.get(name, 0) for name in ("table", "columns", "query_windows", "target_windows")},
+                target_window_count=len(layout.arrays["targets"]),
                 handed_down=handed_down,
                 first_pair=first,
                 pairs=count,
