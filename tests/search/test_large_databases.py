@@ -1,5 +1,6 @@
 """Searches of indexes larger than the memory for the run: nothing but a few numbers per record is held, and results are the same."""
 
+import re
 import sys
 
 import numpy as np
@@ -56,3 +57,19 @@ def test_hits_that_do_not_fit_are_refused(folder):
     assert done.returncode == 1
     assert b"hits of a query, and at least as many of 'q' may pass; raise --memory or set a stricter threshold" in done.stderr
     assert not (folder / "x.tsv").exists()
+
+
+def test_a_file_larger_than_memory_is_refused(tmp_path, rng):
+    """A much larger file is not even read."""
+    (tmp_path / "q.fa").write_text(">q\nMKVLAWHE\n")
+    for count, message in (
+        (300_000, rb"sequences alone take \d\d,\d{3},\d{3} bytes of 10,485,760"),
+        (900_000, rb"db.fa: \d\d,\d{3},\d{3} bytes are too much to be read into 10,485,760 bytes of memory"),
+    ):
+        write_proteins(tmp_path / "db.fa", rng, count, 40, 40)
+        words = ["sw", tmp_path / "q.fa", tmp_path / "db.fa", "--device", "cpu", "--memory", "10M", "-o", tmp_path / "x.tsv"]
+        done = gpualign(*words, check=False)
+        assert done.returncode == 1
+        assert re.search(message, done.stderr)
+        assert b"raise --memory, or search an index, which stays on disk: gpualign index makes it" in done.stderr
+        assert not (tmp_path / "x.tsv").exists()
