@@ -219,8 +219,28 @@ def describe_plan(
         ("tiles", f"{describe_tile_count(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
         (
             "memory",
-            f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "
+            f"sequences {format_bytes(sequence_bytes(task))}{_describe_mapped(task)}, results {format_bytes(plan.result_bytes)}, "
             f"kernels {format_bytes(plan.limits.scratch_bytes)}",
         ),
-        ("estimate", f"{cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+        ("estimate", _describe_time(plan, task, cells / rate, f"{rate / 1e9:.0f} GCUPS, measured on a sample")),
     ]
+
+
+def _describe_mapped(task: Task) -> str:
+    """Return how many letters of the targets stay on disk, as text that follows the memory for sequences."""
+    return f" ({format_bytes(task.targets.codes.nbytes)} of letters on disk)" if task.targets.is_mapped else ""
+
+
+def _describe_time(plan: Plan, task: Task, seconds: float, speed: str) -> str:
+    """Return the estimated time as human-readable text. seconds: time for the computation; speed: its speed, as text"""
+    if task.targets.is_mapped:
+        from gpualign.core.files.read_rate import measure_read_rate
+
+        # Every band reads all targets again.
+        rate, size = measure_read_rate(task.targets.codes), task.targets.codes.nbytes
+        reading = plan.band_count * size / rate
+        if reading > seconds:
+            times = "once" if plan.band_count == 1 else f"{plan.band_count:,} times"
+            text = f"{reading:.1f} s, limited by reading {format_bytes(size)} {times} at {format_bytes(round(rate))}/s"
+            return f"{text}; kernels take {seconds:.1f} s at {speed}"
+    return f"{seconds:.1f} s at {speed}"

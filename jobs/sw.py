@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from typing import ClassVar, cast
@@ -11,7 +12,7 @@ from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Closable, ExtendableProgress, Totals
@@ -30,7 +31,7 @@ from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames
 from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.devices.local_engines import cpu_engine
-from gpualign.jobs.devices.memory import remaining_memory
+from gpualign.jobs.devices.memory import default_memory, remaining_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
@@ -301,6 +302,32 @@ class SearchJob:
         return space if o.evalue_letters is None else space.with_letter_count(sides.targets.evalue_letter_count(o.evalue_letters))
 
 
+_MAX_FILE_MEMORY_RATIO = 4
+"""Size of a database file, relative to the memory for the run, above which it is refused without being read. Most of a smaller file might
+be titles and qualities, which take no memory."""
+
+
+def check_database_size(paths: Sequence[str], options: SwOptions) -> None:
+    """Raise `TooLittleMemory` if the files of a database, which would be read into memory, are much larger than the memory for the run.
+
+    paths: paths of files that are not indexes; sizes of pipes and other special files are unknown
+    """
+    memory = options.resources.memory or default_memory()
+    size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+    if size > _MAX_FILE_MEMORY_RATIO * memory:
+        others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        problem = f"{paths[0]}{others}: {size:,} bytes are too much to be read into {memory:,} bytes of memory"
+        raise TooLittleMemory(problem, size, _memory_advice(options))
+
+
+def _memory_advice(options: SwOptions) -> str:
+    """Return what the user can do if a database does not fit in memory."""
+    advice = f"raise {parameter('memory')}"
+    if options.translate in ("target", "both"):
+        return advice  # translations are made in memory, even those of an index
+    return f"{advice}, or search an index, which stays on disk: gpualign index makes it"
+
+
 def prepare(
     inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT_REPORTER, engine: Engine | None = None, needs_paths: bool = True
 ) -> SearchJob:
@@ -354,7 +381,9 @@ def prepare(
         held += unmasked_queries.codes.nbytes
     if unmasked_targets is not sides.targets.sequences:
         held += unmasked_targets.codes.nbytes
-    left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
+    is_indexed = inputs.targets.known_file_positions is not None  # even if only a part of the index, in memory, is searched
+    advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
+    left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held, advice)
     candidates = filter if model is None else filter.candidate_filter()
     search = plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR)
     reporter.detail(describe_work(search.prepared, search.plan))

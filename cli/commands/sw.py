@@ -141,6 +141,8 @@ def sw(
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file it was made from")
     threads = options.resources.host_threads
     named = [one.paths for one in (sets[:1] if by_index else sets)]
+    if others is not None and not by_index:
+        search.check_database_size(others, options)
     if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 

@@ -66,7 +66,8 @@ class CudaPreparedTask:
 
         def worker(device: Device) -> Callable[[WorkerHandle[TileResult]], None]:
             def work(port: WorkerHandle[TileResult]) -> None:
-                AlignmentWorker(device, self.pool, self.task, self.recipe, port, self.on_finished).run()
+                host_bytes = self.limits.scratch_bytes // len(self.devices)
+                AlignmentWorker(device, self.pool, self.task, self.recipe, port, host_bytes, self.on_finished).run()
 
             return work
 

@@ -32,6 +32,8 @@ from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 _MAX_BATCHES_IN_FLIGHT = 3  # one is computed, the next one waits, one is collected
 _MAX_SEQUENCE_MEMORY_FRACTION = 0.5  # fraction of the used memory for the sequences of the whole task
 _MAX_RESULT_BYTES = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
+_TARGET_INPUT_BYTES = 48  # of a target, its letters left out: its numbers, while they are made, and where it begins
+_INPUT_COPIES = 2  # as made by the layout, and in pinned memory
 _MIN_SPLIT_TARGETS = 128  # of a batch that is halved: the targets of a block of threads with 16-bit scores
 _POLL_SECONDS = 0.0005
 _COPY_THREADS = 12  # threads that copy results or trace on the host: four copy distances of short reads at only three quarters of the rate
@@ -74,6 +76,7 @@ class AlignmentWorker:
     """Worker that computes tiles on one device. Call `run` once, in the thread that owns the device.
 
     port: source of the tiles, and receiver of the results; a second thread also uses it
+    host_bytes: host memory, in bytes, for what is uploaded
     on_finished: called with every finished batch, in the second thread
     """
 
@@ -84,6 +87,7 @@ class AlignmentWorker:
         task: Task,
         recipe: Recipe,
         port: WorkerHandle[TileResult],
+        host_bytes: int,
         on_finished: Callable[[FinishedBatch], None] | None = None,
     ) -> None:
         self._device = device
@@ -91,6 +95,7 @@ class AlignmentWorker:
         self._recipe = recipe
         self._output = tile_output_factory(task, recipe, result_pool)
         self._port = port
+        self._max_input_bytes = host_bytes // (_MAX_BATCHES_IN_FLIGHT * _INPUT_COPIES)
         self._on_finished = on_finished
         self._open: dict[int, _OpenTile] = {}
 
@@ -161,7 +166,7 @@ class AlignmentWorker:
             piece = waiting.popleft()
             memory = self._allowance // _MAX_BATCHES_IN_FLIGHT
             halves = piece.halves(_MIN_SPLIT_TARGETS)
-            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _MAX_RESULT_BYTES
+            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _MAX_RESULT_BYTES and self._has_room_for_input(piece)
             if fits or not halves:
                 submission = self._make_submission(piece, memory)
                 fits = submission.min_bytes <= memory and submission.output.host_bytes <= _MAX_RESULT_BYTES
@@ -182,6 +187,12 @@ class AlignmentWorker:
                 continue
             if alone:
                 self._drain()
+
+    def _has_room_for_input(self, batch: Batch) -> bool:
+        """Return whether a batch's targets fit in the host memory for what is uploaded. Their sequences count unless they are on the
+        device."""
+        left = self._max_input_bytes - _TARGET_INPUT_BYTES * (batch.stop - batch.start)
+        return left >= 0 and (bool(self._resident) or int(self._task.targets.lengths[batch.targets].sum()) <= left)
 
     def _halve_memory(self, batch: Batch, needed_bytes: int, error: OutOfMemory) -> None:
         """Free every buffer and halve the memory to use, because the device turned out to have less than it reported.

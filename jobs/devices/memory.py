@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gpualign.core.alignment.task import Task
-from gpualign.core.common.errors import TooLittleMemory
+from gpualign.core.common.errors import TooLittleMemory, parameter
 from gpualign.core.common.memory import free_memory
 from gpualign.core.planning.memory_budget import Budget
 
@@ -26,10 +26,14 @@ def sequence_bytes(task: Task) -> int:
     return task.queries.memory_bytes + (task.targets.memory_bytes if task.targets is not task.queries else 0)
 
 
-def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int:
+_RAISE_MEMORY = f"raise {parameter('memory')}"
+
+
+def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice: str = _RAISE_MEMORY) -> int:
     """Return the memory, in bytes, that remains once a task's sequences and `held_bytes` additional bytes are held.
 
     memory: all memory that the run may use, in bytes; None: `default_memory`
+    advice: what the user can do if nothing is left
 
     Raises `TooLittleMemory` if nothing is left.
     """
@@ -37,7 +41,7 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0) -> int
     taken = sequence_bytes(task) + held_bytes
     left = total - taken
     if left <= 0:
-        raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken)
+        raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken, advice)
     return left
 
 

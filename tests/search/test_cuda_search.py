@@ -2,6 +2,7 @@
 
 import filecmp
 
+import numpy as np
 import pytest
 from command import gpualign
 from host_device import HostDevice, name_of
@@ -89,6 +90,23 @@ def test_hits_of_any_tiles_and_little_memory(rng):
         assert search(queries, targets, scheme, 6, CudaEngine([device]), cells) == known
         assert device.used == 0
     assert search(queries, targets, scheme, 6, CpuEngine(2), 3000) == known
+
+
+@pytest.mark.parametrize("reported", [1 << 28, 1 << 20], ids=["resident", "in batches"])
+def test_uploads_stay_within_host_memory(rng, monkeypatch, reported):
+    """A database of any size is uploaded in parts that the budget holds."""
+    queries, targets = (sequence_set([rng.integers(0, 4, 100) for _ in range(n)]) for n in (2, 6000))
+    task = Task(queries, targets, two_valued(4, 2, -3, 7, 2), Mode.LOCAL, top_count=6)
+    known, largest = expected(queries, targets, task.scoring, 6), {}
+    for scratch in (1 << 30, 150_000):
+        pinned = []
+        monkeypatch.setattr(HostDevice, "allocate_pinned", lambda self, size, sizes=pinned: sizes.append(size) or np.zeros(size, np.uint8))
+        engine = CudaEngine([HostDevice(reported=reported)])
+        best = collect(engine.prepare(task, Budget(1 << 20, scratch)), Pairing.ALL, None, lambda plan: Best(targets, 6))
+        best.finish()
+        assert best.found == known
+        largest[scratch] = max(pinned)
+    assert largest[150_000] <= 2 * 25_000 < largest[1 << 30]  # of three batches in two copies; a buffer may be twice as large as needed
 
 
 def test_only_hits_come_back(rng, monkeypatch):

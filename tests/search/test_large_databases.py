@@ -1,10 +1,11 @@
 """Searches of indexes larger than the memory for the run: nothing but a few numbers per record is held, and results are the same."""
 
+import re
 import sys
 
 import numpy as np
 import pytest
-from command import GPUALIGN, gpualign, shell
+from command import GPUALIGN, gpualign, gpualign_here, shell
 
 PROTEINS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
 
@@ -56,3 +57,33 @@ def test_hits_that_do_not_fit_are_refused(folder):
     assert done.returncode == 1
     assert b"hits of a query, and at least as many of 'q' may pass; raise --memory or set a stricter threshold" in done.stderr
     assert not (folder / "x.tsv").exists()
+
+
+def test_a_file_larger_than_memory_is_refused(tmp_path, rng):
+    """A much larger file is not even read."""
+    (tmp_path / "q.fa").write_text(">q\nMKVLAWHE\n")
+    for count, message in (
+        (300_000, rb"sequences alone take \d\d,\d{3},\d{3} bytes of 10,485,760"),
+        (900_000, rb"db.fa: \d\d,\d{3},\d{3} bytes are too much to be read into 10,485,760 bytes of memory"),
+    ):
+        write_proteins(tmp_path / "db.fa", rng, count, 40, 40)
+        words = ["sw", tmp_path / "q.fa", tmp_path / "db.fa", "--device", "cpu", "--memory", "10M", "-o", tmp_path / "x.tsv"]
+        done = gpualign(*words, check=False)
+        assert done.returncode == 1
+        assert re.search(message, done.stderr)
+        assert b"raise --memory, or search an index, which stays on disk: gpualign index makes it" in done.stderr
+        assert not (tmp_path / "x.tsv").exists()
+
+
+def test_dry_runs_tell_what_stays_on_disk_and_what_reading_takes(folder, monkeypatch):
+    words = ["sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--memory", "32M", "--dry-run"]
+    planned = gpualign_here(*words)[0].decode()
+    assert re.search(r"memory +sequences 22\.9 MiB \(57\.\d MiB of letters on disk\), ", planned)
+    assert re.search(r"estimate +\d+\.\d s at \d+ GCUPS, measured on a sample\n", planned)
+    from gpualign.core.files import read_rate
+
+    monkeypatch.setattr(read_rate, "measure_read_rate", lambda mapped: 1e4)  # bytes per second
+    planned = gpualign_here(*words)[0].decode()
+    assert re.search(
+        r"estimate +(5[5-9]|6[0-5])\d\d\.\d s, limited by reading 57\.\d MiB once at 9\.8 KiB/s; kernels take \d+\.\d s at ", planned
+    )
