@@ -1,4 +1,4 @@
-"""E-values of scores adjusted to compositions, beside blastp's on the same pairs, and hits by chance among reversed proteins.
+"""E-values of scores adjusted to compositions, beside blastp's on the same pairs, for each way to mask; and what adjusting costs.
 
 python benchmarks/sw_composition.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 200] [--proteins 5000] [--output FILE]
 """
@@ -7,20 +7,57 @@ from __future__ import annotations
 
 import argparse
 import math
+import resource
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from common import finish, machine, table
-from sw_evalues import blastp, ours, records, write
+from sw_evalues import blastp, ours, records, run, write
 
-LIMITS = (1e-3, 1e-2, 1.0, 10.0)
 EXACT_EVALUE = 1e-170
 """Minimum E-value to compare: blastp prints smaller ones as 0."""
+
+MASKS = (("none", "none"), ("seg", "none"), ("none", "seg"), ("seg", "seg"))
+PEERS: tuple[tuple[str, ...], ...] = ((), ("-use_sw_tback",), ("-use_sw_tback", "-seg", "yes"))
 
 
 def spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     return [items[i] for i in np.linspace(0, len(items) - 1, count).astype(int)]
+
+
+def processor_seconds(query: Path, database: Path, *options: str) -> float:
+    """The least of three runs."""
+
+    def seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    times = []
+    for _ in range(3):
+        before = seconds()
+        ours(query, database, *options)
+        times.append(seconds() - before)
+    return min(times)
+
+
+def cost(query: Path, database: Path, queries: int, targets: int) -> str:
+    """Whole commands with and without adjusted scores, by their maximum E-value."""
+    index = database.with_suffix(".gpa")
+    run(sys.executable, "-m", "gpualign", "index", "-q", database, "-o", index)
+    rows = []
+    for limit in ("1e-3", "1", "10"):
+        plain, adjusted = (
+            processor_seconds(query, index, "--max-evalue", limit, "--mask", "none", "--composition", method)
+            for method in ("none", "adjust")
+        )
+        rows.append([limit, f"{plain:.2f}", f"{adjusted:.2f}", f"{adjusted / plain:.2f}"])
+    notes = [
+        f"{queries} of the queries against an index of {targets:,} proteins, without alignments: processor time of the whole command, the",
+        "least of three.",
+    ]
+    return table("Cost", ["--max-evalue", "--composition none, s", "--composition adjust, s", "ratio"], rows, notes)
 
 
 def main() -> None:
@@ -34,43 +71,35 @@ def main() -> None:
     queries = spread(records(arguments.query), arguments.queries)
     database = spread(records(arguments.database), arguments.proteins)
     text = f"# Scores adjusted to compositions\n\n{machine()}; {len(queries)} proteins against {len(database):,}.\n\n"
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        query, real = write(Path(folder, "q.fa"), queries), write(Path(folder, "db.fa"), database)
-        mine = ours(query, real, "--max-evalue", "10")
-        rows = []
-        for name, options in (("blastp", []), ("blastp -use_sw_tback", ["-use_sw_tback"])):
-            theirs = blastp(query, real, *options)
-            ratios = np.array(
-                [
-                    math.log(max(mine[pair][1], EXACT_EVALUE) / max(evalue, EXACT_EVALUE))
-                    for pair, (_, evalue) in theirs.items()
-                    if pair in mine
-                ]
-            )
-            missing = [f"{sum(e <= limit for pair, (_, e) in theirs.items() if pair not in mine)}" for limit in (1e-5, 10)]
-            shares = [f"{np.mean(np.abs(ratios) < math.log(factor)):.2%}" for factor in (2, 1.05)]
-            rows.append([name, f"{len(ratios):,}", *shares, f"{np.mean(ratios < -math.log(1.05)):.2%}", *missing])
-        heads = ["", "pairs of both", "within a factor of 2", "within 5 %", "5 % smaller", "missing to 1e-5", "missing to 10"]
-        text += table(
-            "Real proteins", heads, rows, ["E-values up to 10 beside those of the peer, and hits of the peer that are missing here."]
-        )
-        false = write(Path(folder, "reversed.fa"), [(name, letters[::-1]) for name, letters in database])
-        found = {
-            " ".join(options): ours(query, false, "--max-evalue", "10", *options)
-            for options in (
-                ("--composition", "none", "--mask", "none"),
-                ("--composition", "none", "--mask", "seg"),
-                ("--composition", "scale"),
-                ("--composition", "adjust"),
-                ("--composition", "adjust", "--mask", "seg"),
-            )
-        }
-        found["blastp"] = blastp(query, false)
-        rows = [
-            [name, *(f"{sum(e <= limit for _, e in hits.values()) / len(queries):.3f}" for limit in LIMITS)] for name, hits in found.items()
+        query, target = write(Path(folder, "q.fa"), queries), write(Path(folder, "db.fa"), database)
+        found = {masks: ours(query, target, "--max-evalue", "10", "--mask", masks[0], "--mask-target", masks[1]) for masks in MASKS}
+        for options in PEERS:
+            theirs = blastp(query, target, *options)
+            for (of_queries, of_targets), mine in found.items():
+                both = [(mine[pair][1], evalue) for pair, (_, evalue) in theirs.items() if pair in mine]
+                ratios = np.array([math.log(max(one, EXACT_EVALUE) / max(other, EXACT_EVALUE)) for one, other in both])
+                missing = [f"{sum(e <= limit for pair, (_, e) in theirs.items() if pair not in mine)}" for limit in (1e-5, 10)]
+                shares = [f"{np.mean(np.abs(ratios) < math.log(factor)):.2%}" for factor in (2, 1.05)]
+                more = [f"{np.mean(ratios < -math.log(1.05)):.2%}", f"{np.mean(ratios > math.log(1.05)):.2%}"]
+                name = " ".join(["blastp", *options])
+                rows.append([name, f"--mask {of_queries} --mask-target {of_targets}", f"{len(both):,}", *shares, *more, *missing])
+        heads = [
+            "",
+            "",
+            "pairs of both",
+            "within a factor of 2",
+            "within 5 %",
+            "5 % smaller",
+            "5 % larger",
+            "missing to 1e-5",
+            "missing to 10",
         ]
-        notes = ["Hits a query among the same proteins reversed, which relates them to nothing and keeps their composition."]
-        text += table("Chance", ["", *(f"E <= {limit:g}" for limit in LIMITS)], rows, notes)
+        notes = ["E-values up to 10 beside those of the peer, and hits of the peer that are missing here."]
+        text += table("Real proteins", heads, rows, notes)
+        few, every = spread(queries, 10), records(arguments.database)
+        text += cost(write(Path(folder, "few.fa"), few), write(Path(folder, "every.fa"), every), len(few), len(every))
     finish(text, arguments.output)
 
 

@@ -25,6 +25,8 @@ RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-
 LIMITS = (0.1, 1.0, 10.0)
 REVERSED_LIMIT = 1e-3
 PLAIN = ["-comp_based_stats", "0"]
+MOST_HITS = "5000"
+"""Maximum number of hits of a query that each program may report, more than any has."""
 
 
 def records(path: str) -> list[tuple[str, str]]:
@@ -43,7 +45,7 @@ def run(*command: object) -> str:
 
 
 def ours(query: Path, database: Path, *options: str) -> dict[tuple[str, str], tuple[int, float]]:
-    command = [sys.executable, "-m", "gpualign", "sw", "-q", "--device", "cpu", "--no-traceback", "--max-hits", "500", *options]
+    command = [sys.executable, "-m", "gpualign", "sw", "-q", "--device", "cpu", "--no-traceback", "--max-hits", MOST_HITS, *options]
     rows = csv.DictReader(run(*command, query, database).splitlines(), delimiter="\t")
     return {(r["query"], r["target"]): (int(r["score"]), float(r["evalue"])) for r in rows}
 
@@ -59,7 +61,7 @@ def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tup
         database.with_suffix(".blast"),
         *options,
         "-max_target_seqs",
-        "500",
+        MOST_HITS,
         "-outfmt",
         "6 qseqid sseqid score evalue",
     )
@@ -67,7 +69,7 @@ def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tup
 
 
 def ssearch36(query: Path, database: Path) -> dict[tuple[str, str], tuple[int, float]]:
-    options = ["-q", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "500", "-E", "10", "-d", "0", "-T", "1"]
+    options = ["-q", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", MOST_HITS, "-E", "10", "-d", "0", "-T", "1"]
     text = run("ssearch36", *options, query, database)
     found = {}
     for part in re.split(r"^ *\d+>>>", text, flags=re.MULTILINE)[1:]:
