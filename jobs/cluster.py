@@ -206,7 +206,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         reporter.note(f"in near pairs at least {thresholds.min_coverage:g} of {covered}; {parameter('min_coverage', 0)} takes any")
     o = replace(given, thresholds=thresholds)
     filter = o.make_filter()
-    records, memory = inputs.queries, o.resources.memory or default_memory()
+    records, memory = inputs.queries, o.resources.memory or default_memory(inputs.queries.nbytes)
     order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
@@ -221,7 +221,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
     alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
-    return _make_job(alignments, options, order), alignments
+    return _make_job(alignments, options, order, memory), alignments
 
 
 def near_pair_memory(records: SequenceSet, memory: int) -> int:
@@ -264,7 +264,8 @@ def prepare_precomputed(
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
         )
-    return _make_job(_PrecomputedSource(precomputed, threshold), options, order)
+    memory = options.alignment_options.resources.memory or default_memory()
+    return _make_job(_PrecomputedSource(precomputed, threshold), options, order, memory)
 
 
 def _unknown_pair_count(precomputed: PrecomputedDistances) -> int:
@@ -278,10 +279,10 @@ def _record_order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | Non
     return clustering_order(o.order or ("input" if lengths is None else "length"), ids, lengths)
 
 
-def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | None) -> ClusterJob:
+def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | None, memory: int) -> ClusterJob:
     given = o.alignment_options.thresholds
     cut = given.max_distance if given.max_distance is not None else 1 - (given.min_identity or 0.0)
-    return ClusterJob(distances, o.method, order, cut, o.alignment_options.resources.memory or default_memory())
+    return ClusterJob(distances, o.method, order, cut, memory)
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class DistOptions:
     def budget(self, call_bytes: int = 0) -> DistanceBudget:
         """Return the memory budget of a run that holds `call_bytes` bytes of calls. Raises `RunError` if the calls leave too little
         memory."""
-        return DistanceBudget.of(self.resources.memory or default_memory(), call_bytes)
+        return DistanceBudget.of(self.resources.memory or default_memory(call_bytes), call_bytes)
 
 
 def _default_compared_fraction() -> Fraction:

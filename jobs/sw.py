@@ -380,7 +380,7 @@ def prepare(
     if unmasked_queries is not sides.queries.sequences:
         held += unmasked_queries.codes.nbytes
     if unmasked_targets is not sides.targets.sequences:
-        held += unmasked_targets.codes.nbytes
+        held += 0 if unmasked_targets.is_mapped else unmasked_targets.codes.nbytes
     is_indexed = inputs.targets.known_file_positions is not None  # even if only a part of the index, in memory, is searched
     advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held, advice)

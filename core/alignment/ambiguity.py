@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class AmbiguityCounts:
         """Return the same rule, with counts for only the records with these numbers."""
         return replace(self, query_counts=self.query_counts[queries], target_counts=self.target_counts[targets])
 
-    @property
+    @cached_property
     def mean_letters(self) -> int:
         """Average number of ambiguity letters per pair, rounded down."""
         return int(self.query_counts.mean() + self.target_counts.mean())

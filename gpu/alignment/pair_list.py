@@ -1,5 +1,5 @@
 """Aligns listed pairs on CUDA devices. A warp takes a pair, within a band of diagonals whose width the host proves to suffice. The host
-aligns short lists, and pairs whose bands would be too wide."""
+aligns lists as long as there are few pairs, and pairs whose bands would be too wide."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from gpualign.gpu.runtime.device import Device
 
 _MAX_BATCH_PAIRS = 1 << 15
 _MIN_CELLS_PER_THREAD = 2e9
-"""Minimum size of a list, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes some tenths
-of a second for a shorter list."""
+"""Minimum size of all lists so far, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes
+some tenths of a second for less."""
 
 _MAX_SCORE = 1 << 28
 """Maximum score, rebased as in kernels, for which 32 bits also hold the values of cells outside of a band."""
@@ -61,7 +61,8 @@ class HostPairEngine(PairAligningEngine, Protocol):
 class CudaPairEngine:
     """Engine that aligns listed pairs on CUDA devices. Implements `gpualign.core.execution.engine.PairAligningEngine`.
 
-    find_devices: returns devices that no other engine uses, though two objects may stand for one device; called for the first long list
+    find_devices: returns devices that no other engine uses, though two objects may stand for one device; called when the lists so far are
+        long enough
     host: engine for whatever else is to be aligned
     note: called with a message about a failed device whose pairs the host aligns
     """
@@ -87,8 +88,8 @@ class CudaPairEngine:
 class CudaPairAligner:
     """Aligner of listed pairs. Implements `gpualign.core.execution.engine.PairAligner`.
 
-    The devices are opened for the first long list, and closed by `close`. Several threads may align lists at the same time. See
-    `CudaPairEngine` for the parameters.
+    The devices are opened when the lists so far are long enough, and closed by `close`. Several threads may align lists at the same time.
+    See `CudaPairEngine` for the parameters.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class CudaPairAligner:
         self._host = host
         self._note = note
         self._workers: list[PairListWorker] | None = None
+        self._cells = 0.0  # of all lists so far
         self._lock = Lock()  # while workers are opened or removed
 
     @property
@@ -121,8 +123,7 @@ class CudaPairAligner:
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
         lengths = self._task.queries.lengths[pairs.queries], self._task.targets.lengths[pairs.targets]
-        is_long = float((lengths[0] * lengths[1]).sum()) >= _MIN_CELLS_PER_THREAD * self._host.threads
-        if (workers := self._open_workers(is_long)) is None:
+        if (workers := self._open_workers(float((lengths[0] * lengths[1]).sum()))) is None:
             return self._host.align_pairs(pairs)
         try:
             return self._align_long_list(workers, pairs, lengths)
@@ -130,10 +131,11 @@ class CudaPairAligner:
             self.close()
             raise
 
-    def _open_workers(self, is_long: bool) -> list[PairListWorker] | None:
-        """Return the workers of the devices; None if they are not open yet, and are not opened for a list that is not long."""
+    def _open_workers(self, cells: float) -> list[PairListWorker] | None:
+        """Return the workers of the devices; None if the lists so far are too short to open them. cells: size of another list"""
         with self._lock:
-            if self._workers is None and is_long:
+            self._cells += cells
+            if self._workers is None and self._cells >= _MIN_CELLS_PER_THREAD * self._host.threads:
                 self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
             return self._workers
 

@@ -15,10 +15,11 @@ _TEXT_BYTES_PER_THREAD = 8 << 20
 """Memory, in bytes, that a thread needs to format results as text: for two blocks with CIGARs, one of them being formatted."""
 
 
-def default_memory() -> int:
-    """Return the smaller of 2 GiB, half of the machine's memory, and half of the memory free in the control group, in bytes."""
-    free = free_memory()
-    return _MAX_DEFAULT_BYTES if free is None else min(_MAX_DEFAULT_BYTES, free // 2)
+def default_memory(sequence_bytes: int = 0) -> int:
+    """Return the memory that a run may use by default, in bytes: 2 GiB beside its sequences, but at most half of the machine's memory, and
+    half of the memory free in the control group. sequence_bytes: memory that the sequences take"""
+    free, most = free_memory(), _MAX_DEFAULT_BYTES + sequence_bytes
+    return most if free is None else min(most, free // 2)
 
 
 def sequence_bytes(task: Task) -> int:
@@ -37,8 +38,8 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice
 
     Raises `TooLittleMemory` if nothing is left.
     """
-    total = memory or default_memory()
     taken = sequence_bytes(task) + held_bytes
+    total = memory or default_memory(taken)
     left = total - taken
     if left <= 0:
         raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken, advice)

@@ -206,6 +206,21 @@ def test_short_lists_are_for_the_host(rng, monkeypatch):
     assert not device.launched
 
 
+def test_short_lists_open_the_device_once_they_are_many(rng, monkeypatch):
+    """As where memory allows only short lists."""
+    queries, targets = families(rng, 4, 6, 60)
+    pairs = all_pairs_in_disorder(rng, queries, targets)
+    cells = float((queries.lengths[pairs.queries] * targets.lengths[pairs.targets]).sum())
+    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 2.5 * cells)
+    device, host = HostDevice(), CpuEngine(1)
+    task, budget = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28)
+    aligner = CudaPairEngine(lambda: [device], host, pytest.fail).prepare_pair_aligner(task, budget)
+    for number in range(5):
+        check(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+        assert bool(device.launched) == (number >= 2)
+    aligner.close()
+
+
 def test_no_pairs(device):
     queries, none = sequence_set([[0, 1, 2]]), np.zeros(0, dtype=np.int64)
     found, _ = both([device], queries, queries, SCHEMES["default"], NearPairs(none, none, none))

@@ -128,6 +128,8 @@ def test_memory(monkeypatch, there, limits, default, usable):
     monkeypatch.setattr(own_memory, "physical_memory", lambda: there)
     monkeypatch.setattr(own_memory, "own_limits", lambda: limits)
     assert (budget.default_memory(), own_memory.usable_memory()) == (default, usable)
+    beside = default + GIB if default == 2 * GIB else default
+    assert budget.default_memory(GIB) == beside
 
 
 @pytest.mark.parametrize(
