@@ -87,3 +87,13 @@ def test_dry_runs_tell_what_stays_on_disk_and_what_reading_takes(folder, monkeyp
     assert re.search(
         r"estimate +(5[5-9]|6[0-5])\d\d\.\d s, limited by reading 57\.\d MiB once at 9\.8 KiB/s; kernels take \d+\.\d s at ", planned
     )
+
+
+def test_shards_of_a_search_in_little_memory(folder):
+    words = ["sw", folder / "q.fa", folder / "db.gpa", *OPTIONS]
+    for shard in ("1/2", "2/2"):
+        gpualign(*words, "--memory", "32M", "--shard", shard, "-o", folder / "shards.tsv")
+    parts = sorted(folder.glob("shards*"))
+    assert len(parts) == 2
+    gpualign("merge", *parts, "-o", folder / "merged.tsv")
+    assert (folder / "merged.tsv").read_bytes() == gpualign(*words, "--memory", "2G").stdout

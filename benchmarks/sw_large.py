@@ -1,0 +1,149 @@
+"""Searches of made-up protein databases larger than the memory for the run: peak memory, speed and the time that `--dry-run` foretells,
+the same search with plenty of memory, which must give the same bytes, and ssearch36, which also reads its database as it goes.
+
+python benchmarks/sw_large.py [--letters 1e8 5e8] [--queries 1 8] [--memory 128M] [--device cpu] [--no-peer] [--output results/sw_large.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, table
+
+FREQUENCIES = np.array([825, 545, 406, 545, 137, 393, 675, 707, 227, 596, 966, 584, 242, 386, 470, 656, 534, 108, 292, 687], dtype=float)
+"""Of amino acids in proteins, in the order of `LETTERS`."""
+
+LETTERS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+BATCH = 10_000
+PLENTY = "4G"
+
+
+def write_proteins(path: Path, letters: float, seed: int) -> int:
+    """Write random proteins of realistic lengths; return how many."""
+    rng, limits, count, written = np.random.default_rng(seed), np.cumsum(FREQUENCIES / FREQUENCIES.sum())[:-1], 0, 0
+    with path.open("wb") as file:
+        while written < letters:
+            lengths = np.clip(rng.lognormal(5.7, 0.6, BATCH).astype(int), 30, 5000)
+            ends = np.cumsum(lengths).tolist()
+            text = LETTERS[np.searchsorted(limits, rng.random(ends[-1], dtype=np.float32))].tobytes()
+            pairs = zip(ends, lengths.tolist(), strict=True)
+            file.write(b"".join(b">P%d\n%b\n" % (count + k, text[end - length : end]) for k, (end, length) in enumerate(pairs)))
+            count, written = count + BATCH, written + ends[-1]
+    return count
+
+
+def first_records(source: Path, path: Path, count: int) -> None:
+    """Write the first records of a file with one line per sequence."""
+    with source.open() as lines, path.open("w") as out:
+        out.writelines(next(lines) for _ in range(2 * count))
+
+
+@dataclass
+class Run:
+    """A finished command: seconds, peak of the memory that is not a mapped file, peak of all pages in memory, stdout, stderr."""
+
+    seconds: float
+    private_bytes: int
+    resident_bytes: int
+    output: str
+    messages: str
+
+
+def watched(*command: object) -> Run:
+    """Run a command and watch its memory, fifty times a second."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as messages:
+        start, private, resident = time.perf_counter(), 0, 0
+        process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=messages)
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            sizes = dict(re.findall(r"^(RssAnon|VmHWM):\s+(\d+) kB", status, re.MULTILINE))
+            private, resident = max(private, int(sizes.get("RssAnon", 0)) << 10), max(resident, int(sizes.get("VmHWM", 0)) << 10)
+            time.sleep(0.02)
+        seconds = time.perf_counter() - start
+        out.seek(0)
+        messages.seek(0)
+        run = Run(seconds, private, resident, out.read(), messages.read())
+    if process.returncode:
+        sys.exit(run.messages)
+    return run
+
+
+def gpualign(*words: object) -> Run:
+    return watched(sys.executable, "-m", "gpualign", *words)
+
+
+def number(pattern: str, text: str) -> float:
+    match = re.search(pattern, text)
+    assert match is not None, text
+    return float(match[1])
+
+
+def megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"
+
+
+def measure(folder: Path, letters: float, query_counts: list[int], memory: str, device: str, peer: bool) -> list[list[str]]:
+    database, index, query = folder / "db.fa", folder / "db.gpa", folder / "q.fa"
+    records = write_proteins(database, letters, 1)
+    gpualign("index", "-q", database, "-o", index)
+    rows = []
+    for count in query_counts:
+        first_records(database, query, count)
+        words = ["sw", query, index, "--device", device]
+        foretold = number(r"estimate +([\d.]+) s", gpualign(*words, "--memory", memory, "--dry-run").output)
+        limited = gpualign(*words, "--memory", memory, "-o", folder / "limited.tsv")
+        plenty = gpualign(*words, "--memory", PLENTY, "-o", folder / "plenty.tsv")
+        same = (folder / "limited.tsv").read_bytes() == (folder / "plenty.tsv").read_bytes()
+        seconds, rate = (number(pattern, limited.messages) for pattern in (r"cells in ([\d.]+) s", r"([\d.]+) GCUPS"))
+        beside = "-"
+        if peer:
+            other = watched("ssearch36", "-q", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "25", "-d", "0", "-T", "2", query, database)
+            beside = f"{other.seconds:.1f} s, {megabytes(other.private_bytes)}; {other.seconds / limited.seconds:.1f} times ours"
+        rows.append(
+            [
+                *(f"{records:,}", megabytes(index.stat().st_size), f"{count:,}"),
+                *(f"{limited.seconds:.1f} s", f"{plenty.seconds:.1f} s", "yes" if same else "NO"),
+                *(f"{foretold:.1f} s", f"{seconds:.1f} s", f"{100 * (foretold / seconds - 1):+.0f} %"),
+                *(f"{rate:.1f}", megabytes(limited.private_bytes), megabytes(limited.resident_bytes), beside),
+            ]
+        )
+    index.unlink()
+    database.unlink()
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--letters", nargs="+", type=float, default=[1e8, 5e8])
+    parser.add_argument("--queries", nargs="+", type=int, default=[1, 8])
+    parser.add_argument("--memory", default="128M")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            row
+            for letters in arguments.letters
+            for row in measure(Path(folder), letters, arguments.queries, arguments.memory, arguments.device, not arguments.no_peer)
+        ]
+    header = ["records", "index", "queries", "command", f"with {PLENTY}", "same bytes", "foretold", "search", "off by", "GCUPS"]
+    header += ["own memory", "with pages of files", "ssearch36 -T 2"]
+    notes = [
+        f"`gpualign sw --device {arguments.device} --memory {arguments.memory}`; queries: the first records of the database.",
+        "command: whole command, with checking the index; search: as its last line reports; foretold: by `--dry-run`.",
+        "own memory: peak of all pages that are not of a file, Python and NumPy included; pages of files are dropped when memory is short.",
+    ]
+    finish(table(f"Databases larger than memory: {machine()}", header, rows, notes), arguments.output)
+
+
+if __name__ == "__main__":
+    main()
