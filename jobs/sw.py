@@ -325,6 +325,8 @@ def prepare(
     needs_paths |= filter.max_hsps > 1
     model = _matrix_model(task, o)
     method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
+    if (o.mask_target or NONE) != NONE:
+        remaining_memory(task, o.resources.memory, task.targets.codes.nbytes)  # a masked index is held in memory: refuse before it is made
     masked = mask_task(
         task,
         MaskingMethods(method, o.mask_target or NONE),
@@ -353,7 +355,7 @@ def prepare(
     if unmasked_queries is not sides.queries.sequences:
         held += unmasked_queries.codes.nbytes
     if unmasked_targets is not sides.targets.sequences:
-        held += unmasked_targets.codes.nbytes
+        held += unmasked_targets.memory_bytes
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     candidates = filter if model is None else filter.candidate_filter()
     search = plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR)
