@@ -352,6 +352,8 @@ def prepare(
     needs_paths |= filter.max_hsps > 1
     model = _matrix_model(task, o)
     method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
+    if (o.mask_target or NONE) != NONE:
+        remaining_memory(task, o.resources.memory, task.targets.codes.nbytes)  # a masked index is held in memory: refuse before it is made
     masked = mask_task(
         task,
         MaskingMethods(method, o.mask_target or NONE),
@@ -380,7 +382,7 @@ def prepare(
     if unmasked_queries is not sides.queries.sequences:
         held += unmasked_queries.codes.nbytes
     if unmasked_targets is not sides.targets.sequences:
-        held += 0 if unmasked_targets.is_mapped else unmasked_targets.codes.nbytes
+        held += unmasked_targets.memory_bytes
     is_indexed = inputs.targets.known_file_positions is not None  # even if only a part of the index, in memory, is searched
     advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held, advice)

@@ -99,7 +99,8 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG, threads: int = 1) -> MaskedSequences:
-    """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself.
+    """Mask low-complexity regions using the alphabet's method. If there are no such regions, the result holds `sequences` itself; otherwise
+    its letters are in memory, also if those of `sequences` are mapped.
 
     seg: parameters for proteins
     threads: maximum number of threads
@@ -114,7 +115,8 @@ def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAUL
         return MaskedSequences(sequences, 0, np.zeros(0, dtype=np.int64))
     touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
     whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
-    return MaskedSequences(replace(sequences, codes=codes, known_code_counts=None), changed, np.array(whole, dtype=np.int64))
+    masked = replace(sequences, codes=codes, known_code_counts=None, is_mapped=False)
+    return MaskedSequences(masked, changed, np.array(whole, dtype=np.int64))
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet, of_queries: bool = True, of_targets: bool = False) -> Scoring:

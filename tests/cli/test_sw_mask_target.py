@@ -12,6 +12,12 @@ from goldens import PROTEINS_DB as DB
 from goldens import PROTEINS_QUERY as QUERY
 
 import gpualign as python
+from gpualign.core.common.errors import TooLittleMemory
+from gpualign.core.scoring.masking import mask
+from gpualign.core.sequences.database_index import open_index
+from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.sequence_loading import Inputs
+from gpualign.jobs.sw import SwOptions, prepare
 
 SCORES = "query,target,score,bits,evalue"
 ALIGNMENTS = f"{SCORES},qstart,qend,tstart,tend,tlen,identity,matches,mismatches,length,cigar,qaln,taln"
@@ -110,6 +116,20 @@ def test_an_index_and_a_selection(proteins, tmp_path):
     assert here(*words, tmp_path / "t.gpa") == here(*words, targets)
     few = write(tmp_path / "few.fa", {name: text for name, text in records(targets).items() if name in ("t3", "low1")})
     assert here(*words, tmp_path / "t.gpa", "--targets", "t3", "--targets", "low1") == here(*words, few)
+
+
+def test_a_masked_index_counts_as_memory(proteins, tmp_path):
+    """Its letters are in memory, unlike those that are mapped, and a budget below them is refused before they are masked."""
+    _, targets, _ = proteins
+    gpualign_here("index", "-q", targets, "-o", tmp_path / "t.gpa")
+    mapped, alphabet = open_index(str(tmp_path / "t.gpa"))
+    masked = mask(mapped, alphabet).sequences
+    assert mapped.memory_bytes < len(mapped.codes) <= masked.memory_bytes
+    job = prepare(Inputs(mapped, mapped, alphabet, ""), SwOptions(mask_target="seg"))
+    assert job.unmasked_targets is mapped
+    small = SwOptions(mask_target="seg", resources=Resources(memory=len(mapped.codes)))
+    with pytest.raises(TooLittleMemory, match="the sequences alone take"):
+        prepare(Inputs(mapped, mapped, alphabet, ""), small)
 
 
 def test_what_the_notes_tell(proteins):
