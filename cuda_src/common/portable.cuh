@@ -316,10 +316,8 @@ template <int YOUNGER>
 DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(YOUNGER) : "memory");
 }
-#else  // synchronous
-#ifdef __CUDACC__
+#elif defined(__CUDACC__)  // synchronous; tests/cuda_host has its own
 DEVICE void copy_ahead(void* to, const void* from) { *static_cast<uint4*>(to) = __ldcg(static_cast<const uint4*>(from)); }
-#endif
 DEVICE void end_copies() {}
 template <int YOUNGER>
 DEVICE void wait_for_copies() {}

@@ -1,7 +1,10 @@
 // CUDA C++ as host C++, for tests. All CUDA threads of a block run on one host thread, as contexts that give way to each other at
-// barriers (__syncthreads, the lanes of a warp) and while they wait for a flag; the blocks of a grid run one after the other.
-// Turns are taken upwards and downwards by turns, so that a missing barrier shows whichever of two threads needs it. A warp
-// has 8 lanes here, so that tests need fewer threads.
+// barriers (__syncthreads, the lanes of a warp) and while they wait for a flag. Turns are mostly taken upwards and downwards by turns, so
+// that a missing barrier shows whichever of two threads needs it. A warp has 8 lanes here, so that tests need fewer threads.
+//
+// Up to kBlocksAtOnce blocks run at once, each on a host thread of its own, of which one has the turn (turns.hpp). Where blocks talk to
+// each other, at flags and at the queue, the turn passes to a block that a seeded generator picks. Asynchronous copies arrive when they are
+// waited for or at once, as the generator has it: a device may do either.
 #pragma once
 
 #if defined(__APPLE__) && !defined(_XOPEN_SOURCE)
@@ -16,25 +19,61 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <thread>
 #include <vector>
+
+#include "turns.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
 
 #define __global__
-#define __shared__ static
+#define __shared__ static thread_local  // a block has a host thread for itself
 #define __launch_bounds__(...)
 
 struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
-// Of the CUDA thread whose turn it is. The library runs one launch at a time.
-inline Index3 threadIdx, blockIdx, blockDim, gridDim;
+inline thread_local Index3 threadIdx, blockIdx;  // of the CUDA thread whose turn it is
+inline Index3 blockDim, gridDim;                 // the library runs one launch at a time
 
 constexpr int kLanes = 8;
 
 namespace cuda_host {
+
+// The asynchronous copies of a CUDA thread, in groups.
+class Copies {
+ public:
+  void request(void* to, const void* from, bool at_once) {
+    if (at_once)
+      std::memcpy(to, from, kBytes);
+    else
+      pending_.push_back({to, from, group_});
+  }
+  void end_group() { group_++; }
+  // Makes the copies arrive of all groups but the `younger` latest ones.
+  void arrive(unsigned younger) {
+    for (; first_ < pending_.size() && pending_[first_].group + younger < group_; first_++)
+      std::memcpy(pending_[first_].to, pending_[first_].from, kBytes);
+    if (first_ == pending_.size()) drop();
+  }
+  void drop() {
+    pending_.clear();
+    first_ = 0;
+  }
+
+ private:
+  static constexpr size_t kBytes = 16;
+  struct Copy {
+    void* to;
+    const void* from;
+    unsigned group;
+  };
+  std::vector<Copy> pending_;
+  size_t first_ = 0;    // of those that have not arrived
+  unsigned group_ = 0;  // the open one
+};
 
 // One CUDA thread: a stack of its own, and what its kernel sees of the grid.
 class Fiber {
@@ -53,6 +92,7 @@ class Fiber {
     inner_.context.uc_link = nullptr;
     makecontext(&inner_.context, body, 0);
     inner_.begun = false;
+    copies.drop();
     done = false;
   }
 
@@ -81,6 +121,7 @@ class Fiber {
   }
 
   bool done = true;
+  Copies copies;
 
  private:
   static constexpr size_t kStack = 256 << 10;
@@ -123,7 +164,7 @@ class Fiber {
   size_t outer_size_ = 0;
 };
 
-inline Fiber* running = nullptr;
+inline thread_local Fiber* running = nullptr;
 
 inline void give_way() { running->give_way(); }
 
@@ -152,8 +193,8 @@ struct Warp {
   uint64_t exchange[kLanes] = {};
 };
 
-inline Barrier* block_barrier;
-inline Warp* warp;
+inline thread_local Barrier* block_barrier;
+inline thread_local Warp* warp;
 
 inline int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
 
@@ -177,31 +218,24 @@ inline void run_body() {
   running->give_way();
 }
 
-template <class Args>
-void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* args) {
-  static void (*entry)(Args);
-  static std::remove_const_t<Args> copy;
-  entry = kernel;
-  std::memcpy(&copy, args, sizeof(copy));
-  body = [] { entry(copy); };
-  static std::vector<std::unique_ptr<Fiber>> fibers;  // kept for the next launch: stacks are dear to make
-  while (fibers.size() < block) fibers.push_back(std::make_unique<Fiber>());
-  blockDim.x = block;
-  gridDim.x = grid;
-  for (unsigned b = 0; b < grid; b++) {
-    blockIdx.x = b;
-    Barrier barrier(static_cast<int>(block));
+// A host thread's share of a launch: whole blocks, one after the other.
+class Worker {
+ public:
+  void run_block(unsigned number, unsigned threads) {
+    while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>());
+    blockIdx.x = number;
+    Barrier barrier(static_cast<int>(threads));
     block_barrier = &barrier;
     std::vector<std::unique_ptr<Warp>> warps;
-    for (unsigned first = 0; first < block; first += kLanes)
-      warps.push_back(std::make_unique<Warp>(static_cast<int>(block - first < kLanes ? block - first : kLanes)));
-    for (auto& fiber : fibers) fiber->prepare(run_body);
-    bool upwards = true;
-    for (unsigned left = block; left > 0; upwards = !upwards) {
-      for (unsigned turn = 0; turn < block; turn++) {
-        const unsigned t = upwards ? turn : block - 1 - turn;
-        if (fibers[t]->done) continue;
-        running = fibers[t].get();
+    for (unsigned first = 0; first < threads; first += kLanes)
+      warps.push_back(std::make_unique<Warp>(static_cast<int>(threads - first < kLanes ? threads - first : kLanes)));
+    for (unsigned t = 0; t < threads; t++) fibers_[t]->prepare(run_body);
+    bool upwards = turns.coin();
+    for (unsigned left = threads; left > 0; upwards = upwards == turns.one_of(4)) {
+      for (unsigned turn = 0; turn < threads; turn++) {
+        const unsigned t = upwards ? turn : threads - 1 - turn;
+        if (fibers_[t]->done) continue;
+        running = fibers_[t].get();
         threadIdx.x = t;
         warp = warps[t / kLanes].get();
         running->resume();
@@ -209,6 +243,32 @@ void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* arg
       }
     }
   }
+
+ private:
+  std::vector<std::unique_ptr<Fiber>> fibers_;  // kept for the next block: stacks are dear to make
+};
+
+template <class Args>
+void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* args, unsigned seed) {
+  static void (*entry)(Args);
+  static std::remove_const_t<Args> copy;
+  entry = kernel;
+  std::memcpy(&copy, args, sizeof(copy));
+  body = [] { entry(copy); };
+  blockDim.x = block;
+  gridDim.x = grid;
+  static Worker workers[kBlocksAtOnce];
+  const unsigned count = grid < kBlocksAtOnce ? grid : kBlocksAtOnce;
+  turns.begin(count, grid, seed);
+  const auto work = [block](unsigned worker) {
+    turns.enter(worker);
+    for (unsigned number; turns.next_block(&number);) workers[worker].run_block(number, block);
+    turns.leave();
+  };
+  std::vector<std::thread> others;
+  for (unsigned worker = 1; worker < count; worker++) others.emplace_back(work, worker);
+  if (count > 0) work(0);
+  for (auto& other : others) other.join();
 }
 
 }  // namespace cuda_host
@@ -240,7 +300,7 @@ inline unsigned __ballot_sync(unsigned, bool predicate) {
 }
 inline bool any_lane(uint32_t value) { return __ballot_sync(0, value != 0) != 0; }
 inline int __syncthreads_or(int value) {
-  static int any;
+  static thread_local int any;
   __syncthreads();
   any = 0;
   __syncthreads();
@@ -248,10 +308,13 @@ inline int __syncthreads_or(int value) {
   __syncthreads();
   return any;
 }
+// Blocks talk to each other by what follows.
 inline uint32_t atomicOr(uint32_t* p, uint32_t value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }
 template <class T>
 T atomicAdd(T* p, T value) {
-  return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
+  const T before = __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
+  cuda_host::turns.pass_on();
+  return before;
 }
 template <class T>
 void atomic_max(T* p, T value) {
@@ -269,19 +332,29 @@ void store_shared_by_blocks(T* p, const T& value) {
 }
 template <class T>
 T load_relaxed(const T* p) {
-  cuda_host::give_way();  // who looks again waits for another thread
+  cuda_host::give_way();  // who looks again waits for another thread, of this block or of another one
+  cuda_host::turns.pass_on_now_and_then();
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 template <class T>
 void store_relaxed_if(bool wanted, T* p, T value) {
   if (wanted) __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
-inline void copy_ahead(void* to, const void* from) { std::memcpy(to, from, 16); }
+inline void copy_ahead(void* to, const void* from) { cuda_host::running->copies.request(to, from, cuda_host::turns.coin()); }
+inline void end_copies() { cuda_host::running->copies.end_group(); }
+template <int YOUNGER>
+void wait_for_copies() {
+  cuda_host::running->copies.arrive(YOUNGER);
+}
 inline int wait_for_flag(const int* p, int wanted) {
   for (;;) {
     const int value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
     if (value >= wanted) return value;
     cuda_host::give_way();
+    cuda_host::turns.pass_to_another();
   }
 }
-inline void raise_flag(int* p, int value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
+inline void raise_flag(int* p, int value) {
+  __atomic_store_n(p, value, __ATOMIC_RELEASE);
+  cuda_host::turns.pass_on();
+}

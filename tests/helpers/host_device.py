@@ -1,4 +1,4 @@
-"""A device made of host memory and one host thread: the kernels of cuda_src/ compiled as C++ (tests/cuda_host)."""
+"""A device made of host memory and host threads: the kernels of cuda_src/ compiled as C++ (tests/cuda_host)."""
 
 import ctypes
 import hashlib
@@ -73,7 +73,7 @@ def build(kernel):
         return library
     _BUILD.mkdir(exist_ok=True)
     part = _BUILD / f"{library.name}.{os.getpid()}.{threading.get_ident()}"  # workers of two devices may build the same kernel
-    flags = ["-std=c++17", "-O1", "-fPIC", "-Wall", "-Wno-unknown-pragmas"]
+    flags = ["-std=c++17", "-O1", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
     flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
     if SANITIZE:
         flags += ["-g", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
@@ -153,19 +153,19 @@ class HostStream:
         threads = min(threads, _FEW_THREADS.get(function.kernel.file, threads))
         raw = arguments.tobytes()
         with _LAUNCHING:
-            function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))
+            function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw), ctypes.c_uint(self._device.seed()))
 
     def record_event(self):
         return HostEvent()
 
 
 class HostDevice:
-    """reported: what free_memory says; limit: what there really is."""
+    """reported: what free_memory says; limit: what there really is; seed: in which orders blocks take turns, by default the run's."""
 
     name = "host"
     arch = "host"
 
-    def __init__(self, reported=1 << 28, limit=None, multiprocessors=2):
+    def __init__(self, reported=1 << 28, limit=None, multiprocessors=2, seed=None):
         self.hardware = Hardware(multiprocessors, 1e9, 8)
         self.reported = self.total_memory = reported
         self.limit = reported if limit is None else limit
@@ -174,6 +174,11 @@ class HostDevice:
         self.joined = 0
         self.launched = []
         self._functions = {}
+        self._seeds = np.random.default_rng(int(os.environ.get("GPUALIGN_TEST_SEED", 0)) if seed is None else seed)
+
+    def seed(self):
+        """The seed of the next launch: in which order its blocks take turns."""
+        return int(self._seeds.integers(1 << 32))
 
     def open(self):
         assert not self.opened
