@@ -7,6 +7,7 @@
 #include "core/common/src/owned_array.hpp"
 
 namespace gpualign {
+namespace {
 
 void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, const char* what) {
   const auto records = static_cast<int64_t>(offsets.shape(0)) - 1;
@@ -17,6 +18,15 @@ void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, c
     if (id < 0 || id >= records) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
     if (offsets(id + 1) <= offsets(id)) throw nb::value_error((std::string(what) + ": empty record").c_str());
   }
+}
+
+}  // namespace
+
+PairSets checked_sets(const Codes& query_codes, const Numbers& query_offsets, const Numbers& query_ids, const Codes& target_codes,
+                      const Numbers& target_offsets, const Numbers& target_ids) {
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  return {{query_codes.data(), query_offsets.data()}, {target_codes.data(), target_offsets.data()}};
 }
 
 nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/alignment/src/walk.hpp"
+#include "cpu/src/work.hpp"
 
 namespace gpualign {
 
@@ -14,8 +15,14 @@ namespace nb = nanobind;
 using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Throws if the arrays are no set of sequences, or if `ids` are not numbers of records with letters. what: the set, for messages.
-void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, const char* what);
+// The sequences of the queries and targets of a call.
+struct PairSets {
+  Sequences queries, targets;
+};
+
+// Returns the sequences in these arrays. Throws if they are no sets of sequences, or if the ids are not numbers of records with letters.
+PairSets checked_sets(const Codes& query_codes, const Numbers& query_offsets, const Numbers& query_ids, const Codes& target_codes,
+                      const Numbers& target_offsets, const Numbers& target_ids);
 
 // Returns the contents of a sink as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
 nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape);

@@ -18,10 +18,8 @@ namespace {
 nb::object score_pairs(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
                        Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   if (query_ids.shape(0) != target_ids.shape(0)) throw nb::value_error("a pair is a query and a target");
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   std::vector<int64_t> scores(query_ids.shape(0));
   {
     nb::gil_scoped_release unlocked;
@@ -49,10 +47,8 @@ nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Num
                       Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe, const PathRecipe& path_recipe,
                       const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const auto count = static_cast<int64_t>(hits.size());
   PathSink sink(count, true);
   bool done;
@@ -80,11 +76,9 @@ nb::object trace_all_hsps(const std::string& instruction_set, Codes query_codes,
                           Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe,
                           const PathRecipe& path_recipe, int64_t max_count, Numbers min_scores, const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
   const HspLimits limits = hsp_limits(max_count, min_scores, hits.size());
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   Hsps out;
   bool done;
   {
@@ -115,10 +109,8 @@ nb::object score_adjusted(const std::string& instruction_set, Codes query_codes,
                           Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers unadjusted, Windows windows,
                           const MatrixAdjuster& adjuster, const LocalRecipe& recipe, const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, unadjusted);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
   std::vector<int64_t> scores(hits.size());
   bool done;
@@ -135,10 +127,8 @@ nb::object trace_adjusted(const std::string& instruction_set, Codes query_codes,
                           Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers scores, Windows windows,
                           const MatrixAdjuster& adjuster, const LocalRecipe& recipe, const PathRecipe& path_recipe, const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
   const auto count = static_cast<int64_t>(hits.size());
   PathSink sink(count, true);
@@ -156,11 +146,9 @@ nb::object trace_all_adjusted_hsps(const std::string& instruction_set, Codes que
                                    const MatrixAdjuster& adjuster, const LocalRecipe& recipe, const PathRecipe& path_recipe,
                                    int64_t max_count, Numbers min_scores, const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
   const HspLimits limits = hsp_limits(max_count, min_scores, hits.size());
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
   Hsps out;
   bool done;

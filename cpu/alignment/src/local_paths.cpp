@@ -100,17 +100,11 @@ class HitTracer {
       if (cancel_.requested) return;
       if (last.query < 0) throw std::logic_error("a hit does not have its score");
       query.length = last.query + 1, target.length = last.target + 1;
-      const LetterPair first = pairs_.find_end(reverse(query, reversed_), reverse(target, reversed_target_), hits_[hit].score + 1, true);
+      const LetterPair first = pairs_.find_end(reversed(query, reversed_), reversed(target, reversed_target_), hits_[hit].score + 1, true);
       if (cancel_.requested) return;
       if (first.query < 0) throw std::logic_error("a hit has an end but no beginning");
       set(hit, {last.query - first.query, last.target - first.target}, last);
     }
-  }
-
-  static Record reverse(Record record, std::vector<uint8_t>& out) {
-    out.assign(record.codes, record.codes + record.length);
-    std::reverse(out.begin(), out.end());
-    return {out.data(), record.length};
   }
 
   // Finds the ends and starts of a block of hits side by side.
@@ -133,7 +127,7 @@ class HitTracer {
       seeds[k] = m - 1 - ends[k].row;
       goals[k] += 1;
     }
-    const std::vector<Position> starts = find(reverse({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data());
+    const std::vector<Position> starts = find(reversed({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data());
     if (cancel_.requested) return;
 
     for (int k = 0; k < count; k++) {

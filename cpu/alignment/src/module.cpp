@@ -38,11 +38,9 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
            Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipes& recipes, Scores<Score> scores,
            const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
     throw nb::value_error("scores must have one row a query and one column a target");
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const Tile<Score> tile{query_ids.data(),       static_cast<int64_t>(query_ids.shape(0)),
                          target_ids.data(),      static_cast<int64_t>(target_ids.shape(0)),
                          pairing_named(pairing), scores.data()};
@@ -57,13 +55,11 @@ bool score_local(const std::string& instruction_set, Codes query_codes, Numbers 
                  Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores,
                  const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
     throw nb::value_error("scores must have one row a query and one column a target");
   if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0)))
     throw nb::value_error("the history is of another set of queries");
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)),
                          target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
                          Pairing::kAll,     scores.data()};
@@ -77,9 +73,7 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
                  Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs,
                  const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const size_t rows = query_ids.shape(0), columns = target_ids.shape(0);
   const Pairing parsed_pairing = pairing_named(pairing);
   PathSink sink(static_cast<int64_t>(rows * columns), want_runs);
@@ -106,10 +100,8 @@ nb::object align_listed(const std::string& instruction_set, Codes query_codes, N
                         Numbers target_offsets, Numbers target_ids, Numbers edits, const PathRecipe& recipe, bool want_runs,
                         const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const auto count = static_cast<int64_t>(pairs.size());
   PathSink sink(count, want_runs);
   bool done;
@@ -123,13 +115,11 @@ nb::object align_listed(const std::string& instruction_set, Codes query_codes, N
 
 nb::object slacks(Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes, Numbers target_offsets,
                   Numbers target_ids, Numbers edits, const PathRecipe& recipe, std::optional<Numbers> scores, int threads) {
-  check_set(query_codes, query_offsets, query_ids, "queries");
-  check_set(target_codes, target_offsets, target_ids, "targets");
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
   if (!recipe.banded) throw nb::value_error("the recipe has no bands");
   if (threads < 1) throw nb::value_error("at least one thread is needed");
   if (scores && scores->shape(0) != pairs.size()) throw nb::value_error("a pair has one score");
-  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   std::vector<int64_t> out(pairs.size());
   {
     nb::gil_scoped_release unlocked;
