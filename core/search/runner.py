@@ -83,17 +83,18 @@ def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, en
     memory: memory for the search in bytes, in addition to the sequences
     """
     task = replace(task, queries=frame_sets.queries.sequences, targets=frame_sets.targets.sequences)
-    targets, group = len(task.targets), len(task.queries)
+    targets, group, held = len(task.targets), len(task.queries), 0
     if filter.target_limit is not None:
         # The best may all be strands or frames of the same records.
         top = min(filter.target_limit * frame_sets.targets.sequences_per_record, targets)
     elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # every hit may pass
     else:
-        by_evalue = 0 if filter.max_evalue is None else _FIRST_PASS_TOP_PER_EVALUE * min(filter.max_evalue, targets)
-        top = min(max(_FIRST_PASS_TOP, int(by_evalue)), targets)
-    if filter.target_limit is None and top < targets:
+        by_evalue = 0 if filter.max_evalue is None else int(_FIRST_PASS_TOP_PER_EVALUE * min(filter.max_evalue, targets))
         held = memory // _WAITING_HITS_DIVISOR
+        in_memory = _hits_in_memory(task, Budget.from_total(memory - held))
+        top = min(max(_FIRST_PASS_TOP, min(by_evalue, in_memory)), targets)
+    if filter.target_limit is None and top < targets:
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.from_total(memory)
@@ -101,6 +102,11 @@ def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, en
     return SearchPlan(
         prepared, filter, frame_sets, plan_task(prepared, Pairing.ALL, frame_sets.queries.sequences_per_record), budget, group
     )
+
+
+def _hits_in_memory(task: Task, budget: Budget) -> int:
+    """Return how many hits of a query the memory for results holds."""
+    return budget.result_bytes // (BANDS_IN_FLIGHT * replace(task, top_count=1).query_bytes)
 
 
 def find_hits(
@@ -163,8 +169,7 @@ class _MultiPassSearch:
     def _max_top_count(self) -> int:
         """Number of targets that a repeated search keeps for each query: all, or as many as fit in memory for one query."""
         task = self.search.task
-        in_memory = self.search.budget.result_bytes // (BANDS_IN_FLIGHT * replace(task, top_count=1).query_bytes)
-        return min(len(task.targets), max(task.top_count or 0, in_memory))
+        return min(len(task.targets), max(task.top_count or 0, _hits_in_memory(task, self.search.budget)))
 
     def _refuse_truncated(self, result: QueryHits) -> None:
         """Raise `TooLittleMemory` if a query has more hits than a repeated search keeps."""
