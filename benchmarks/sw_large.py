@@ -142,7 +142,8 @@ def main() -> None:
         "command: whole command, with checking the index; search: as its last line reports; foretold: by `--dry-run`.",
         "own memory: peak of all pages that are not of a file, Python and NumPy included; pages of files are dropped when memory is short.",
     ]
-    finish(table(f"Databases larger than memory: {machine()}", header, rows, notes), arguments.output)
+    text = table("Whole commands", header, rows, notes)
+    finish(f"# Databases larger than memory\n\n{machine()}.\n\n{text}", arguments.output)
 
 
 if __name__ == "__main__":
