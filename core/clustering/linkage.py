@@ -39,7 +39,8 @@ def single_linkage(edges: EdgeList) -> Integers:
     for i, j, _ in edges.chunks():
         one, other = labels[i], labels[j]
         apart = one != other
-        one, other = one[apart], other[apart]
+        # 32 bits: with 64, components in scipy 1.11 are uninitialised memory.
+        one, other = one[apart].astype(np.int32), other[apart].astype(np.int32)
         if len(one):
             graph = coo_array((np.ones(len(one), dtype=np.int8), (one, other)), shape=(edges.record_count, edges.record_count))
             labels = connected_components(graph, directed=False)[1].astype(np.int64)[labels]

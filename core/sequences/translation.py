@@ -116,7 +116,8 @@ def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray
         at = places.firsts[of] + steps * (np.arange(start, stop) - places.offsets[of])
         codon = np.where(steps > 0, 0, letters**CODON_LENGTH)
         for place in range(CODON_LENGTH):
-            codon += sequences.codes[at + place] * np.int64(letters ** (CODON_LENGTH - 1 - place))
+            # Without a type of its own the product has 8 bits in NumPy 1.
+            codon += sequences.codes[at + place].astype(np.int64) * letters ** (CODON_LENGTH - 1 - place)
         codes[start:stop] = table[codon]
     of = np.repeat(np.arange(len(sequences)), count)
     described = sequences.descriptions.select(of) if sequences.descriptions is not None else None

@@ -112,7 +112,8 @@ def sparse_spanning_tree(ids: Sequence[str], edges: Edges) -> Tree:
     order = np.lexsort((edges.j, edges.i, edges.distance))
     ranks = np.empty(len(edges), dtype=np.int64)
     ranks[order] = np.arange(1, len(edges) + 1)
-    graph = coo_array((ranks, (edges.i, edges.j)), shape=(count, count)).tocsr()
+    pairs = edges.i.astype(np.int32), edges.j.astype(np.int32)  # scipy's functions of graphs refused 64 bits for years
+    graph = coo_array((ranks, pairs), shape=(count, count)).tocsr()
     chosen = minimum_spanning_tree(graph)
     _, first = np.unique(connected_components(chosen, directed=False)[1], return_index=True)
     for root in first.tolist():

@@ -108,4 +108,5 @@ def test_without_pyarrow_an_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(gpualign.RunError, match=r"Arrow needs pyarrow: pip install 'gpualign\[arrow\]'"):
         found.__arrow_c_stream__()
+    pytest.importorskip("pandas")
     np.testing.assert_array_equal(found.to_frame()["identity"], found.value)

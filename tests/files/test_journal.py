@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError, command_line_message
 from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.files.journal import (
+    LAYOUT_VERSION,
     CompleteOutput,
     FileChecksum,
     FinishedFile,
@@ -166,6 +167,13 @@ def test_lines_that_were_taken_out_turned_or_repeated_are_refused():
     for changed in (lines[:2] + lines[3:], [*lines[:2], lines[3], lines[2], *lines[4:]], [*lines[:3], lines[2], *lines[3:]]):
         with pytest.raises(InputError, match="damaged"):
             read_journal(b"".join(changed), "j", "boot")
+
+
+@pytest.mark.parametrize("layout", [LAYOUT_VERSION - 1, LAYOUT_VERSION + 1])
+def test_another_layout_is_refused(layout):
+    head = header_line(ONE).replace(b"%d" % LAYOUT_VERSION, b"%d" % layout, 1)
+    with pytest.raises(InputError, match=f"expected a journal of layout {LAYOUT_VERSION}, .* found layout {layout}"):
+        read_journal(chain_checks(head, "")[0], "x.journal", None)
 
 
 def test_a_journal_goes_on():

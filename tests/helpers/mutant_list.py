@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BLOCKS = "tests/gpu/test_blocks_at_once.py"
-
 
 @dataclass(frozen=True)
 class Mutant:
@@ -13,7 +11,7 @@ class Mutant:
 
     title: what goes wrong
     file: path below the root
-    old, new: text that the file has once, within a line, and what takes its place
+    old, new: text that the file has once, within a line or two, and what takes its place
     tests: arguments of pytest, the tests that see it
     survives: why no test can see it
     """
@@ -32,10 +30,15 @@ class Mutant:
         return text.replace(self.old, self.new)
 
 
-PIPELINE = "cuda_src/alignment/pipeline.cuh"
-RAISED = "static DEVICE void set(int32_t* flag, int value) {"
+def mutants_of(subject: str, file: str, tests: str, changes: dict[str, tuple[str, str]]) -> list[Mutant]:
+    """Return mutants of a file that the same tests see. changes: (old, new) by what goes wrong"""
+    return [Mutant(f"{subject}: {wrong}", file, old, new, tests) for wrong, (old, new) in changes.items()]
 
+
+BLOCKS = "tests/gpu/test_blocks_at_once.py"
+PIPELINE = "cuda_src/alignment/pipeline.cuh"
 THREADS, SLICES = "cuda_src/alignment/threads.cu", "cuda_src/alignment/bitsliced.cu"
+RAISED = "static DEVICE void set(int32_t* flag, int value) {"
 
 BETWEEN_BLOCKS = [
     Mutant("blocks: no strip waits", PIPELINE, "if (strip_ > 0 && columns > ready_)", "if (false)", BLOCKS),
@@ -44,6 +47,131 @@ BETWEEN_BLOCKS = [
     Mutant("blocks: no wait for copies", "cuda_src/alignment/carry_ring.cuh", "wait_for_copies<kBatches - 2>();", "", BLOCKS),
     Mutant("blocks: no wait for a slot", PIPELINE, "if (unit.strip == 0 && before >= 0)", "if (false)", BLOCKS),
     Mutant("blocks: a flag without a barrier", PIPELINE, f"{RAISED}\n    __syncthreads();", RAISED, BLOCKS),
+    Mutant("blocks: lanes do not wait for each other's copies", "cuda_src/alignment/carry_ring.cuh", "__syncwarp();", "", BLOCKS),
 ]
 
-MUTANTS = BETWEEN_BLOCKS
+THREADS_GLOBAL = "tests/alignment/test_cuda_kernels.py -k 'test_global_scores and host and affine and 16 and thread'"
+THREADS_LOCAL = "tests/alignment/test_cuda_kernels.py -k 'test_local_scores and host and affine and 16 and thread'"
+SLICES_GLOBAL = "tests/alignment/test_cuda_kernels.py -k 'test_global_scores and host and sliced'"
+PATHS = "tests/alignment/test_cuda_paths.py -k 'test_paths and host and default and thread'"
+
+CUDA_KERNELS = [
+    *mutants_of(
+        "threads",
+        THREADS,
+        THREADS_GLOBAL,
+        {
+            "the corner is that of the next column": ("s.corner = up.value[0];", "s.corner = s.h[0];"),
+            "F is not handed down": (
+                "below.value[Rules::CARRIES - 1] = columns_of_word[c].f;",
+                "below.value[Rules::CARRIES - 1] = s.e[0];",
+            ),
+            "the score is that of another column": ("carries + (n - 1) * threads", "carries + (n > 1 ? n - 2 : 0) * threads"),
+            "padding in front counts as a row": ("- unit.strip) * ROWS + 1;", "- unit.strip) * ROWS;"),
+            "another target's length": ("a.target_lengths[target];", "a.target_lengths[block];"),
+        },
+    ),
+    *mutants_of(
+        "recurrence",
+        "cuda_src/alignment/recurrence.cuh",
+        f"{THREADS_GLOBAL[:-1]} or test_local_scores and host and affine and 16 and thread'",
+        {
+            "E without the gap's first letter": (
+                "e = Cell::add_max(h, Cell::step(kExtend - kOpen), e);",
+                "e = Cell::add_max(h, Cell::step(0), e);",
+            ),
+            "F without the gap's first letter": (
+                "f = Cell::add_max(h, Cell::step(kExtend - kOpen), f);",
+                "f = Cell::add_max(h, Cell::step(0), f);",
+            ),
+            "local scores may fall below 0": ("opened, Cell::of(kLevel + kLift));", "opened, opened);"),
+            "a local score is not lifted": ("h = Cell::add(x, Cell::negative(kLift), one);", "h = x;"),
+            "global scores forget lengths": ("(LOCAL ? 0 : kExtend * (m + n))", "(LOCAL ? 0 : kExtend * m)"),
+        },
+    ),
+    *mutants_of(
+        "slices",
+        SLICES,
+        SLICES_GLOBAL,
+        {
+            "a step down is one to the right": ("  u = down;\n  v = right;", "  u = right;\n  v = down;"),
+            "a carry out of the first counter is lost": (
+                "ripple(counter, majority(low, first_bit, second_bit), 1);",
+                "ripple(counter, first_bit & second_bit, 1);",
+            ),
+            "targets count beyond their ends": ("const uint32_t running = live[j];", "const uint32_t running = ~0u;"),
+            "rows before the first match": ("(i < 1 ? k <= MISMATCH && !FREE_QUERY", "(i < 1 ? k < MISMATCH && !FREE_QUERY"),
+            "rare letters match the last column's": ("|= 1u << code;", "|= 0;"),
+        },
+    ),
+    *mutants_of(
+        "paths",
+        "cuda_src/alignment/path.cuh",
+        PATHS,
+        {
+            "a gap in the target before one in the query": (
+                "directions & kUp ? kInsertion : kDeletion);",
+                "directions & kLeft ? kDeletion : kInsertion);",
+            ),
+            "a run of 64 is not closed": ("if (next != op || length == 64)", "if (next != op || length == 65)"),
+            "gap opens count pairs": ("gap_opens += next != op && next >= kInsertion;", "gap_opens += next != op;"),
+            "equal letters are not told apart": ("a == b ? kEqual : kDifferent", "a <= b ? kEqual : kDifferent"),
+            "the gap at the beginning is lost": ("i > 0 && !free_target; i--)", "i > 1 && !free_target; i--)"),
+        },
+    ),
+]
+
+PLANNER = [
+    *mutants_of(
+        "plan",
+        "core/planning/tile_plan.py",
+        "tests/planning/test_tile_plan.py",
+        {
+            "the diagonal is above itself": ("Pairing.ABOVE: query + 1,", "Pairing.ABOVE: query,"),
+            "the diagonal counts": ("left_out = query_count * (query_count + 1) // 2", "left_out = query_count * (query_count - 1) // 2"),
+            "bands do not grow": ("start, rows = stop, min(2 * rows, self.band_rows)", "start, rows = stop, rows"),
+            "a band starts a query late": ("yield start, stop, first, min(self", "yield start + 1, stop, first, min(self"),
+            "a tile has a lane too many": (
+                "max(1, (reach - at) // self.limits.lane_count)",
+                "max(1, 1 + (reach - at) // self.limits.lane_count)",
+            ),
+            "the last targets are left out": ("                to = len(targets)\n", "                to = len(targets) - 1 or 1\n"),
+            "rows of a tile overlap": ("yield query, min(stop, query + rows), at, to", "yield query, min(stop, query + rows + 1), at, to"),
+            "tiles do not shrink": ("if self.worker_count == 1:", "if self.worker_count >= 1:"),
+            "one band in flight": ("limits.result_bytes // (BANDS_IN_FLIGHT * bytes_per_row)", "limits.result_bytes // bytes_per_row"),
+            "rows do not round to groups": ("limits.band_rows) // group_size * group_size)", "limits.band_rows))"),
+            "any two sets have a diagonal": ("pairing is not Pairing.ALL and not np", "pairing is Pairing.ALL and not np"),
+        },
+    ),
+    *mutants_of(
+        "shards",
+        "core/planning/sharding.py",
+        "tests/planning/test_tile_plan.py -k shares",
+        {
+            "the farther boundary": ("np.where(nearer, after - 1, after)", "np.where(nearer, after, after - 1)"),
+            "the last row is lost": ("for row in rows), len(work)]", "for row in rows), len(work) - 1]"),
+        },
+    ),
+]
+
+JOURNAL = mutants_of(
+    "journal",
+    "core/files/journal.py",
+    "tests/files/test_journal.py",
+    {
+        "a cut line counts": ('lines = raw.split(b"\\n")[:-1]', 'lines = raw.split(b"\\n")'),
+        "other layouts are read": ("if layout != LAYOUT_VERSION:", "if layout < LAYOUT_VERSION:"),
+        "lines do not depend on the line before": ("hashlib.blake2b(previous_check.encode() + line,", "hashlib.blake2b(line,"),
+        "checks are not compared": ('_chained_check(match[1] + b"}", checks[-1]) != match[2].decode()', "not match[2]"),
+        "marks of any boot are trusted": ('is_this_boot = boot is not None and value["boot"] == boot', "is_this_boot = True"),
+        "an unknown boot is this one": ('boot is not None and value["boot"] == boot', 'value["boot"] == boot'),
+        "marks behind the synced one count": ("sum(mark.rows <= synced for mark in marks)", "len(marks)"),
+        "text that is not safe counts": ("mark.files[name][2] <= numbers[1]", "mark.files[name][2] <= numbers[1] + 1"),
+        "the first mark is taken": ("for mark in reversed(marks) if", "for mark in marks if"),
+        "rows beyond the last": ("chosen.rows > identity.rows", "chosen.rows > identity.rows + 1"),
+        "negative counts": ("if type(number) is not int or number < 0:\n        raise", "if type(number) is not int:\n        raise"),
+        "other input": ("elif (other.input, other.rows) != (self.input, self.rows):", "elif other.rows != self.rows:"),
+    },
+)
+
+MUTANTS = [*BETWEEN_BLOCKS, *CUDA_KERNELS, *PLANNER, *JOURNAL]

@@ -1,10 +1,11 @@
-"""The kernels under AddressSanitizer and UBSan, and compiled for 64-bit Arm under an emulator, where the tools exist."""
+"""The kernels under AddressSanitizer and UBSan, compiled for 64-bit Arm under an emulator, and their symbols, where the tools exist."""
 
+import platform
 import shutil
 import subprocess
 
 import pytest
-from places import TESTS
+from places import ROOT, TESTS
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +21,23 @@ def build(what, output, *compiler):
         pytest.skip("the compiler has no AddressSanitizer")
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("source", ["alignment/src/variant.cpp", "distance/src/distance_variant.cpp", "near_pairs/src/near_variant.cpp"])
+@pytest.mark.skipif(
+    shutil.which("g++") is None or shutil.which("nm") is None or platform.machine() != "x86_64", reason="needs g++ and nm on x86-64"
+)
+def test_no_function_of_a_variant_can_take_the_place_of_anothers(tmp_path, source):
+    """Of weak functions of one name the linker keeps any, perhaps with instructions that a machine lacks. A variant's have its namespace.
+
+    Without optimisation, since which calls are inlined is the compiler's choice.
+    """
+    command = ["g++", "-std=c++17", "-O0", "-w", "-mavx2", "-mpopcnt", "-DGPUALIGN_ISA=avx2", f"-I{ROOT}", "-c", ROOT / "cpu" / source]
+    subprocess.run([*command, "-o", tmp_path / "variant.o"], check=True)
+    symbols = subprocess.run(["nm", "-C", "--defined-only", tmp_path / "variant.o"], capture_output=True, text=True, check=True).stdout
+    weak = [line.split(maxsplit=2)[2] for line in symbols.splitlines() if line.split()[1] in "Wu"]
+    assert [name for name in weak if "gpualign::avx2::" not in name] == []
+    assert "gpualign::avx2::" in symbols
 
 
 @CHECKS

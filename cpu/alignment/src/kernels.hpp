@@ -207,8 +207,8 @@ struct BandLanesArgs {
   uint8_t* directions;  // out [rows][diagonals / 2][lanes]: two diagonals per byte, the lower one in the low bits (grid.hpp); aligned
   const Cancel* cancel;
 
-  // Returns the columns of a target that may be read.
-  int64_t columns() const { return rows + diagonals + kBandLanesMargin; }
+  // Returns the columns of a target that may be read. Inlined, because a copy with a variant's instructions must not serve the others.
+  inline __attribute__((always_inline)) int64_t columns() const { return rows + diagonals + kBandLanesMargin; }
 };
 
 constexpr int kBandLanesStep = 8;    // diagonals

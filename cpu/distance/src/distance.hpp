@@ -27,8 +27,8 @@ struct DistanceTile {
   CountLimit limits[kMaxLimits];
   int limit_count;
 
-  // Returns whether pair r, c of the tile may be skipped.
-  bool may_skip(int64_t r, int64_t c) const {
+  // Returns whether pair r, c of the tile may be skipped. Inlined, because a copy with a variant's instructions must not serve the others.
+  inline __attribute__((always_inline)) bool may_skip(int64_t r, int64_t c) const {
     for (int k = 0; k < limit_count; k++)
       if (limits[k].counts[r * out_stride + c] <= limits[k].max_count) return false;
     return limit_count > 0;

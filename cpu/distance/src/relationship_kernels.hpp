@@ -5,8 +5,6 @@
 // to the sums of these columns if the row has another genotype, or no call, instead of that one; of a row only such sites are visited. A
 // row of the table is a row of vectors, and the sums of a block of columns stay in registers.
 #pragma once
-#include <algorithm>
-
 #include "cpu/src/simd.hpp"
 #include "distance.hpp"
 
@@ -22,9 +20,11 @@ struct RelationshipTable {
   uint64_t none[kTableColumns];
 };
 
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
 // Fills the table for the 64 sites of a word and the columns from `column` on; those beyond the last column add nothing.
 static void fill(RelationshipTable& table, const RelationshipTile& tile, int64_t word, int64_t column) {
-  const int64_t sites = tile.sample_words * 64, columns = std::min<int64_t>(kTableColumns, tile.column_stop - column);
+  const int64_t sites = tile.sample_words * 64, columns = smaller(kTableColumns, tile.column_stop - column);
   // Terms of a site for genotype 0, 1, 2 or none of the column.
   uint64_t by_genotype[3][kTableSites][4], of_none[kTableSites][4];
   for (int s = 0; s < kTableSites; s++) {
@@ -53,11 +53,11 @@ static void fill(RelationshipTable& table, const RelationshipTile& tile, int64_t
 static void relate(const RelationshipTile& tile) {
   RelationshipTable table;
   for (int64_t column = tile.column_start; column < tile.column_stop; column += kTableColumns) {
-    const int64_t columns = std::min<int64_t>(kTableColumns, tile.column_stop - column);
-    const int64_t row_stop = tile.upper ? std::min(tile.row_stop, column + columns) : tile.row_stop;
+    const int64_t columns = smaller(kTableColumns, tile.column_stop - column);
+    const int64_t row_stop = tile.upper ? smaller(tile.row_stop, column + columns) : tile.row_stop;
     const auto out_row = [&](int64_t row) { return tile.out + (row - tile.row_start) * tile.out_stride + column - tile.column_start; };
     if (row_stop <= tile.row_start) continue;
-    std::fill(table.none, table.none + kTableColumns, 0);
+    std::memset(table.none, 0, sizeof table.none);
     for (int64_t word = 0; word < tile.words; word++) {
       fill(table, tile, word, column);
       for (int64_t row = tile.row_start; row < row_stop; row++) {
