@@ -7,7 +7,7 @@ decreasing abundance; ties are broken by abundance where abundance is not the ke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,36 +65,16 @@ def greedy_centroids(edges: EdgeList, order: Integers) -> Integers:
     Records are processed in the given order. Each record joins the nearest existing centroid to which `edges` has a pair (the earliest if
     tied). If there is none, the record becomes a centroid.
     """
+    from gpualign.core.clustering._greedy import join_centroids
+
     count = edges.record_count
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
+    pairs = np.zeros(count, dtype=np.int64)
+    for i, j, _ in edges.chunks():
+        pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=count)
     chosen = np.arange(count)
-    is_centroid = np.ones(count, dtype=bool)
-    for later, earlier in _earlier_near_records(edges, rank):
-        starts = np.flatnonzero(np.concatenate(([True], later[1:] != later[:-1])))
-        for one, candidates in zip(later[starts].tolist(), np.split(earlier, starts[1:]), strict=True):
-            eligible = is_centroid[candidates]
-            best = int(eligible.argmax())
-            if eligible[best]:
-                chosen[one] = candidates[best]
-                is_centroid[one] = False
+    for start, stop, chunks in edges.parts(lambda i, j: np.maximum(rank[i], rank[j]), pairs):
+        join_centroids(*concatenate_chunks(chunks), rank, start, stop, chosen)
     centroids: Integers = order[chosen[rank]]
     return centroids
-
-
-def _earlier_near_records(edges: EdgeList, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield near pairs as two arrays: the ranks of records, in ascending order, and the rank of an earlier record near each. The earlier
-    records near one record come nearest first. Each item holds the pairs of a few records, so that little memory is needed beyond `edges`
-    itself.
-
-    rank: position of each record in clustering order
-    """
-    pairs = np.zeros(edges.record_count, dtype=np.int64)
-    for i, j, _ in edges.chunks():
-        pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.record_count)
-    for _, _, chunks in edges.parts(lambda i, j: np.maximum(rank[i], rank[j]), pairs):
-        i, j, distance = concatenate_chunks(chunks)
-        one, other = rank[i], rank[j]
-        later, earlier = np.maximum(one, other), np.minimum(one, other)
-        order = np.lexsort((earlier, distance, later))
-        yield later[order], earlier[order]
