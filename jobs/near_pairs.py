@@ -65,6 +65,12 @@ _EDITS_PER_EDIT_BETWEEN_FREE_ENDS = 1.75
 """Number of edits in an alignment, per edit of a distance with free ends: three in four pairs of genes and of proteins have at most this
 many. The free ends skip edits. Only speed depends on the number."""
 
+_MAX_END_GAPS = 2
+"""Maximum number of runs of an alignment before its first and after its last pair of letters."""
+
+_COLUMNS_PER_RUN_BYTE = 64
+"""Maximum number of columns of a run that one byte holds (`gpualign.core.alignment.tile_results.Runs`)."""
+
 _MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
 
@@ -111,6 +117,7 @@ class NearPairJob:
     engines: the chosen engines
     budget: memory of each engine
     text_threads: number of threads that may format text at the same time
+    max_list_pairs: maximum number of record pairs that are expanded or aligned together, so that their results fit in memory
     make_ungrouped: creates an equivalent job that does not group equal records
     groups: selects near pairs according to their records' groups; None: all pairs
     counts_neighbours: whether only the number of near pairs of each query is needed, so that pairs of groups of equal records need not be
@@ -127,6 +134,7 @@ class NearPairJob:
     engines: NearPairEngines
     budget: Budget
     text_threads: int
+    max_list_pairs: int
     make_ungrouped: Callable[[], NearPairJob] = field(repr=False)
     groups: GroupPairSelector | None = None
     counts_neighbours: bool = False
@@ -227,14 +235,6 @@ class NearPairJob:
         iterate = self._iterate_group_pairs if self.counts_neighbours else self._iterate_results
         return iterate(progress, totals.survivors), totals
 
-    @property
-    def _max_pairs(self) -> int:
-        """Maximum number of record pairs to generate together, so that their alignments fit in memory."""
-        if self.aligner is None:
-            return _MAX_PAIRS_PER_BATCH
-        lists = _LISTS_AHEAD + 2 if self.aligner.uses_device else 1
-        return min(max(1, self.aligner.max_pair_count // lists), _MAX_PAIRS_PER_BATCH)
-
     def _iterate_results(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearPairResults]:
         """Yield the results in order, each for some of the pairs. survivors: number of pairs that survive each step, updated in place."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearPairCollector, progress)
@@ -257,12 +257,12 @@ class NearPairJob:
         for pairs, rows in records:
             if self.groups is not None:
                 pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
-            if held and sum(map(len, held)) + len(pairs) > self._max_pairs:
+            if held and sum(map(len, held)) + len(pairs) > self.max_list_pairs:
                 yield join_pairs(held), int(pairs.queries[0])
                 held = []
             if len(pairs):
                 held.append(pairs)
-            if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self._max_pairs) or self.aligner is None or not held:
+            if sum(map(len, held)) >= min(_MIN_PAIRS_PER_ALIGNMENT, self.max_list_pairs) or self.aligner is None or not held:
                 yield join_pairs(held), rows
                 held = []
         if held:
@@ -287,8 +287,8 @@ class NearPairJob:
     def _compute_group_pairs(self, pairs: NearPairs) -> Iterator[GroupPairs]:
         """Yield near pairs of groups with the results for their first records. pairs: group numbers."""
         queries, targets = self.duplicates
-        for start in range(0, len(pairs), self._max_pairs):
-            some = pairs.select(slice(start, start + self._max_pairs)).sorted()
+        for start in range(0, len(pairs), self.max_list_pairs):
+            some = pairs.select(slice(start, start + self.max_list_pairs)).sorted()
             turned = np.zeros(0, dtype=np.int64)
             if queries is targets and self.aligner is not None:  # edit distances are the same in both directions
                 alternate = queries.last_records[some.queries] > queries.first_records[some.targets]
@@ -319,7 +319,7 @@ class NearPairJob:
         pairs have all been yielded."""
         queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
-        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._max_pairs, self.text_threads)
+        expansion = DuplicateExpansion(queries, targets, shared, with_self, self.max_list_pairs, self.text_threads)
         (start, end), held = self._query_range, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
@@ -384,6 +384,27 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     return bound.max_different_gram_fraction(1, *lengths) < _MAX_EDIT_FRACTION  # letters, from the edits or the coverage
 
 
+def _max_list_pairs(task: Task, bound: EditBound, aligner: PairAligner | None, result_bytes: int) -> int:
+    """Return the maximum number of near pairs to expand or align together.
+
+    bound: bound on the edits of pairs that pass
+    result_bytes: memory for the results of all lists that are held at the same time
+
+    The path of an alignment with e edits has at most 2 e + 1 runs of equal columns, and a byte holds up to 64 columns of a run. Few pairs in
+    a list do not pass, so the bound is a fair estimate of their edits, too.
+    """
+    if aligner is None:
+        return _MAX_PAIRS_PER_BATCH
+    m, n = (one.lengths.mean(keepdims=True).astype(np.int64) for one in (task.queries, task.targets))
+    inside = bound.max_edits_inside(m, n) if bound.coverage else bound.max_edits(m, n)
+    letters = float(m[0] + n[0])
+    runs = 2 * max(0, int(inside[0])) + 1 + (_MAX_END_GAPS if bound.coverage else 0)
+    path_bytes = task.path_bytes_per_letter * min(letters, runs + letters / _COLUMNS_PER_RUN_BYTE)
+    results = 2 if task.both_strands else 1
+    lists = _LISTS_AHEAD + 2 if aligner.uses_device else 1
+    return int(np.clip(result_bytes / (lists * results * (task.pair_bytes + path_bytes)), 1, _MAX_PAIRS_PER_BATCH))
+
+
 def _select_distinct(records: SequenceSet, groups: DuplicateGroups, threads: int) -> SequenceSet:
     """Return the first record of each group of equal records. threads: maximum number of threads."""
     return records.select(groups.first_records, threads) if groups.repeated_count else records
@@ -434,13 +455,14 @@ def prepare_near_pair_job(
         both_strands=task.both_strands,
         ambiguity=ambiguous,
     )
-    budget = Budget.from_total(left if distance_suffices else left // 2)
+    budget, aligning = Budget.from_total(left if distance_suffices else left // 2), Budget.from_total(left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distance_suffices else engines.aligner.prepare_pair_aligner(task, Budget.from_total(left // 2))
+    aligner = None if distance_suffices else engines.aligner.prepare_pair_aligner(task, aligning)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
     ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     threads = text_thread_count(budget, host_threads)
-    return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)
+    list_pairs = _max_list_pairs(task, near.mean_edit_bound, aligner, aligning.result_bytes)
+    return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, list_pairs, ungrouped)

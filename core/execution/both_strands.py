@@ -133,10 +133,6 @@ class BothStrandsPairAligner:
         return f"{self.inner.kernel}, both strands"
 
     @property
-    def max_pair_count(self) -> int:
-        return max(1, self.inner.max_pair_count // 2)
-
-    @property
     def uses_device(self) -> bool:
         return self.inner.uses_device
 

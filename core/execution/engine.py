@@ -91,10 +91,6 @@ class PairAligner(Protocol):
         """Human-readable name of the kernel."""
 
     @property
-    def max_pair_count(self) -> int:
-        """Maximum number of pairs of average length whose results fit in memory."""
-
-    @property
     def uses_device(self) -> bool:
         """True if a device aligns the pairs, so that the host can prepare and write other pairs at the same time."""
 

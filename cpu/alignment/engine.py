@@ -253,12 +253,8 @@ class CpuEngine:
         from gpualign.cpu.alignment.pair_list import CpuPairAligner
 
         recipe, threads, _ = self._fit_path_recipe(task, budget)
-        letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
-        pair_bytes = task.pair_bytes + task.path_bytes_per_letter * letters
         native = native_path_recipe(recipe, budget.scratch_bytes // threads)
-        return CpuPairAligner(
-            task, recipe.kernel, max(1, int(budget.result_bytes / pair_bytes)), threads, self.instruction_set.name, native
-        )
+        return CpuPairAligner(task, recipe.kernel, threads, self.instruction_set.name, native)
 
     def _fit_path_recipe(self, task: Task, budget: Budget) -> tuple[PathRecipe, int, int]:
         """Return the recipe for tracing a task's pairs, the number of threads that fit in the budget, and the scratch memory, in bytes,

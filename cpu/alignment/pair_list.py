@@ -37,7 +37,6 @@ class CpuPairAligner:
 
     task: Task
     kernel: str
-    max_pair_count: int
     threads: int
     instruction_set: str
     recipe: _kernels.PathRecipe = field(repr=False)

@@ -114,10 +114,6 @@ class CudaPairAligner:
         return f"bands in warps; few pairs, and pairs in wide bands, {self._host.kernel}"
 
     @property
-    def max_pair_count(self) -> int:
-        return self._host.max_pair_count
-
-    @property
     def uses_device(self) -> bool:
         return True
 
