@@ -19,7 +19,7 @@ def pair(i, j, rank=(0, 1, 2), first=0, stop=3, distance=(1.0,), centroids=3, dt
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    ("arguments", "message"),
     [
         ({"i": 0, "j": 3}, "does not exist"),
         ({"i": -1, "j": 1}, "does not exist"),
