@@ -390,8 +390,8 @@ def _max_list_pairs(task: Task, bound: EditBound, aligner: PairAligner | None, r
     bound: bound on the edits of pairs that pass
     result_bytes: memory for the results of all lists that are held at the same time
 
-    The path of an alignment with e edits has at most 2 e + 1 runs of equal columns, and a byte holds up to 64 columns of a run. Few pairs in
-    a list do not pass, so the bound is a fair estimate of their edits, too.
+    The path of an alignment with e edits has at most 2 e + 1 runs of equal columns, and a byte holds up to 64 columns of a run. Few pairs
+    in a list do not pass, so the bound is a fair estimate of their edits, too.
     """
     if aligner is None:
         return _MAX_PAIRS_PER_BATCH

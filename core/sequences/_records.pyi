@@ -70,6 +70,11 @@ def count_in_records(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), 
     Return int64[records]: how many letters of each record have a code for which is_counted, bool[256], is true.
     """
 
+def count_codes_in_records(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], counted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None, None))]:
+    """
+    Return uint32[records][counted]: how many letters of each record have each of the codes `counted`.
+    """
+
 def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int = 1) -> int:
     """
     Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be letters. Uses at most this many threads; several may also set codes after that letter.

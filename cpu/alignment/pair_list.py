@@ -6,9 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field
-from typing import Any, ClassVar, cast
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.alignment.aligned_pairs import PairAlignments, PairAlignmentsBuilder
 from gpualign.core.alignment.pair_list import NearPairs
@@ -18,6 +20,8 @@ from gpualign.core.common.arrays import Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.threads import run_until_stopped
+from gpualign.core.sequences._records import count_codes_in_records
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment import _kernels
 
 _MIN_PART_PAIRS, _MAX_PART_PAIRS = 2048, 32_768
@@ -25,6 +29,9 @@ _MIN_PART_PAIRS, _MAX_PART_PAIRS = 2048, 32_768
 should have several times as many to choose from."""
 
 _PARTS_PER_THREAD = 3
+
+LetterTable: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]
+"""(number of letters of each record with each of some codes, uint32[records][codes]; these codes)."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,19 @@ class CpuPairAligner:
         scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
         """
 
-        return cast("Integers", _kernels.listed_slacks(*self._arguments(pairs), self.recipe, scores, self.threads))
+        (queries, query_codes), (targets, target_codes) = self._letter_tables
+        sets = queries, query_codes, pairs.queries, targets, target_codes, pairs.targets
+        return cast("Integers", _kernels.listed_slacks(*sets, pairs.distances, self.recipe, scores, self.threads))
+
+    @cached_property
+    def _letter_tables(self) -> tuple[LetterTable, LetterTable]:
+        """Letters of the queries and of the targets."""
+        queries, targets = self.task.queries, self.task.targets
+        of_queries = self._count_letters(queries)
+        return of_queries, of_queries if targets is queries else self._count_letters(targets)
+
+    def _count_letters(self, records: SequenceSet) -> LetterTable:
+        return count_codes_in_records(records.codes, records.offsets, records.used_codes, self.threads), records.used_codes
 
     def _parts(self, pairs: NearPairs) -> Iterator[Integers]:
         """Yield the indices of the pairs in each part of the list, the longest pairs first."""

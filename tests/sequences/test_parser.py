@@ -213,6 +213,12 @@ def test_counts_in_records(rng, threads):
     expected = [is_counted[codes[start:stop]].sum() for start, stop in pairwise(offsets.tolist())]
     assert _records.count_in_records(codes, offsets, is_counted, threads).tolist() == expected
     assert _records.count_in_records(codes[:0], offsets[:1], is_counted, threads).tolist() == []
+    counted = np.flatnonzero(is_counted).astype(np.uint8)
+    expected = [[int((codes[a:b] == code).sum()) for code in counted] for a, b in pairwise(offsets.tolist())]
+    found = _records.count_codes_in_records(codes, offsets, counted, threads)
+    assert found.dtype == np.uint32
+    assert found.shape == (len(offsets) - 1, len(counted))
+    assert found.tolist() == expected
 
 
 @pytest.mark.parametrize("longest", [0, 20_000])

@@ -224,6 +224,26 @@ NB_MODULE(_records, m) {
       nb::arg("codes"), nb::arg("offsets"), nb::arg("is_counted"), nb::arg("threads"),
       "Return int64[records]: how many letters of each record have a code for which is_counted, bool[256], is true.");
   m.def(
+      "count_codes_in_records",
+      [](Input<uint8_t> codes, Input<int64_t> offsets, Input<uint8_t> counted, int threads) {
+        check_offsets(codes, offsets);
+        const size_t count = offsets.size() - 1, columns = counted.size(), parts = (count + kRecordsPerPart - 1) / kRecordsPerPart;
+        std::vector<uint32_t> counts(count * columns);
+        {
+          nb::gil_scoped_release unlocked;
+          share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
+            for (size_t i = part * kRecordsPerPart; i < std::min(count, (part + 1) * kRecordsPerPart); i++) {
+              uint32_t of_code[2][256] = {};  // at even and odd places: equal neighbours need not wait for each other
+              for (int64_t k = offsets(i); k < offsets(i + 1); k++) of_code[k % 2][codes(k)]++;
+              for (size_t c = 0; c < columns; c++) counts[i * columns + c] = of_code[0][counted(c)] + of_code[1][counted(c)];
+            }
+          });
+        }
+        return owned_array<nb::ndim<2>>(std::move(counts), {count, columns});
+      },
+      nb::arg("codes"), nb::arg("offsets"), nb::arg("counted"), nb::arg("threads"),
+      "Return uint32[records][counted]: how many letters of each record have each of the codes `counted`.");
+  m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
          nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads) {

@@ -36,8 +36,8 @@ void BandBound::set_pair(const LetterCounts& query, const LetterCounts& target) 
   sufficient_ = std::min(query.length, target.length);
 }
 
-LetterCounts BandBound::count(Record record, const std::vector<int>& order, const int64_t* best) {
-  int64_t letters[kLetters] = {}, others[kLetters] = {};  // of even and odd places: equal neighbours need not wait for each other
+std::array<int64_t, kLetters> BandBound::numbers_of_letters(Record record) {
+  std::array<int64_t, kLetters> letters{}, others{};  // of even and odd places: equal neighbours need not wait for each other
   int64_t k = 0;
   for (; k + 1 < record.length; k += 2) {
     letters[record.codes[k]]++;
@@ -45,13 +45,17 @@ LetterCounts BandBound::count(Record record, const std::vector<int>& order, cons
   }
   if (k < record.length) letters[record.codes[k]]++;
   for (int l = 0; l < kLetters; l++) letters[l] += others[l];
+  return letters;
+}
+
+LetterCounts BandBound::counts(const int64_t* numbers, const std::vector<int>& order, const int64_t* best) {
   LetterCounts counts;
-  counts.length = record.length;
-  counts.plain = letters[0] + letters[1] + letters[2] + letters[3];
+  counts.plain = numbers[0] + numbers[1] + numbers[2] + numbers[3];
   for (const int l : order)
-    if (letters[l]) {
-      counts.sum += letters[l] * best[l];
-      counts.amounts.push_back({l, best[l], letters[l]});
+    if (numbers[l]) {
+      counts.length += numbers[l];
+      counts.sum += numbers[l] * best[l];
+      counts.amounts.push_back({l, best[l], numbers[l]});
     }
   return counts;
 }

@@ -11,6 +11,7 @@
 //
 // A band that is too narrow still gives a score, which the best path reaches or exceeds, and hence the width of a band that suffices.
 #pragma once
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -48,8 +49,12 @@ class BandBound {
   // The recipe must have a width of 8 and no free ends.
   explicit BandBound(const PathRecipe& recipe);
 
-  LetterCounts count_query(Record query) const { return count(query, query_order_, best_of_query_); }
-  LetterCounts count_target(Record target) const { return count(target, target_order_, best_of_target_); }
+  LetterCounts count_query(Record query) const { return query_counts(numbers_of_letters(query).data()); }
+  LetterCounts count_target(Record target) const { return target_counts(numbers_of_letters(target).data()); }
+
+  // The same, from the number of letters with each code [kLetters].
+  LetterCounts query_counts(const int64_t* numbers) const { return counts(numbers, query_order_, best_of_query_); }
+  LetterCounts target_counts(const int64_t* numbers) const { return counts(numbers, target_order_, best_of_target_); }
 
   // Sets the pair for the calls that follow; the counts must outlive them.
   void set_pair(const LetterCounts& query, const LetterCounts& target);
@@ -65,8 +70,9 @@ class BandBound {
   int64_t expected_score(int64_t edits) const;
 
  private:
+  static std::array<int64_t, kLetters> numbers_of_letters(Record record);
   // order: codes in ascending order of their best scores
-  static LetterCounts count(Record record, const std::vector<int>& order, const int64_t* best);
+  static LetterCounts counts(const int64_t* numbers, const std::vector<int>& order, const int64_t* best);
   // Returns an upper bound of the score of paths that leave a band with this slack.
   int64_t bound_outside(int64_t slack) const;
 

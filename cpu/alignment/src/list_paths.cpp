@@ -248,15 +248,21 @@ bool trace_tiles(const Kernels& kernels, const Sequences& queries, const Sequenc
 
 }  // namespace
 
-void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
+void list_slacks(const LetterTable& queries, const LetterTable& targets, const PathRecipe& recipe, const ListedPair* pairs,
                  const int64_t* scores, int64_t count, int64_t* slacks, int threads) {
   const int64_t parts = (count + kPairsPerPart - 1) / kPairsPerPart;
   share(static_cast<size_t>(parts), threads, [&](size_t part) {
     BandBound bound(recipe);
-    ListedLetters letters(bound, queries, targets);
+    const auto numbers = [](const LetterTable& table, int64_t record) {
+      std::array<int64_t, kLetters> of_code{};
+      for (size_t c = 0; c < table.columns; c++) of_code[table.codes[c]] = table.counts[record * table.columns + c];
+      return of_code;
+    };
     const int64_t first = static_cast<int64_t>(part) * kPairsPerPart;
     for (int64_t k = first; k < std::min(count, first + kPairsPerPart); k++) {
-      bound.set_pair(letters.query(pairs[k].query), letters.target(pairs[k].target));
+      const LetterCounts query = bound.query_counts(numbers(queries, pairs[k].query).data());
+      const LetterCounts target = bound.target_counts(numbers(targets, pairs[k].target).data());
+      bound.set_pair(query, target);
       slacks[k] = bound.sufficient_slack(-1, scores ? scores[k] : bound.expected_score(pairs[k].edits));
     }
   });

@@ -10,9 +10,16 @@ struct ListedPair {
   int64_t edits;          // only speed depends on it
 };
 
+// The letters of each record of a set.
+struct LetterTable {
+  const uint32_t* counts;  // [records][columns]
+  const uint8_t* codes;    // [columns]: what is counted; no other codes occur
+  size_t columns;
+};
+
 // Writes the slack of the band that each pair needs (band_bound.hpp): the smallest with which its score is a proof. scores: [count], or
 // null for those that the pairs are expected to have. The recipe must be one for bands.
-void list_slacks(const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const ListedPair* pairs,
+void list_slacks(const LetterTable& queries, const LetterTable& targets, const PathRecipe& recipe, const ListedPair* pairs,
                  const int64_t* scores, int64_t count, int64_t* slacks, int threads);
 
 // Traces listed pairs; the path of pairs[k] goes to pair k of the sink. Similar pairs are traced in narrow bands, each in a lane of a

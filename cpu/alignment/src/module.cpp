@@ -113,9 +113,21 @@ nb::object align_listed(const std::string& instruction_set, Codes query_codes, N
   return path_arrays(std::move(sink), {pairs.size()});
 }
 
-nb::object slacks(Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes, Numbers target_offsets,
+using LetterNumbers = nb::ndarray<const uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+LetterTable letter_table(const LetterNumbers& counts, const Codes& codes, const Numbers& ids) {
+  if (counts.shape(1) != codes.shape(0)) throw nb::value_error("a code has one column");
+  for (size_t c = 0; c < codes.shape(0); c++)
+    if (codes(c) >= kLetters) throw nb::value_error("a code is beyond the letters");
+  for (size_t k = 0; k < ids.shape(0); k++)
+    if (ids(k) < 0 || static_cast<size_t>(ids(k)) >= counts.shape(0)) throw nb::index_error("a record does not exist");
+  return {counts.data(), codes.data(), codes.shape(0)};
+}
+
+nb::object slacks(LetterNumbers query_counts, Codes query_codes, Numbers query_ids, LetterNumbers target_counts, Codes target_codes,
                   Numbers target_ids, Numbers edits, const PathRecipe& recipe, std::optional<Numbers> scores, int threads) {
-  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
+  const LetterTable queries = letter_table(query_counts, query_codes, query_ids);
+  const LetterTable targets = letter_table(target_counts, target_codes, target_ids);
   const std::vector<ListedPair> pairs = listed_pairs(query_ids, target_ids, edits);
   if (!recipe.banded) throw nb::value_error("the recipe has no bands");
   if (threads < 1) throw nb::value_error("at least one thread is needed");
@@ -235,10 +247,11 @@ NB_MODULE(_kernels, m) {
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"),
         nb::arg("want_runs"), nb::arg("cancel"),
         "Trace listed pairs, with the numbers of edits that are expected. Returns the same as align_tile, for an array of pairs.");
-  m.def("listed_slacks", &slacks, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
-        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"), nb::arg("scores").none(), nb::arg("threads"),
+  m.def("listed_slacks", &slacks, nb::arg("query_counts"), nb::arg("query_codes"), nb::arg("query_ids"), nb::arg("target_counts"),
+        nb::arg("target_codes"), nb::arg("target_ids"), nb::arg("edits"), nb::arg("recipe"), nb::arg("scores").none(), nb::arg("threads"),
         "Return the slack of the band that each pair needs, int64: the smallest with which its score proves that the band holds every best "
-        "path. scores: None for those that are expected with these numbers of edits.");
+        "path. counts: uint32[records][codes], the letters of each record by code. scores: None for those that are expected with these "
+        "numbers of edits.");
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
