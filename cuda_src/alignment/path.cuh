@@ -72,7 +72,20 @@ struct Walk {
   // Walks while the path is below row `top` and right of column `left`. at(i, j) returns the directions of a cell.
   template <class Directions>
   DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at) {
+    run(query, target, usable, top, left, at, [](int, int) { return 0; });
+  }
+
+  // The same; equal_pairs(i, j) returns a number of pairs of equal letters that follow if no gap continues, or 0 if that is not known.
+  template <class Directions, class EqualPairs>
+  DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at,
+                  EqualPairs equal_pairs) {
     while (i > top && j > left) {
+      if (op == kEqual) {
+        if (const int pairs = equal_pairs(i, j)) {
+          extend(pairs);
+          continue;
+        }
+      }
       const int directions = at(i, j);
       if (op == kInsertion && (directions & kExtendUp)) {
         step(kInsertion);
@@ -96,6 +109,22 @@ struct Walk {
     i -= next != kDeletion;
     j -= next != kInsertion;
     if (pair) last_pair = i + j;
+  }
+
+  // Moves by pairs of equal letters, at most 64. The current run must be one of these.
+  DEVICE void extend(int pairs) {
+    if (first_pair < 0) first_pair = i + j;
+    matches += pairs;
+    i -= pairs;
+    j -= pairs;
+    last_pair = i + j;
+    length += pairs;
+    if (length > 64) {
+      const int rest = length - 64;
+      length = 64;
+      flush();
+      length = rest;
+    }
   }
 
   // Ends a path that has reached row 0 or column 0: adds the gap that is left, writes the statistics, and appends the runs to `runs`.

@@ -7,11 +7,14 @@
 //   a - lowest even:  the left one (d - 1) at place p - 1, the upper one (d + 1) at place p
 //   a - lowest odd:   the left one at place p, the upper one at place p + 1.
 // A lane has CELLS places side by side, so only the first and the last of them take values from another lane. The letter of the query moves
-// up by a place on even antidiagonals, that of the target down by a place on odd ones; lanes hold the next kLanes letters of either.
+// up by a place on even antidiagonals, that of the target down by a place on odd ones.
 // Paths stay within the band. The host decides whether a path outside it could be better (cpu/alignment/src/band_bound.hpp).
 //
-// Directions (recurrence.cuh, directed_cell) are packed, those of 8 antidiagonals of a place in a word: [a / 8][CELLS][lane] in global
-// memory of the warp. One lane then walks the path back.
+// Antidiagonals are computed in groups of 8, an even one first, of which the last ends with m + n. So the first may begin before 0, where
+// there are no cells. In a group 4 letters of each sequence enter the band. A lane holds the letters of one group in 32.
+//
+// Directions (recurrence.cuh, directed_cell) of a place are packed, those of a group in a word: [group][CELLS][lane] in global memory of
+// the warp. One lane then walks the path back.
 //
 // Macros: CELLS  places of a lane     LETTERS, OPEN, EXTEND, LIFT, LEVEL  as in threads.cuh     RESULT  type of a score
 //         SIGN   -1 for distances, else 1     FREE_QUERY, FREE_TARGET  0
@@ -20,7 +23,7 @@
 
 struct BandPair {
   int32_t query, target;  // records
-  int32_t lowest;         // first diagonal, at most min(0, n - m); the band has 2 kLanes CELLS diagonals, n - m among them
+  int32_t lowest;         // first diagonal, at most min(0, n - m), m + n + lowest odd; of 2 kLanes CELLS diagonals, n - m among them
 };
 SAME_AS_ON_HOST(BandPair);
 
@@ -40,72 +43,73 @@ using Rules = Recurrence<S32, false, true>;
 using Value = Rules::Value;
 
 constexpr Value kOutside = -(1 << 29);
-constexpr int kAntidiagonalsPerWord = 8;
+constexpr int kGroup = 8, kLettersPerGroup = kGroup / 2;  // antidiagonals, and letters of each sequence that enter the band with them
+constexpr int32_t kEntryBytes = sizeof(int32_t), kRowBytes = LETTERS * kEntryBytes;  // of the table
 
 DEVICE int32_t from_lane(int32_t value, int lane) { return __shfl_sync(kAllLanes, value, lane); }
 
 // The cells of a lane.
 struct Cells {
-  Value h[CELLS], before[CELLS];  // H on the last antidiagonal, and on the one before it
-  Value e[CELLS], f[CELLS];       // what enters the right and the lower neighbour
-  uint32_t word[CELLS];           // directions
-  int32_t query[CELLS], target[CELLS];
+  Value h[CELLS], before[CELLS];        // H on the last antidiagonal, and on the one before it
+  Value e[CELLS], f[CELLS];             // what enters the right and the lower neighbour
+  uint32_t word[CELLS];                 // directions
+  int32_t query[CELLS], target[CELLS];  // letters, by the bytes of rows and of entries of the table before theirs
 };
 
-// A sequence that is read letter by letter, kLanes letters at a time.
+// A sequence of which a warp reads kLettersPerGroup letters for each group.
 struct Letters {
   const uint8_t* codes;
   int length;
-  int32_t held;  // letter number `first` + lane
+  int first;      // number, counted from 0, of the letter that the first lane holds first
+  uint32_t held;  // this lane's letters, a byte each
 
-  // Returns the letter of this number, counted from 0; any letter of the table beyond the ends. Numbers are asked for in ascending order.
-  DEVICE int32_t next(int number, int lane) {
-    const int within = (number % kLanes + kLanes) % kLanes;
-    if (within == 0) load(number, lane);
-    return from_lane(held, within);
-  }
-  // Holds the letters from the multiple of kLanes at or below `number` on.
-  DEVICE void load(int number, int lane) {
-    const int own = number - (number % kLanes + kLanes) % kLanes + lane;
-    held = own >= 0 && own < length ? codes[own] : LETTERS - 1;
+  // Returns a letter; that of the padding before and after the sequence.
+  DEVICE uint32_t letter(int number) const { return number >= 0 && number < length ? codes[number] : LETTERS - 1; }
+
+  // Returns the letters for a group. All groups are asked for in order.
+  DEVICE uint32_t of_group(int group, int lane) {
+    if (group % kLanes == 0) {
+      held = 0;
+      for (int k = 0; k < kLettersPerGroup; k++) held |= letter(first + kLettersPerGroup * (group + lane) + k) << 8 * k;
+    }
+    return static_cast<uint32_t>(from_lane(static_cast<int32_t>(held), group % kLanes));
   }
 };
 
 // Computes the cells of antidiagonal `a`. EVEN: a - lowest is even. INSIDE: no cell of the band is in row 0 or column 0, or beyond.
+// entering: the letter that enters the band, of the query on even antidiagonals and of the target on odd ones.
 template <bool EVEN, bool INSIDE>
-DEVICE void step(Cells& c, const int32_t* table, Letters& query, Letters& target, int a, int lowest, int lane) {
-  const int last = CELLS - 1, places = CELLS * kLanes;
-  // Row of place 0, and column of place 0.
-  const int row = (a - lowest) >> 1, column = (a + lowest + (EVEN ? 0 : 1)) >> 1;
+DEVICE void step(Cells& c, const int32_t* table, int32_t entering, int a, int lowest, int lane) {
+  const int last = CELLS - 1;
   Value outer;
   if (EVEN) {
-    const int32_t letter = query.next(row - 1, lane);
     int32_t moved = from_lane(c.query[last], lane > 0 ? lane - 1 : 0);
-    if (lane == 0) moved = letter;
+    if (lane == 0) moved = entering * kRowBytes;
     outer = from_lane(c.e[last], lane > 0 ? lane - 1 : 0);
     if (lane == 0) outer = kOutside;
 #pragma unroll
     for (int k = last; k > 0; k--) c.query[k] = c.query[k - 1];
     c.query[0] = moved;
   } else {
-    const int32_t letter = target.next(column + places - 2, lane);
     int32_t moved = from_lane(c.target[0], lane + 1 < kLanes ? lane + 1 : lane);
-    if (lane == kLanes - 1) moved = letter;
+    if (lane == kLanes - 1) moved = entering * kEntryBytes;
     outer = from_lane(c.f[0], lane + 1 < kLanes ? lane + 1 : lane);
     if (lane == kLanes - 1) outer = kOutside;
 #pragma unroll
     for (int k = 0; k < last; k++) c.target[k] = c.target[k + 1];
     c.target[last] = moved;
   }
+  const char* const scores = reinterpret_cast<const char*>(table);
 #pragma unroll
   for (int n = 0; n < CELLS; n++) {
     const int k = EVEN ? last - n : n;
     Value e = EVEN ? (k > 0 ? c.e[k > 0 ? k - 1 : 0] : outer) : c.e[k];
     Value f = EVEN ? c.f[k] : (k < last ? c.f[k < last ? k + 1 : 0] : outer);
     Value h = c.h[k], diagonal;
-    Rules::directed_cell(c.before[k] + table[c.query[k] * LETTERS + c.target[k]], diagonal, h, e, f, c.word[k]);
+    const Value score = *reinterpret_cast<const int32_t*>(scores + (c.query[k] + c.target[k]));
+    Rules::directed_cell(c.before[k] + score, diagonal, h, e, f, c.word[k]);
     if (!INSIDE) {
-      const int i = row - (lane * CELLS + k), j = column + lane * CELLS + k;
+      const int i = ((a - lowest) >> 1) - (lane * CELLS + k), j = ((a + lowest + (EVEN ? 0 : 1)) >> 1) + lane * CELLS + k;
       if (i <= 0 || j <= 0) {
         h = i < 0 || j < 0 ? kOutside : i == 0 && j == 0 ? static_cast<Value>(LEVEL) : static_cast<Value>(Rules::edge(1, false));
         e = f = i < 0 || j < 0 ? kOutside : h + Rules::opening();
@@ -116,12 +120,24 @@ DEVICE void step(Cells& c, const int32_t* table, Letters& query, Letters& target
   }
 }
 
+// Computes the cells of a group, from antidiagonal `a` on. query, target: the letters that enter the band, a byte each.
+template <bool INSIDE>
+DEVICE void group_of_steps(Cells& c, const int32_t* table, uint32_t query, uint32_t target, int a, int lowest, int lane) {
+#pragma unroll(INSIDE&& CELLS <= 4 ? kLettersPerGroup : 1)
+  for (int k = 0; k < kLettersPerGroup; k++) {
+    step<true, INSIDE>(c, table, static_cast<int32_t>(query >> 8 * k & 0xff), a + 2 * k, lowest, lane);
+    step<false, INSIDE>(c, table, static_cast<int32_t>(target >> 8 * k & 0xff), a + 2 * k + 1, lowest, lane);
+  }
+}
+
 KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
   __shared__ int32_t table[LETTERS * LETTERS];
   __shared__ uint32_t usable[LETTERS];
   for (int k = threadIdx.x; k < LETTERS * LETTERS; k += blockDim.x) table[k] = args.table[k];
   for (int k = threadIdx.x; k < LETTERS; k += blockDim.x) usable[k] = args.path.usable[k];
   __syncthreads();
+  bool equal_letters_pair = true;
+  for (int k = 0; k < LETTERS - 1; k++) equal_letters_pair &= usable[k] >> k & 1;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, warps = static_cast<int>(blockDim.x) / kLanes;
   const int64_t warp = static_cast<int64_t>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / kLanes;
   uint32_t* const directions = args.path.directions + warp * args.path.matrix_stride;
@@ -133,35 +149,34 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
     if (taken >= static_cast<uint32_t>(args.pair_count)) return;
     const BandPair pair = args.pairs[taken];
     const int64_t query_start = args.query_offsets[pair.query], target_start = args.path.target_offsets[pair.target];
-    Letters query{args.query_codes + query_start, static_cast<int>(args.query_offsets[pair.query + 1] - query_start), 0};
-    Letters target{args.path.target_codes + target_start, static_cast<int>(args.path.target_offsets[pair.target + 1] - target_start), 0};
+    Letters query{args.query_codes + query_start, static_cast<int>(args.query_offsets[pair.query + 1] - query_start), 0, 0};
+    Letters target{args.path.target_codes + target_start, static_cast<int>(args.path.target_offsets[pair.target + 1] - target_start), 0, 0};
     const int m = query.length, n = target.length, lowest = pair.lowest, highest = lowest + 2 * CELLS * kLanes - 1;
+    const int groups = (m + n) / kGroup + 1, start = m + n + 1 - kGroup * groups;
 
-    // Antidiagonal 0 is the first. Before it no cell has a value, and the letters are those of antidiagonal -1.
-    const int row = (-1 - lowest) >> 1, column = lowest >> 1;  // of place 0
+    // Before the first group no cell has a value, and the letters are those of antidiagonal start - 1.
+    const int row = (start - lowest) / 2 - 1, column = (start + lowest) / 2;  // of place 0; both sums are even
     Cells c;
 #pragma unroll
     for (int k = 0; k < CELLS; k++) {
-      const int i = row - (lane * CELLS + k), j = column + lane * CELLS + k;
       c.h[k] = c.before[k] = c.e[k] = c.f[k] = kOutside;
       c.word[k] = 0;
-      c.query[k] = i >= 1 && i <= m ? query.codes[i - 1] : LETTERS - 1;
-      c.target[k] = j >= 1 && j <= n ? target.codes[j - 1] : LETTERS - 1;
+      c.query[k] = static_cast<int32_t>(query.letter(row - (lane * CELLS + k) - 1)) * kRowBytes;
+      c.target[k] = static_cast<int32_t>(target.letter(column + lane * CELLS + k - 1)) * kEntryBytes;
     }
-    query.load(row, lane);
-    target.load(column + CELLS * kLanes - 1, lane);
+    query.first = row;
+    target.first = column + CELLS * kLanes - 1;
 
-    const int end = m + n, edge = (-lowest > highest ? -lowest : highest) + 2;  // antidiagonals from `edge` on are inside
-    for (int a = 0; a <= end; a++) {
-      const bool even = ((a - lowest) & 1) == 0;
+    const int edge = (-lowest > highest ? -lowest : highest) + 2;  // antidiagonals from `edge` on are inside
+    for (int group = 0; group < groups; group++) {
+      const uint32_t above = query.of_group(group, lane), right = target.of_group(group, lane);
+      const int a = start + kGroup * group;
       if (a < edge)
-        even ? step<true, false>(c, table, query, target, a, lowest, lane) : step<false, false>(c, table, query, target, a, lowest, lane);
+        group_of_steps<false>(c, table, above, right, a, lowest, lane);
       else
-        even ? step<true, true>(c, table, query, target, a, lowest, lane) : step<false, true>(c, table, query, target, a, lowest, lane);
-      if (a % kAntidiagonalsPerWord == kAntidiagonalsPerWord - 1 || a == end) {
+        group_of_steps<true>(c, table, above, right, a, lowest, lane);
 #pragma unroll
-        for (int k = 0; k < CELLS; k++) directions[(a / kAntidiagonalsPerWord * CELLS + k) * kLanes + lane] = c.word[k];
-      }
+      for (int k = 0; k < CELLS; k++) directions[(group * CELLS + k) * kLanes + lane] = c.word[k];
     }
 
     const int corner = (n - m - lowest) >> 1;
@@ -178,16 +193,25 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
       Walk walk({score, m, n}, args.path.detail == 2 ? args.path.scratch + taken * args.path.capacity : nullptr, args.path.capacity);
       int held = -1;  // index of the word
       uint32_t word = 0;
-      walk.run(query.codes, target.codes, usable, 0, 0, [&](int i, int j) {
-        const int a = i + j, place = (j - i - lowest) >> 1, group = a / kAntidiagonalsPerWord;
-        const int index = (group * CELLS + place % CELLS) * kLanes + place / CELLS;
+      const auto load = [&](int i, int j) {
+        const int place = (j - i - lowest) >> 1, index = ((i + j - start) / kGroup * CELLS + place % CELLS) * kLanes + place / CELLS;
         if (index != held) {
           held = index;
           word = directions[index];
         }
-        const int rows = group == end / kAntidiagonalsPerWord ? end % kAntidiagonalsPerWord + 1 : kAntidiagonalsPerWord;
-        return directions_of(word, a % kAntidiagonalsPerWord, rows, 4);
-      });
+        return (i + j - start) % kGroup;
+      };
+      walk.run(
+          query.codes, target.codes, usable, 0, 0, [&](int i, int j) { return directions_of(word, load(i, j), kGroup, 4); },
+          [&](int i, int j) {
+            const int antidiagonal = load(i, j);
+            constexpr int many = kGroup / 2;  // cells of a diagonal in a word, if it begins with the last or last but one antidiagonal
+            if (!equal_letters_pair || antidiagonal < kGroup - 2 || i < many || j < many) return 0;
+            if (word & (antidiagonal % 2 ? 0x08080808 : 0x80808080)) return 0;  // a cell whose H is not the diagonal value
+            bool equal = true;
+            for (int k = 1; k <= many; k++) equal &= query.codes[i - k] == target.codes[j - k];
+            return equal ? many : 0;
+          });
       walk.finish(args.path, taken, false, false);
     }
     __syncwarp();  // the next pair overwrites the directions

@@ -25,7 +25,8 @@ class BandBatch:
 
     cells_per_lane: number of cells of an antidiagonal that each lane of a warp computes
     indices: indices into the list of pairs, the longest pairs first
-    lowest: first diagonal (target position minus query position) of each pair's band
+    lowest: first diagonal (target position minus query position) of each pair's band; its parity is not that of the letters in both
+        sequences
     slacks: number of diagonals by which each band extends beyond the diagonals of both corners
     max_letters: maximum number of letters in both sequences of a pair
     """
@@ -62,7 +63,7 @@ def plan_batches(
     warp_lanes: number of lanes of a warp
     """
     m, n = (one[indices] for one in lengths)
-    needed = np.abs(n - m) + 2 * slacks + 1
+    needed = np.abs(n - m) + 2 * slacks + 2  # one more, as the parity of the first is given
     widths = 2 * warp_lanes * np.array(CELLS_PER_LANE)
     kinds = np.searchsorted(widths, needed)
     batches: list[BandBatch] = []
@@ -71,8 +72,9 @@ def plan_batches(
         chosen = chosen[np.argsort(-(m + n)[chosen], kind="stable")]
         for start in range(0, len(chosen), max_pairs):
             part = chosen[start : start + max_pairs]
-            slack = (widths[kind] - 1 - np.abs(n - m)[part]) // 2
+            slack = (widths[kind] - 2 - np.abs(n - m)[part]) // 2
             lowest = np.minimum(0, (n - m)[part]) - slack
+            lowest -= (lowest + (m + n)[part] + 1) % 2
             batches.append(BandBatch(cells, indices[part], lowest, slack, int((m + n)[part[0]])))
     return batches
 

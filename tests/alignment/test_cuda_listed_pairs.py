@@ -237,12 +237,13 @@ def test_batches_cover_the_pairs(rng):
     assert len(np.unique(planned)) == len(planned)
     assert set(planned.tolist()) <= set(indices.tolist())
     needed = dict(zip(indices.tolist(), slacks.tolist(), strict=True))
-    assert all(abs(n[k] - m[k]) + 2 * needed[k] + 1 > 64 * CELLS_PER_LANE[-1] for k in too_wide.tolist())
+    assert all(abs(n[k] - m[k]) + 2 * needed[k] + 2 > 64 * CELLS_PER_LANE[-1] for k in too_wide.tolist())
     for batch in batches:
         assert len(batch.indices) <= 30
         width = 64 * batch.cells_per_lane
         for k, lowest, slack in zip(batch.indices.tolist(), batch.lowest.tolist(), batch.slacks.tolist(), strict=True):
             assert slack >= needed[k]
-            assert lowest == min(0, n[k] - m[k]) - slack
+            assert min(0, n[k] - m[k]) - slack - 1 <= lowest <= min(0, n[k] - m[k]) - slack
+            assert (m[k] + n[k] + lowest) % 2 == 1
             assert lowest + width - 1 >= max(0, n[k] - m[k]) + slack
             assert m[k] + n[k] <= batch.max_letters
