@@ -193,6 +193,7 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
       Walk walk({score, m, n}, args.path.detail == 2 ? args.path.scratch + taken * args.path.capacity : nullptr, args.path.capacity);
       int held = -1;  // index of the word
       uint32_t word = 0;
+      // Loads the word with the directions of a cell, and returns the cell's antidiagonal in the group.
       const auto load = [&](int i, int j) {
         const int place = (j - i - lowest) >> 1, index = ((i + j - start) / kGroup * CELLS + place % CELLS) * kLanes + place / CELLS;
         if (index != held) {
@@ -202,7 +203,11 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
         return (i + j - start) % kGroup;
       };
       walk.run(
-          query.codes, target.codes, usable, 0, 0, [&](int i, int j) { return directions_of(word, load(i, j), kGroup, 4); },
+          query.codes, target.codes, usable, 0, 0,
+          [&](int i, int j) {
+            const int antidiagonal = load(i, j);
+            return directions_of(word, antidiagonal, kGroup, 4);
+          },
           [&](int i, int j) {
             const int antidiagonal = load(i, j);
             constexpr int many = kGroup / 2;  // cells of a diagonal in a word, if it begins with the last or last but one antidiagonal
