@@ -64,6 +64,11 @@ def check(name, queries, targets, scheme, letters):
     return alone
 
 
+def relative(rng, sequence, letters):
+    changed = np.where(rng.random(len(sequence)) < 0.1, rng.integers(0, letters, len(sequence)), sequence)
+    return np.delete(changed, slice(len(changed) // 3, len(changed) // 3 + len(changed) // 20))
+
+
 SEQUENCES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=150), min_size=1, max_size=3)
 
 
@@ -77,9 +82,23 @@ def test_the_plain_recurrence(name, queries, targets, match, mismatch, one, othe
     assert scores.tolist() == [[local_score(np.array(q), np.array(t), scheme.substitution, *gaps) for t in targets] for q in queries]
 
 
-def relative(rng, sequence, letters):
-    changed = np.where(rng.random(len(sequence)) < 0.1, rng.integers(0, letters, len(sequence)), sequence)
-    return np.delete(changed, slice(len(changed) // 3, len(changed) // 3 + len(changed) // 20))
+@pytest.mark.parametrize("name", SETS)
+@given(st.integers(0, 2**32), st.sampled_from([(5, -4, 16, 6), (1, -1, 1, 1), (40, -30, 90, 3), (3, -9, 4, 0)]))
+def test_parts_of_several_strips(name, seed, weights):
+    """Copies of parts of the query, repeated, with gaps and between other letters, so that lanes differ in where their cells can matter."""
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, 4, rng.integers(120, 700))
+    targets = []
+    for _ in range(rng.integers(1, 12)):
+        first = int(rng.integers(0, len(query) - 20))
+        part = relative(rng, query[first : first + int(rng.integers(10, 700))], 4)
+        parts = [rng.integers(0, 4, rng.integers(0, 300)), part, rng.integers(0, 4, rng.integers(0, 300)), part[: len(part) // 2]]
+        targets.append(np.concatenate(parts[int(rng.integers(0, 2)) : int(rng.integers(2, 5))]))
+    sets = sequence_set([query]), sequence_set(targets)
+    scheme = two_valued(4, *weights)
+    scores = check(name, *sets, scheme, 4)
+    check(name, *reversed(sets), scheme, 4)
+    assert scores.tolist() == [[local_score(query, target, scheme.substitution, *weights[2:]) for target in targets]]
 
 
 @pytest.mark.slow

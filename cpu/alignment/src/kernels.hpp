@@ -257,12 +257,13 @@ struct LocalArgs {
   uint8_t padding;         // the padding code
   bool byte_scores;        // every score fits a signed byte
   int64_t open, extend;    // equal ones select the linear recurrence
-  void* boundary;          // scratch: 2 * columns vectors
+  void* boundary;          // scratch: 2 * columns vectors, 3 * columns to find cells
   void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
   int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
   // To find the cells in which given scores are reached:
   const int64_t* goals;  // [lanes] the score to find, 0 in unused lanes
   const int64_t* seeds;  // [lanes] row of the first pair of letters of the path, which is in column 0; or null: paths begin anywhere
+  int64_t seed_score;    // H above and left of that pair, above 0; goals include it
   bool rows_first;       // of several cells, take that in the first row, then in the first column; else the other way round
   int64_t* end_rows;     // out [lanes]: 0-based, or -1 if the score is not reached
   int64_t* end_columns;

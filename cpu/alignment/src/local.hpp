@@ -13,51 +13,18 @@
 // After the end of a target comes a padding letter with negative scores, so H cannot rise there.
 //
 // To find the end of an alignment whose score is known, a pass looks for cells with H = goal, which are few, and reports the first one. The
-// start is found in the same way from the end: with both sequences reversed, and H = 1 instead of 0 at the corner above and left of the
-// pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + 1, as no other path exceeds the score.
+// start is found in the same way from the end: with both sequences reversed, and H = seed_score > 0 instead of 0 at the corner above and
+// left of the pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + seed_score, as no other path
+// exceeds the score. Such a pass computes only the cells that live_cells.hpp selects.
 //
 // Layout: target codes [column][lane]. A strip of kLocalRows query rows keeps H and E in L1; H and F of its last row are stored for every
 // column. As in difference.hpp, kColumnsAtATime columns advance together.
 #pragma once
 #include "kernels.hpp"
 #include "letter_slots.hpp"
-#include "saturating.hpp"
+#include "live_cells.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
-
-constexpr int kLocalRows = 128;
-
-// Looks up scores of letters against columns of targets. Scores that fit a byte are looked up for as many columns as fill a vector of
-// bytes, and then widened; others are looked up one by one.
-template <class E>
-struct LocalScores {
-  static constexpr int kLanes = lanes_of<E>();
-  typedef int8_t Narrow __attribute__((vector_size(kLanes)));
-
-  // Writes the scores of `letter` in kColumnsAtATime columns to out[column].
-  static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter,
-                                                            Vec<E>* out) {
-    if (!a.byte_scores || sizeof(E) == 8) {
-      const int32_t* row = a.table + letter * kLetters;
-      for (int c = 0; c < kColumnsAtATime; c++)
-        for (int k = 0; k < kLanes; k++) out[c][k] = static_cast<E>(row[codes[c * kLanes + k]]);
-      return;
-    }
-    for (int c = 0; c < kColumnsAtATime; c += sizeof(E)) {
-      Bytes packed;
-      memcpy(&packed, codes + c * kLanes, sizeof packed);
-      const uint8_t* row = bytes + letter * kLetters;
-      const Bytes scores = a.letters <= 16 ? look_up_16(row, packed) : look_up_32(row, packed);
-      if constexpr (sizeof(E) == 1) {
-        out[c] = (Vec<E>)scores;
-      } else {
-        alignas(64) Narrow parts[sizeof(E)];
-        memcpy(parts, &scores, sizeof scores);
-        for (int p = 0; p < static_cast<int>(sizeof(E)); p++) out[c + p] = __builtin_convertvector(parts[p], Vec<E>);
-      }
-    }
-  }
-};
 
 // kFind: finds the cells in which given scores are reached, instead of the best scores.
 template <class E, bool kAffine, bool kFind>
@@ -77,26 +44,47 @@ struct LocalKernel {
       boundary_h[j] = zero;
       boundary_f[j] = zero;  // a gap that comes from outside is worth no more
     }
-    V best = zero, goal = zero;
-    if (kFind) {
-      for (int k = 0; k < kLanes; k++) {
-        // No H reaches kMax: that would be a score too large for the element.
-        goal[k] = a.goals[k] > 0 ? static_cast<E>(kZero + a.goals[k]) : Range<E>::kMax;
-        a.end_rows[k] = a.end_columns[k] = -1;
-      }
+    if constexpr (kFind) {
+      find(a, bytes, boundary_h, boundary_f);
+      return;
     }
+    V best = zero;
     for (int64_t row = 0; row < a.rows; row += kLocalRows) {
       if (a.cancel->requested) return;
-      const int rows = a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
-      strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal);
+      strip(a, bytes, row, rows_of_strip(a, row), boundary_h, boundary_f, best, zero, nullptr);
     }
-    if (!kFind)
-      for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
+    for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
   }
 
  private:
-  // Computes one strip of rows over all columns.
-  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal) {
+  static int rows_of_strip(const LocalArgs& a, int64_t row) {
+    return a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
+  }
+
+  static void find(const LocalArgs& a, const uint8_t* bytes, V* boundary_h, V* boundary_f) {
+    const V zero = broadcast<E>(kZero);
+    V goal, best = zero;
+    for (int k = 0; k < kLanes; k++) {
+      // No H reaches kMax: that would be a score too large for the element.
+      goal[k] = a.goals[k] > 0 ? static_cast<E>(kZero + a.goals[k]) : Range<E>::kMax;
+      a.end_rows[k] = a.end_columns[k] = -1;
+    }
+    LiveCells<E> live(a, goal, boundary_f + a.columns);
+    for (int64_t row = 0; row < a.rows; row += kLocalRows) {
+      if (a.cancel->requested) return;
+      const int rows = rows_of_strip(a, row);
+      if (live.select(row, rows, boundary_h)) {
+        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, &live);
+        live.limit_columns();
+      } else if (!live.has_seed_from(row + rows)) {
+        return;
+      }
+    }
+  }
+
+  // Computes one strip of rows over all columns, or those that `live` selects, unless it is null.
+  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal,
+                    const LiveCells<E>* live) {
     const uint8_t* query = a.query + row;
     const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
@@ -108,19 +96,23 @@ struct LocalKernel {
       h[r] = zero;
       e[r] = zero;
     }
-    V corner = zero;  // H above and left of the first row
+    const int64_t first = kFind ? live->first() : 0;
+    V corner = first ? boundary_h[first - 1] : zero;  // H above and left of the first row
     if (kFind && a.seeds) {
       for (int k = 0; k < kLanes; k++) {
         const int64_t above = a.seeds[k] - 1 - row;
-        if (above == -1) corner[k] = static_cast<E>(kZero + 1);
-        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + 1);
+        if (above == -1) corner[k] = static_cast<E>(kZero + a.seed_score);
+        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + a.seed_score);
       }
     }
     V best = best_io;
     const int count = slots.count;
     V scores[kLetters][kColumns];
-    for (int64_t j = 0; j < a.columns; j += kColumns) {
-      for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, slots.letters[l], scores[l]);
+    for (int64_t j = first; j < a.columns; j += kColumns) {
+      for (int l = 0; l < count; l++) {
+        const int letter = slots.letters[l] * kLetters;
+        LocalScores<E>::look_up(a, a.table + letter, bytes + letter, a.codes + j * kLanes, scores[l]);
+      }
       V above[kColumns], f[kColumns];  // H and F of the row above
       for (int c = 0; c < kColumns; c++) {
         above[c] = boundary_h[j + c];
@@ -161,6 +153,7 @@ struct LocalKernel {
         boundary_h[j + c] = above[c];
         boundary_f[j + c] = f[c];
       }
+      if (kFind && live->ends_at(j + kColumns, h, rows)) return;
     }
     best_io = best;
   }

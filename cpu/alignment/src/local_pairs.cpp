@@ -77,6 +77,7 @@ LetterPair LocalPairs::find_end(Record query, Record target, int64_t score, bool
   if (exclusions) exclude(exclusions->pairs, a);
   a.goals = &score;
   a.seeds = from_corner ? &seed : nullptr;
+  a.seed_score = 1;
   a.end_rows = &row;
   a.end_columns = &column;
   kernels_.find_striped[local_kernel(width)](a);

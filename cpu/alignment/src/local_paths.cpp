@@ -87,8 +87,18 @@ class HitTracer {
 
   // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
   int width_of(int64_t score) const {
-    const int needed = score < 254 ? 1 : score < 65534 ? 2 : score < INT32_MAX - 1 ? 4 : 8;
+    const int needed = score < max_goal(1) ? 1 : score < max_goal(2) ? 2 : score < max_goal(4) ? 4 : 8;
     return std::max(needed, recipe_.narrowest);
+  }
+
+  // Returns the largest score that elements of this width can hold and distinguish from larger ones.
+  static int64_t max_goal(int width) { return width == 8 ? INT64_MAX - 1 : (int64_t(1) << (8 * width - (width == 4))) - 2; }
+
+  // Returns the H with which the way back from the ends begins. The more, the sooner it is seen that a path from elsewhere is of no use:
+  // one that begins with H = 0 has no use at all if this is what pairs of letters can add. goal: the largest score of a hit.
+  int64_t seed_score(int width, int64_t goal, int64_t pairs) const {
+    const int64_t best = *std::max_element(std::begin(recipe_.table), std::end(recipe_.table));
+    return std::max<int64_t>(1, std::min(max_goal(width) - goal, best * pairs));
   }
 
   // Finds the ends and starts of hits one by one.
@@ -117,17 +127,18 @@ class HitTracer {
       records.push_back(lanes().record(lane_record(order[k])));
       goals[k] = hits_[order[k]].score;
     }
-    const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr);
+    const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr, 0);
     if (cancel_.requested) return;
 
     std::vector<Record> prefixes = records;
+    const int64_t seed = seed_score(width, *std::max_element(goals.begin(), goals.end()), std::min(m, codes_.columns()));
     for (int k = 0; k < count; k++) {
       if (ends[k].column < 0) throw std::logic_error("a hit does not have its score");
       prefixes[k].length = ends[k].column + 1;
       seeds[k] = m - 1 - ends[k].row;
-      goals[k] += 1;
+      goals[k] += seed;
     }
-    const std::vector<Position> starts = find(reversed({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data());
+    const std::vector<Position> starts = find(reversed({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data(), seed);
     if (cancel_.requested) return;
 
     for (int k = 0; k < count; k++) {
@@ -172,7 +183,7 @@ class HitTracer {
 
   // Returns for each lane the first cell with the score in goals[lane]: first along the target, then along the query.
   std::vector<Position> find(const uint8_t* row, int64_t length, const std::vector<Record>& records, bool reversed, int width,
-                             const std::vector<int64_t>& goals, const int64_t* seeds) {
+                             const std::vector<int64_t>& goals, const int64_t* seeds, int64_t seed_score) {
     const int lane_count = kernels_.vector_bytes / width;
     codes_.pack(records, lane_count, recipe_.padding, reversed);
     std::vector<int64_t> end_rows(static_cast<size_t>(lane_count)), end_columns(static_cast<size_t>(lane_count));
@@ -184,9 +195,10 @@ class HitTracer {
     a.codes = codes_.codes();
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * kernels_.vector_bytes));
+    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
     a.goals = goals.data();
     a.seeds = seeds;
+    a.seed_score = seed_score;
     a.end_rows = end_rows.data();
     a.end_columns = end_columns.data();
     kernels_.find_local[local_kernel(width)](a);

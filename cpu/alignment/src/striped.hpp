@@ -102,8 +102,8 @@ struct StripedKernel {
     E corner = floor_;  // H above and left of the first row
     if (kFind && a_.seeds) {
       const int64_t above = a_.seeds[0] - 1 - first_row;
-      if (above == -1) corner = static_cast<E>(floor_ + 1);
-      if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + 1);
+      if (above == -1) corner = static_cast<E>(floor_ + a_.seed_score);
+      if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + a_.seed_score);
     }
     for (int64_t j = 0; j < columns_; j++) {
       if (a_.excluded_bounds) exclude(first_row, rows, j, false);
