@@ -16,7 +16,7 @@ from gpualign.core.scoring.scoring import MAX_SCORE, Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
-_VECTORS_PER_COLUMN = 4  # for each column: its letters, H, F, and the H with which a cell can be on a path with a known score
+_VECTORS_PER_COLUMN = 4  # for each column: its letters, H, F, and the H that a path through a cell needs
 
 _PAIR_SEGMENTS = 256
 """Vectors of rows in a strip of the kernels for one pair (`kStripedSegments`)."""

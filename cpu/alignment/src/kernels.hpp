@@ -257,7 +257,7 @@ struct LocalArgs {
   uint8_t padding;         // the padding code
   bool byte_scores;        // every score fits a signed byte
   int64_t open, extend;    // equal ones select the linear recurrence
-  void* boundary;          // scratch: 2 * columns vectors, 3 * columns to find cells
+  void* boundary;          // scratch: 3 * columns vectors
   void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
   int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
   // To find the cells in which given scores are reached:

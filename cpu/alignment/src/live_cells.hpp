@@ -1,4 +1,4 @@
-// The cells that a pass for the ends of alignments with known scores has to compute.
+// The cells that a pass for the ends of alignments with known scores has to compute, or one for scores.
 //
 // What follows a cell (i,j) on a path adds at most rest(i,j): the sum of the best scores that letters have with any other, or 0 if that is
 // negative, over the later rows or over the later columns, whichever is less. So paths with the score `goal`, the best one, pass only
@@ -14,6 +14,9 @@
 // An alignment that begins in a row of the strip could have begun in the row above with H = 0, so beginnings need no care of their own,
 // except for seeds. Once a lane has an end, only ends in earlier columns are still of interest, or none in later strips if the first row
 // comes first; a cell that reaches the goal elsewhere does not precede the end.
+//
+// A pass for scores has the goal to exceed the best score of its lane so far, and the same holds for all paths that reach it. What goes on
+// from a cell that is not live reaches no new goal either, so no wrong score is taken for the best one.
 #pragma once
 #include "local_scores.hpp"
 #include "saturating.hpp"
@@ -82,6 +85,16 @@ class LiveCells {
     if (changed) set_needed();
   }
 
+  // Looks for scores above the best ones so far instead of the goals, and for none in lanes whose best one is beyond the range.
+  void require_more_than(V best) {
+    const V goal = add(best, broadcast<E>(1));
+    if (!any((Bytes)(goal != goal_))) return;
+    goal_ = goal;
+    for (int k = 0; k < kLanes; k++)
+      if (best[k] == Range<E>::kMax) limit_[k] = 0;
+    set_needed();
+  }
+
  private:
   static bool any_reaches(V h, V needed) { return any((Bytes)(h >= needed)); }
 
@@ -128,7 +141,7 @@ class LiveCells {
   }
 
   const LocalArgs& a_;
-  const V goal_;
+  V goal_;
   V* const needed_;  // [columns]
   V needed_at_corner_, needed_by_row_[kLocalRows];
   int32_t best_of_row_[kLetters] = {}, best_of_column_[kLetters] = {};  // the best scores of a letter, at least 0

@@ -33,6 +33,7 @@ struct LocalKernel {
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int kColumns = kColumnsAtATime;
   static constexpr E kZero = Range<E>::kZero;
+  static constexpr bool kSelects = kFind || sizeof(E) > 1;  // the cells to compute; scores in bytes are too low to leave out others
 
   static void run(const LocalArgs& a) {
     alignas(64) uint8_t bytes[kLetters * kLetters];
@@ -44,44 +45,36 @@ struct LocalKernel {
       boundary_h[j] = zero;
       boundary_f[j] = zero;  // a gap that comes from outside is worth no more
     }
-    if constexpr (kFind) {
-      find(a, bytes, boundary_h, boundary_f);
-      return;
+    const auto strips = [&](const auto& compute) {
+      for (int64_t row = 0; row < a.rows && !a.cancel->requested; row += kLocalRows)
+        if (!compute(row, a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows)) return;
+    };
+    V best = zero, goal = zero, used{};
+    for (int k = 0; k < kLanes; k++) used[k] = a.lengths[k] > 0 ? -1 : 0;
+    if constexpr (!kSelects) {
+      strips([&](int64_t row, int rows) {
+        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, nullptr);
+        return any((Bytes)((best != broadcast<E>(Range<E>::kMax)) & used));
+      });
+    } else {
+      for (int k = 0; k < kLanes; k++) {
+        // No H reaches kMax: that would be a score too large for the element.
+        goal[k] = !used[k] ? Range<E>::kMax : static_cast<E>(kZero + (kFind ? a.goals[k] : 1));
+        if (kFind) a.end_rows[k] = a.end_columns[k] = -1;
+      }
+      LiveCells<E> live(a, goal, boundary_f + a.columns);
+      strips([&](int64_t row, int rows) {
+        if (!live.select(row, rows, boundary_h)) return live.has_seed_from(row + rows);
+        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, &live);
+        kFind ? live.limit_columns() : live.require_more_than(best);
+        return true;
+      });
     }
-    V best = zero;
-    for (int64_t row = 0; row < a.rows; row += kLocalRows) {
-      if (a.cancel->requested) return;
-      strip(a, bytes, row, rows_of_strip(a, row), boundary_h, boundary_f, best, zero, nullptr);
-    }
-    for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
+    if (!kFind)
+      for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
   }
 
  private:
-  static int rows_of_strip(const LocalArgs& a, int64_t row) {
-    return a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
-  }
-
-  static void find(const LocalArgs& a, const uint8_t* bytes, V* boundary_h, V* boundary_f) {
-    const V zero = broadcast<E>(kZero);
-    V goal, best = zero;
-    for (int k = 0; k < kLanes; k++) {
-      // No H reaches kMax: that would be a score too large for the element.
-      goal[k] = a.goals[k] > 0 ? static_cast<E>(kZero + a.goals[k]) : Range<E>::kMax;
-      a.end_rows[k] = a.end_columns[k] = -1;
-    }
-    LiveCells<E> live(a, goal, boundary_f + a.columns);
-    for (int64_t row = 0; row < a.rows; row += kLocalRows) {
-      if (a.cancel->requested) return;
-      const int rows = rows_of_strip(a, row);
-      if (live.select(row, rows, boundary_h)) {
-        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, &live);
-        live.limit_columns();
-      } else if (!live.has_seed_from(row + rows)) {
-        return;
-      }
-    }
-  }
-
   // Computes one strip of rows over all columns, or those that `live` selects, unless it is null.
   static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal,
                     const LiveCells<E>* live) {
@@ -96,7 +89,7 @@ struct LocalKernel {
       h[r] = zero;
       e[r] = zero;
     }
-    const int64_t first = kFind ? live->first() : 0;
+    const int64_t first = kSelects ? live->first() : 0;
     V corner = first ? boundary_h[first - 1] : zero;  // H above and left of the first row
     if (kFind && a.seeds) {
       for (int k = 0; k < kLanes; k++) {
@@ -153,7 +146,7 @@ struct LocalKernel {
         boundary_h[j + c] = above[c];
         boundary_f[j + c] = f[c];
       }
-      if (kFind && live->ends_at(j + kColumns, h, rows)) return;
+      if (kSelects && live->ends_at(j + kColumns, h, rows)) break;
     }
     best_io = best;
   }

@@ -141,7 +141,7 @@ class LocalScorer {
     a.codes = codes_.codes();
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * kernels_.vector_bytes));
+    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
     a.best = best_.data();
     kernels_.local[local_kernel(width)](a);
     if (cancel_.requested) return false;
