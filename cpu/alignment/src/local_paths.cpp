@@ -26,7 +26,7 @@ class HitTracer {
             const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink),
         cancel_(cancel), pairs_(kernels, recipe, cancel), order_(static_cast<size_t>(count)), query_bounds_(2 * order_.size()),
-        target_bounds_(2 * order_.size()) {
+        target_bounds_(2 * order_.size()), best_(*std::max_element(std::begin(recipe.table), std::end(recipe.table))) {
     recipe.transpose(transposed_);
   }
 
@@ -77,12 +77,22 @@ class HitTracer {
       LocalBlock block;
       for (size_t k = at; k < stop; k++) block.add(lanes().length(lane_record(order_[k])));
       const int64_t length = rows().length(row_record(first));
-      const double by_lanes = lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
+      double share = 0;
+      for (size_t k = at; k < stop; k++) share = std::max(share, live_share(order_[k]));
+      const double by_lanes = share * lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
       blocks_.push_back({at, stop, by_pairs < by_lanes});
       cost += std::min(by_lanes, by_pairs);
       at = stop;
     }
     return cost;
+  }
+
+  // Returns the share of the cells that passes in lanes are expected to compute for a hit (live_cells.hpp): about the share of the best
+  // possible score that the hit lacks (benchmarks/LOG.md). Only speed depends on it.
+  double live_share(int64_t hit) const {
+    const int64_t letters = std::min(queries_.length(hits_[hit].query), targets_.length(hits_[hit].target));
+    constexpr double kAtLeast = 0.1;
+    return std::min(1.0, kAtLeast + 1 - static_cast<double>(hits_[hit].score) / static_cast<double>(best_ * letters));
   }
 
   // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
@@ -97,8 +107,7 @@ class HitTracer {
   // Returns the H with which the way back from the ends begins. The more, the sooner it is seen that a path from elsewhere is of no use:
   // one that begins with H = 0 has no use at all if this is what pairs of letters can add. goal: the largest score of a hit.
   int64_t seed_score(int width, int64_t goal, int64_t pairs) const {
-    const int64_t best = *std::max_element(std::begin(recipe_.table), std::end(recipe_.table));
-    return std::max<int64_t>(1, std::min(max_goal(width) - goal, best * pairs));
+    return std::max<int64_t>(1, std::min(max_goal(width) - goal, best_ * pairs));
   }
 
   // Finds the ends and starts of hits one by one.
@@ -219,6 +228,7 @@ class HitTracer {
   std::vector<int64_t> order_;
   std::vector<Block> blocks_;
   std::vector<int64_t> query_bounds_, target_bounds_;  // [hit][2]: offsets of the first letter of its alignment and after the last one
+  const int64_t best_;                                 // score of two letters
   bool swapped_ = false;
   int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;
