@@ -145,6 +145,15 @@ def test_the_ends_of_the_ranges(name):
         assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_the_largest_score_of_a_range_before_a_larger_one(name):
+    """After 65,534 points at the end of a strip, rows with more than 65,535 points to come begin from nothing."""
+    scheme = scoring([[126, -127, -127], [-127, 127, -127], [-127, -127, 1]], 120, 120)
+    first, second = np.repeat([1, 0], [14, 506]), np.ones(560, dtype=int)
+    queries, targets = sequence_set([np.concatenate(([2] * 120, first, second))]), sequence_set([np.concatenate((second, first))])
+    assert check(name, queries, targets, scheme, 3).tolist() == [[560 * 127]]
+
+
 def test_asymmetric_matrices(rng):
     scheme = scoring([[5, -4, -1, -9], [2, 5, -4, -4], [-4, 0, 6, -4], [-4, -4, 3, 7]], 8, 3)
     sets = sequence_set([rng.integers(0, 4, n) for n in (30, 300)]), sequence_set([rng.integers(0, 4, n) for n in (40, 200)])

@@ -107,10 +107,10 @@ class LiveCells {
 
   // Returns the H with which a cell is live if the rows after it add no more than `rest`.
   V needed_with(int64_t rest) const {
-    constexpr E kMax = Range<E>::kMax;
-    const auto at_most = [](int64_t value) { return static_cast<E>(value < kMax ? value : kMax); };
-    if (!Range<E>::kSaturates) return goal_ - broadcast<E>(at_most(rest));
-    return subtract(subtract(goal_, broadcast<E>(at_most(rest / 2))), broadcast<E>(at_most(rest - rest / 2)));
+    constexpr int64_t kRange = static_cast<int64_t>(Range<E>::kMax) - Range<E>::kZero;
+    if (rest >= kRange) return broadcast<E>(Range<E>::kZero);  // no goal is beyond the range
+    // In saturating elements the range, but not its half, is more than the largest element.
+    return subtract(subtract(goal_, broadcast<E>(static_cast<E>(rest / 2))), broadcast<E>(static_cast<E>(rest - rest / 2)));
   }
 
   // Sets the H with which the cells of each column are live if rows are no limit. Cells of lanes that are not used, or from their limit on,
