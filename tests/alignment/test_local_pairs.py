@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import local_score
+from oracle import align, local_score
 from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import EndGaps, Mode
@@ -99,6 +99,43 @@ def test_parts_of_several_strips(name, seed, weights):
     scores = check(name, *sets, scheme, 4)
     check(name, *reversed(sets), scheme, 4)
     assert scores.tolist() == [[local_score(query, target, scheme.substitution, *weights[2:]) for target in targets]]
+
+
+def operations(runs):
+    return "".join("=XID"[run & 3] * ((run >> 2) + 1) for run in runs)
+
+
+@pytest.mark.parametrize("name", SETS)
+@given(SEQUENCES, SEQUENCES, st.integers(0, 2**32), st.sampled_from([60, 300, 5000, 70_000]))
+def test_paths_of_wide_scores(name, queries, targets, seed, largest):
+    """Boxes with directions of 16 and 32 bits, by the rule for ties, in matrices without any symmetry."""
+    rng = np.random.default_rng(seed)
+    table = rng.choice([-largest, -largest // 2, 0, largest // 2, largest], (3, 3))
+    table[0, 0] = largest
+    gap_open = int(rng.choice([0, 1, largest // 2, largest, 2 * largest]))
+    scheme = scoring(table.tolist(), gap_open, int(rng.choice([0, gap_open // 2, gap_open])))
+    queries, targets = ([np.array(sequence) for sequence in sequences] for sequences in (queries, targets))
+    sets = sequence_set(queries), sequence_set(targets)
+    scores = check(name, *sets, scheme, 3)
+    if not scores.any():
+        return
+    _, statistics, runs = traced(name, *sets, scheme, 3, scores, PAIRS)
+    for (q, t), counts, path in zip(zip(*np.nonzero(scores), strict=True), statistics, runs, strict=True):
+        first_row, row, first_column, column = counts[5:]
+        part = queries[q][first_row:row], targets[t][first_column:column]
+        assert (scores[q, t], operations(path)) == align(*part, scheme)[:2]
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("score", [65533, 65534, 65535], ids=str)
+def test_paths_of_scores_at_the_end_of_16_bits(name, score):
+    sequence = np.repeat([0, 1], [score // 127 - 1, 1])
+    rest = score - 127 * (len(sequence) - 1)
+    scheme = scoring([[127, -500], [-500, rest]], 400, 100)
+    sequences = sequence_set([sequence])
+    assert check(name, sequences, sequences, scheme, 2).tolist() == [[score]]
+    _, _, (runs,) = traced(name, sequences, sequences, scheme, 2, np.array([[score]]), LANES)
+    assert operations(runs) == "=" * len(sequence)
 
 
 @pytest.mark.slow

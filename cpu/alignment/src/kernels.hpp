@@ -271,6 +271,7 @@ struct LocalArgs {
   // are the rows of column j. Null: none. No score may exceed half of the range of an element.
   const int64_t* excluded_bounds;  // [columns + 1]
   const int64_t* excluded_rows;
+  void* directions;  // out of the kernels for boxes: elements [columns][box_segments][lanes]
   const Cancel* cancel;
 };
 
@@ -281,6 +282,9 @@ static inline int64_t striped_segments(int64_t rows, int lanes) {
   const int64_t needed = (rows + lanes - 1) / lanes;
   return needed < kStripedSegments ? needed : kStripedSegments;
 }
+
+// Returns the vectors of rows of a box.
+static inline int64_t box_segments(int64_t rows, int lanes) { return (rows + lanes - 1) / lanes; }
 
 constexpr int kPlaneMargin = 64;  // bytes that a kernel for single pairs may read before and after a plane
 
@@ -324,6 +328,9 @@ struct Kernels {
   // The same for one target: codes are [columns], and the boundary has 2 * columns elements.
   void (*striped[4])(const LocalArgs&);
   void (*find_striped[4])(const LocalArgs&);
+  // The directions of the box of one local alignment, and its score, with elements of 2 and 4 bytes (box.hpp). The scratch has
+  // (letters + 3) * box_segments vectors.
+  void (*box[2])(const LocalArgs&);
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S that has no factor in common with S

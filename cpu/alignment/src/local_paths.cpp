@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "box_paths.hpp"
 #include "lane_codes.hpp"
 #include "list_paths.hpp"
 #include "local_pairs.hpp"
@@ -166,19 +167,22 @@ class HitTracer {
     target_bounds_[at] = target + first.target, target_bounds_[at + 1] = target + last.target + 1;
   }
 
-  // Traces the global alignments between the ends of all hits.
+  // Traces the global alignments between the ends of all hits: as boxes one by one where bands do not apply, and otherwise as a list.
   bool trace() {
     const size_t count = order_.size();
-    std::vector<ListedPair> parts(count);
-    std::vector<int64_t> scores(count);
-    for (size_t k = 0; k < count; k++) {
-      const int64_t record = 2 * static_cast<int64_t>(k);  // records between those of two hits are not used
-      parts[k] = {record, record, 0};
-      scores[k] = hits_[k].score;
-    }
+    std::vector<ListedPair> parts;
+    std::vector<int64_t> scores, hits;  // of the parts
     const Sequences queries{queries_.codes, query_bounds_.data()}, targets{targets_.codes, target_bounds_.data()};
-    if (!list_paths(kernels_, queries, targets, path_recipe_, parts.data(), scores.data(), static_cast<int64_t>(count), sink_, cancel_))
-      return false;
+    BoxPaths boxes(kernels_, recipe_, path_recipe_, cancel_);
+    for (size_t k = 0; k < count; k++) {
+      const int64_t hit = static_cast<int64_t>(k), record = 2 * hit;  // records between those of two hits are not used
+      if (!path_recipe_.banded && boxes.align(queries.record(record), targets.record(record), hits_[k].score, hit, sink_)) continue;
+      if (cancel_.requested) return false;
+      parts.push_back({record, record, 0});
+      scores.push_back(hits_[k].score);
+      hits.push_back(hit);
+    }
+    if (!trace_list(queries, targets, parts, scores, hits)) return false;
     for (size_t k = 0; k < count; k++) {
       if (sink_.scores[k] != hits_[k].score) throw std::logic_error("the path of a hit has another score");
       PathStatistics& s = sink_.statistics[k];
@@ -186,6 +190,25 @@ class HitTracer {
                  target = static_cast<int32_t>(target_bounds_[2 * k] - targets_.offsets[hits_[k].target]);
       s.query_start += query, s.query_end += query;
       s.target_start += target, s.target_end += target;
+    }
+    return true;
+  }
+
+  // Traces parts of hits, which are pairs of the sink.
+  bool trace_list(const Sequences& queries, const Sequences& targets, const std::vector<ListedPair>& parts,
+                  const std::vector<int64_t>& scores, const std::vector<int64_t>& hits) {
+    if (parts.empty()) return true;
+    const auto count = static_cast<int64_t>(parts.size());
+    PathSink list(count, sink_.want_runs());
+    if (!list_paths(kernels_, queries, targets, path_recipe_, parts.data(), scores.data(), count, list, cancel_)) return false;
+    std::vector<uint8_t> backwards;
+    for (size_t k = 0; k < parts.size(); k++) {
+      backwards.clear();
+      if (list.want_runs()) {
+        const auto begin = list.runs.begin() + list.starts[k];
+        backwards.assign(std::make_reverse_iterator(begin + list.sizes[k]), std::make_reverse_iterator(begin));
+      }
+      sink_.put(hits[k], list.scores[k], list.statistics[k], backwards);
     }
     return true;
   }
