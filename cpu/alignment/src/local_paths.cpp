@@ -1,6 +1,7 @@
 #include "local_paths.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
@@ -58,12 +59,15 @@ class HitTracer {
     bool by_pairs;
   };
 
-  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths. Returns the cost of a pass over all of them.
+  // Sorts the hits into blocks of lanes with one row record, one width, similar lengths, and similar scores, which decide on the cells that
+  // matter. Returns the cost of a pass over all of them.
   double make_blocks(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
     auto key = [&](int64_t hit) {
-      return std::make_tuple(row_record(hit), width_of(hits_[hit].score), lanes().length(lane_record(hit)), hit);
+      const int64_t score = hits_[hit].score, length = lanes().length(lane_record(hit));
+      const int size = static_cast<int>(8 * std::log2(static_cast<double>(length)));  // equal within a tenth
+      return std::make_tuple(row_record(hit), width_of(score), size, score, hit);
     };
     std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
     blocks_.clear();
