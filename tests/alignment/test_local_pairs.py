@@ -174,12 +174,22 @@ def test_all_letters(rng, name, alphabet):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_ends_of_the_ranges(name):
+@pytest.mark.parametrize(
+    ("match", "lengths", "gaps"),
+    [
+        (1, range(230, 259), (5, 1)),
+        (1, range(61, 68), (95, 95)),  # bytes hold scores to 64
+        (1, range(61, 68), (96, 95)),  # gap costs take bytes away from scores altogether
+        (64, range(1019, 1028), (5, 1)),
+        (64, range(253, 258), (24576, 24573)),
+    ],
+    ids=str,
+)
+def test_the_ends_of_the_ranges(name, match, lengths, gaps):
     """Scores about the largest that elements of 8 and 16 bits can hold above the room for gap costs."""
-    for match, lengths in ((1, range(245, 259)), (64, range(1019, 1028, 2))):
-        sequences = sequence_set([np.zeros(n, dtype=np.uint8) for n in lengths])
-        scores = check(name, sequences, sequences, two_valued(2, match, -1, 5, 1), 2)
-        assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
+    sequences = sequence_set([np.zeros(n, dtype=np.uint8) for n in lengths])
+    scores = check(name, sequences, sequences, two_valued(2, match, -1, *gaps), 2)
+    assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -32,7 +32,7 @@ class LiveCells {
   static constexpr int kLanes = lanes_of<E>();
 
   // goal: the scores to find. needed: scratch [columns]
-  LiveCells(const LocalArgs& args, V goal, V* needed) : a_(args), goal_(goal), needed_(needed) {
+  LiveCells(const LocalArgs& args, V goal, V* needed) : a_(args), zero_(broadcast<E>(zero_element<E>(args))), goal_(goal), needed_(needed) {
     for (int i = 0; i < a_.letters; i++)
       for (int j = 0; j < a_.letters; j++) {
         const int32_t score = a_.table[i * kLetters + j];
@@ -51,7 +51,7 @@ class LiveCells {
   bool select(int64_t row, int rows, const V* h) {
     int64_t first = 0, end = a_.columns;  // of the live cells in the row above
     const V needed = needed_with(rest_);
-    const bool begins = has_seed(row, rows) || any_reaches(broadcast<E>(Range<E>::kZero), larger(needed, needed_at_corner_));
+    const bool begins = has_seed(row, rows) || any_reaches(zero_, larger(needed, needed_at_corner_));
     while (first < end && !any_reaches(h[first], larger(needed, needed_[first]))) first++;
     while (first < end && !any_reaches(h[end - 1], larger(needed, needed_[end - 1]))) end--;
     first_ = begins ? 0 : first - first % kColumnsAtATime;
@@ -108,7 +108,7 @@ class LiveCells {
   // Returns the H with which a cell is live if the rows after it add no more than `rest`.
   V needed_with(int64_t rest) const {
     constexpr int64_t kRange = static_cast<int64_t>(Range<E>::kMax) - Range<E>::kZero;
-    if (rest >= kRange) return broadcast<E>(Range<E>::kZero);  // no goal is beyond the range
+    if (rest >= kRange) return zero_;  // no goal is beyond the range
     // In saturating elements the range, but not its half, is more than the largest element.
     return subtract(subtract(goal_, broadcast<E>(static_cast<E>(rest / 2))), broadcast<E>(static_cast<E>(rest - rest / 2)));
   }
@@ -134,13 +134,14 @@ class LiveCells {
           before_limit[order[next]] = -1;
         }
         needed_[j + c] = needed;
-        needed = larger(subtract(needed, best[c] & before_limit), broadcast<E>(Range<E>::kZero));  // no H is less
+        needed = larger(subtract(needed, best[c] & before_limit), zero_);  // no H is less
       }
     }
     needed_at_corner_ = needed;
   }
 
   const LocalArgs& a_;
+  const V zero_;  // score 0
   V goal_;
   V* const needed_;  // [columns]
   V needed_at_corner_, needed_by_row_[kLocalRows];

@@ -5,10 +5,10 @@
 //   E(i,j+1) = max(E(i,j) - e, H(i,j) - g)      F(i+1,j) = max(F(i,j) - e, H(i,j) - g)
 // With linear gaps E(i,j+1) = F(i+1,j) = H(i,j) - g. The best H is the score.
 //
-// Bounds. Elements of 8 and 16 bits saturate at both ends (saturating.hpp): E and F below 0 stop at 0, where they change no H. A score at
-// the upper end may really be larger, so the caller computes that pair again with a wider element. Below that end no sum was cut off, and
-// the score is exact (Rognes 2011 uses the same range). 32 and 64 bits are for scores that the caller has proven to fit; E and F are at
-// least -g there.
+// Bounds. With 8 and 16 bits, score 0 lies open + extend above the lowest value (local_scores.hpp), and sums saturate at the upper end
+// (saturating.hpp). A score there may really be larger, so the caller computes that pair again with a wider element. Below that end no
+// sum was cut off, and the score is exact (Rognes 2011 uses the same range but for the gap costs). 32 and 64 bits are for scores that the
+// caller has proven to fit. E and F are at least -g.
 //
 // After the end of a target comes a padding letter with negative scores, so H cannot rise there.
 //
@@ -32,13 +32,13 @@ struct LocalKernel {
   using V = Vec<E>;
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int kColumns = kColumnsAtATime;
-  static constexpr E kZero = Range<E>::kZero;
   static constexpr bool kSelects = kFind || sizeof(E) > 1;  // the cells to compute; scores in bytes are too low to leave out others
 
   static void run(const LocalArgs& a) {
     alignas(64) uint8_t bytes[kLetters * kLetters];
     for (int i = 0; i < kLetters * kLetters; i++) bytes[i] = static_cast<uint8_t>(a.table[i]);
-    const V zero = broadcast<E>(kZero);
+    const E zero_score = zero_element<E>(a);
+    const V zero = broadcast<E>(zero_score);
     V* boundary_h = static_cast<V*>(a.boundary);
     V* boundary_f = boundary_h + a.columns;
     for (int64_t j = 0; j < a.columns; j++) {
@@ -59,7 +59,7 @@ struct LocalKernel {
     } else {
       for (int k = 0; k < kLanes; k++) {
         // No H reaches kMax: that would be a score too large for the element.
-        goal[k] = !used[k] ? Range<E>::kMax : static_cast<E>(kZero + (kFind ? a.goals[k] : 1));
+        goal[k] = !used[k] ? Range<E>::kMax : static_cast<E>(zero_score + (kFind ? a.goals[k] : 1));
         if (kFind) a.end_rows[k] = a.end_columns[k] = -1;
       }
       LiveCells<E> live(a, goal, boundary_f + a.columns);
@@ -71,7 +71,8 @@ struct LocalKernel {
       });
     }
     if (!kFind)
-      for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
+      for (int k = 0; k < kLanes; k++)
+        a.best[k] = static_cast<int64_t>(best[k]) - (Range<E>::kSaturates && best[k] == Range<E>::kMax ? Range<E>::kZero : zero_score);
   }
 
  private:
@@ -79,7 +80,8 @@ struct LocalKernel {
   static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal,
                     const LiveCells<E>* live) {
     const uint8_t* query = a.query + row;
-    const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
+    const E zero_score = zero_element<E>(a);
+    const V zero = broadcast<E>(zero_score), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
     uint32_t slot[kLocalRows];  // [row] byte offset of its letter in `scores`
     LetterSlots slots;
@@ -94,8 +96,8 @@ struct LocalKernel {
     if (kFind && a.seeds) {
       for (int k = 0; k < kLanes; k++) {
         const int64_t above = a.seeds[k] - 1 - row;
-        if (above == -1) corner[k] = static_cast<E>(kZero + a.seed_score);
-        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + a.seed_score);
+        if (above == -1) corner[k] = static_cast<E>(zero_score + a.seed_score);
+        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(zero_score + a.seed_score);
       }
     }
     V best = best_io;
@@ -120,14 +122,13 @@ struct LocalKernel {
         V reached{};
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; c++) {
-          V t = add(previous, s[c]);
-          if (!Range<E>::kSaturates) t = larger(t, zero);
+          const V t = larger(add(previous, s[c]), zero);
           previous = above[c];
           const V now = larger(larger(t, er), f[c]);
-          const V opened = subtract(now, open);
+          const V opened = now - open;
           if constexpr (kAffine) {
-            er = larger(subtract(er, extend), opened);
-            f[c] = larger(subtract(f[c], extend), opened);
+            er = larger(er - extend, opened);
+            f[c] = larger(f[c] - extend, opened);
           } else {
             er = f[c] = opened;
           }

@@ -102,17 +102,17 @@ class HitTracer {
 
   // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
   int width_of(int64_t score) const {
-    const int needed = score < max_goal(1) ? 1 : score < max_goal(2) ? 2 : score < max_goal(4) ? 4 : 8;
+    const int needed = score < max_local_score(recipe_, 1)   ? 1
+                       : score < max_local_score(recipe_, 2) ? 2
+                       : score < max_local_score(recipe_, 4) ? 4
+                                                             : 8;
     return std::max(needed, recipe_.narrowest);
   }
-
-  // Returns the largest score that elements of this width can hold and distinguish from larger ones.
-  static int64_t max_goal(int width) { return width == 8 ? INT64_MAX - 1 : (int64_t(1) << (8 * width - (width == 4))) - 2; }
 
   // Returns the H with which the way back from the ends begins. The more, the sooner it is seen that a path from elsewhere is of no use:
   // one that begins with H = 0 has no use at all if this is what pairs of letters can add. goal: the largest score of a hit.
   int64_t seed_score(int width, int64_t goal, int64_t pairs) const {
-    return std::max<int64_t>(1, std::min(max_goal(width) - goal, best_ * pairs));
+    return std::max<int64_t>(1, std::min(max_local_score(recipe_, width) - goal, best_ * pairs));
   }
 
   // Finds the ends and starts of hits one by one.

@@ -1,8 +1,17 @@
 // Scores of letters against columns of targets, for local alignment with one target per vector lane.
 #pragma once
 #include "kernels.hpp"
+#include "saturating.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
+
+// Returns the element that stands for score 0. H is never below it. So E and F, which are at least H - open of the last cell, are at least
+// -open, and gap costs need no saturating subtraction. Processors execute fewer of these than of plain ones, which is worth more than the
+// maximum with 0 costs, and more than the highest scores of the range.
+template <class E>
+static inline E zero_element(const LocalArgs& a) {
+  return static_cast<E>(Range<E>::kZero + (Range<E>::kSaturates ? a.open + a.extend : 0));
+}
 
 // Looks up scores of letters in columns of targets. Scores that fit a byte are looked up for as many columns as fill a vector of bytes, and
 // then widened; others are looked up one by one.

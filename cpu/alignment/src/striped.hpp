@@ -3,10 +3,7 @@
 // Recurrence and elements are those of local.hpp, where a target has one lane; here every lane has its own rows of the query. The first
 // cell with a known score, and paths with a seed, are found in the same way, too.
 //
-// Bounds. With 8 and 16 bits, score 0 lies open + extend above the lowest value. H is never below 0, so E and F, which are at least H -
-// open of the last cell, are at least -open, and no gap cost needs a saturating subtraction. Intel's processors execute twice as many of
-// the plain ones, or in three ports instead of two, which is worth more than the maximum with 0 costs. Sums saturate at the upper end: a
-// score that reaches it is reported as the largest value of the element.
+// Bounds. As in local.hpp; a score that reaches the upper end is reported as the largest value of the element.
 //
 // Layout (striped_rows.hpp). A strip has segments x lanes rows. The letter of a column only selects a profile: the scores of the strip's
 // rows with that letter. F that leaves the last row of a lane enters the first row of the next lane, and what is left of it after that lane
@@ -20,7 +17,7 @@
 // After the last row come padding rows with negative scores, so H cannot rise there.
 #pragma once
 #include "kernels.hpp"
-#include "saturating.hpp"
+#include "local_scores.hpp"
 #include "striped_rows.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
@@ -51,10 +48,9 @@ struct StripedKernel {
  private:
   explicit StripedKernel(const LocalArgs& args)
       : a_(args), columns_(args.columns), boundary_h_(static_cast<E*>(args.boundary)), boundary_f_(boundary_h_ + args.columns),
-        floor_(static_cast<E>(Range<E>::kZero + (Range<E>::kSaturates ? args.open + args.extend : 0))), zero_(broadcast<E>(floor_)),
-        open_(broadcast<E>(static_cast<E>(args.open))), extend_(broadcast<E>(static_cast<E>(args.extend))),
-        slack_(broadcast<E>(static_cast<E>(args.open - args.extend))), best_(zero_), stride_(striped_segments(args.rows, kLanes)),
-        h_(static_cast<V*>(args.scratch)), e_(h_ + stride_), profile_(e_ + stride_) {
+        floor_(zero_element<E>(args)), zero_(broadcast<E>(floor_)), open_(broadcast<E>(static_cast<E>(args.open))),
+        extend_(broadcast<E>(static_cast<E>(args.extend))), slack_(broadcast<E>(static_cast<E>(args.open - args.extend))), best_(zero_),
+        stride_(striped_segments(args.rows, kLanes)), h_(static_cast<V*>(args.scratch)), e_(h_ + stride_), profile_(e_ + stride_) {
     for (int64_t j = 0; j < columns_; j++) boundary_h_[j] = boundary_f_[j] = floor_;  // a gap that comes from outside is worth no more
   }
 
