@@ -19,11 +19,11 @@ from common import finish, machine, table
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 
 
-def run(arguments: list[str], output: str = os.devnull) -> tuple[float, int, str]:
+def run(arguments: list[str], output: str = os.devnull, executable: str = GPUALIGN) -> tuple[float, int, str]:
     """(wall seconds, peak memory in bytes, stderr) of one process."""
     with open(output, "wb") as out, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen([GPUALIGN, *arguments], stdout=out, stderr=errors)
+        process = subprocess.Popen([executable, *arguments], stdout=out, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -16,7 +16,7 @@ from gpualign.core.scoring.scoring import MAX_SCORE, Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
-_VECTORS_PER_COLUMN = 3  # for each column: its letters, H and F
+_VECTORS_PER_COLUMN = 4  # for each column: its letters, H, F, and the H that a path through a cell needs
 
 _PAIR_SEGMENTS = 256
 """Vectors of rows in a strip of the kernels for one pair (`kStripedSegments`)."""
@@ -35,7 +35,7 @@ class LocalRecipe:
     padding: code with which sequences are padded
     open, extend: cost of the first and of each further letter of a gap
     byte_scores: whether the score of every pair of letters fits in a signed byte
-    narrowest: smallest width, in bytes, that holds every score of two letters and every gap cost
+    narrowest: smallest width, in bytes, that holds every score of two letters, and gap costs in at most three quarters of its range
     widest: smallest width, in bytes, that holds every score of the task
     column_steps: cost of each column of a pair that is aligned on its own, in cells of a vector of lanes; with it, pairs are aligned on
         their own or in lanes, whichever takes less time
@@ -95,5 +95,11 @@ def make_local_recipe(scoring: Scoring, letters: int, max_query_length: int, max
 
     best = scoring.score_bounds(max_query_length, max_target_length)[1]
     widest = 4 if best <= MAX_SCORE - 1 else 8
-    narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
+
+    def leaves_room(bits: int) -> bool:
+        """Return whether gap costs leave a quarter of the range to scores (`zero_element` in local_scores.hpp)."""
+        quarter = 1 << (bits - 2)
+        return scoring.gap_open < 2 * quarter and scoring.gap_open + scoring.gap_extend < 3 * quarter - 1
+
+    narrowest = next((n for n in (1, 2) if fits(8 * n) and leaves_room(8 * n)), widest)
     return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import local_score
+from oracle import align, local_score
 from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import EndGaps, Mode
@@ -64,6 +64,11 @@ def check(name, queries, targets, scheme, letters):
     return alone
 
 
+def relative(rng, sequence, letters):
+    changed = np.where(rng.random(len(sequence)) < 0.1, rng.integers(0, letters, len(sequence)), sequence)
+    return np.delete(changed, slice(len(changed) // 3, len(changed) // 3 + len(changed) // 20))
+
+
 SEQUENCES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=150), min_size=1, max_size=3)
 
 
@@ -77,9 +82,60 @@ def test_the_plain_recurrence(name, queries, targets, match, mismatch, one, othe
     assert scores.tolist() == [[local_score(np.array(q), np.array(t), scheme.substitution, *gaps) for t in targets] for q in queries]
 
 
-def relative(rng, sequence, letters):
-    changed = np.where(rng.random(len(sequence)) < 0.1, rng.integers(0, letters, len(sequence)), sequence)
-    return np.delete(changed, slice(len(changed) // 3, len(changed) // 3 + len(changed) // 20))
+@pytest.mark.parametrize("name", SETS)
+@given(st.integers(0, 2**32), st.sampled_from([(5, -4, 16, 6), (1, -1, 1, 1), (40, -30, 90, 3), (3, -9, 4, 0)]))
+def test_parts_of_several_strips(name, seed, weights):
+    """Copies of parts of the query, repeated, with gaps and between other letters, so that lanes differ in where their cells can matter."""
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, 4, rng.integers(120, 700))
+    targets = []
+    for _ in range(rng.integers(1, 12)):
+        first = int(rng.integers(0, len(query) - 20))
+        part = relative(rng, query[first : first + int(rng.integers(10, 700))], 4)
+        parts = [rng.integers(0, 4, rng.integers(0, 300)), part, rng.integers(0, 4, rng.integers(0, 300)), part[: len(part) // 2]]
+        targets.append(np.concatenate(parts[int(rng.integers(0, 2)) : int(rng.integers(2, 5))]))
+    sets = sequence_set([query]), sequence_set(targets)
+    scheme = two_valued(4, *weights)
+    scores = check(name, *sets, scheme, 4)
+    check(name, *reversed(sets), scheme, 4)
+    assert scores.tolist() == [[local_score(query, target, scheme.substitution, *weights[2:]) for target in targets]]
+
+
+def operations(runs):
+    return "".join("=XID"[run & 3] * ((run >> 2) + 1) for run in runs)
+
+
+@pytest.mark.parametrize("name", SETS)
+@given(SEQUENCES, SEQUENCES, st.integers(0, 2**32), st.sampled_from([60, 300, 5000, 70_000]))
+def test_paths_of_wide_scores(name, queries, targets, seed, largest):
+    """Boxes with directions of 16 and 32 bits, by the rule for ties, in matrices without any symmetry."""
+    rng = np.random.default_rng(seed)
+    table = rng.choice([-largest, -largest // 2, 0, largest // 2, largest], (3, 3))
+    table[0, 0] = largest
+    gap_open = int(rng.choice([0, 1, largest // 2, largest, 2 * largest]))
+    scheme = scoring(table.tolist(), gap_open, int(rng.choice([0, gap_open // 2, gap_open])))
+    queries, targets = ([np.array(sequence) for sequence in sequences] for sequences in (queries, targets))
+    sets = sequence_set(queries), sequence_set(targets)
+    scores = check(name, *sets, scheme, 3)
+    if not scores.any():
+        return
+    _, statistics, runs = traced(name, *sets, scheme, 3, scores, PAIRS)
+    for (q, t), counts, path in zip(zip(*np.nonzero(scores), strict=True), statistics, runs, strict=True):
+        first_row, row, first_column, column = counts[5:]
+        part = queries[q][first_row:row], targets[t][first_column:column]
+        assert (scores[q, t], operations(path)) == align(*part, scheme)[:2]
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("score", [65533, 65534, 65535], ids=str)
+def test_paths_of_scores_at_the_end_of_16_bits(name, score):
+    sequence = np.repeat([0, 1], [score // 127 - 1, 1])
+    rest = score - 127 * (len(sequence) - 1)
+    scheme = scoring([[127, -500], [-500, rest]], 400, 100)
+    sequences = sequence_set([sequence])
+    assert check(name, sequences, sequences, scheme, 2).tolist() == [[score]]
+    _, _, (runs,) = traced(name, sequences, sequences, scheme, 2, np.array([[score]]), LANES)
+    assert operations(runs) == "=" * len(sequence)
 
 
 @pytest.mark.slow
@@ -118,12 +174,31 @@ def test_all_letters(rng, name, alphabet):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_ends_of_the_ranges(name):
+@pytest.mark.parametrize(
+    ("match", "lengths", "gaps"),
+    [
+        (1, range(230, 259), (5, 1)),
+        (1, range(61, 68), (95, 95)),  # bytes hold scores to 64
+        (1, range(61, 68), (96, 95)),  # gap costs take bytes away from scores altogether
+        (64, range(1019, 1028), (5, 1)),
+        (64, range(253, 258), (24576, 24573)),
+    ],
+    ids=str,
+)
+def test_the_ends_of_the_ranges(name, match, lengths, gaps):
     """Scores about the largest that elements of 8 and 16 bits can hold above the room for gap costs."""
-    for match, lengths in ((1, range(245, 259)), (64, range(1019, 1028, 2))):
-        sequences = sequence_set([np.zeros(n, dtype=np.uint8) for n in lengths])
-        scores = check(name, sequences, sequences, two_valued(2, match, -1, 5, 1), 2)
-        assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
+    sequences = sequence_set([np.zeros(n, dtype=np.uint8) for n in lengths])
+    scores = check(name, sequences, sequences, two_valued(2, match, -1, *gaps), 2)
+    assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_largest_score_of_a_range_before_a_larger_one(name):
+    """After 65,534 points at the end of a strip, rows with more than 65,535 points to come begin from nothing."""
+    scheme = scoring([[126, -127, -127], [-127, 127, -127], [-127, -127, 1]], 120, 120)
+    first, second = np.repeat([1, 0], [14, 506]), np.ones(560, dtype=int)
+    queries, targets = sequence_set([np.concatenate(([2] * 120, first, second))]), sequence_set([np.concatenate((second, first))])
+    assert check(name, queries, targets, scheme, 3).tolist() == [[560 * 127]]
 
 
 def test_asymmetric_matrices(rng):

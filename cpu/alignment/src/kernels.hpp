@@ -257,12 +257,13 @@ struct LocalArgs {
   uint8_t padding;         // the padding code
   bool byte_scores;        // every score fits a signed byte
   int64_t open, extend;    // equal ones select the linear recurrence
-  void* boundary;          // scratch: 2 * columns vectors
+  void* boundary;          // scratch: 3 * columns vectors
   void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
   int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
   // To find the cells in which given scores are reached:
   const int64_t* goals;  // [lanes] the score to find, 0 in unused lanes
   const int64_t* seeds;  // [lanes] row of the first pair of letters of the path, which is in column 0; or null: paths begin anywhere
+  int64_t seed_score;    // H above and left of that pair, above 0; goals include it
   bool rows_first;       // of several cells, take that in the first row, then in the first column; else the other way round
   int64_t* end_rows;     // out [lanes]: 0-based, or -1 if the score is not reached
   int64_t* end_columns;
@@ -270,6 +271,7 @@ struct LocalArgs {
   // are the rows of column j. Null: none. No score may exceed half of the range of an element.
   const int64_t* excluded_bounds;  // [columns + 1]
   const int64_t* excluded_rows;
+  void* directions;  // out of the kernels for boxes: elements [columns][box_segments][lanes]
   const Cancel* cancel;
 };
 
@@ -280,6 +282,9 @@ static inline int64_t striped_segments(int64_t rows, int lanes) {
   const int64_t needed = (rows + lanes - 1) / lanes;
   return needed < kStripedSegments ? needed : kStripedSegments;
 }
+
+// Returns the vectors of rows of a box.
+static inline int64_t box_segments(int64_t rows, int lanes) { return (rows + lanes - 1) / lanes; }
 
 constexpr int kPlaneMargin = 64;  // bytes that a kernel for single pairs may read before and after a plane
 
@@ -323,6 +328,9 @@ struct Kernels {
   // The same for one target: codes are [columns], and the boundary has 2 * columns elements.
   void (*striped[4])(const LocalArgs&);
   void (*find_striped[4])(const LocalArgs&);
+  // The directions of the box of one local alignment, and its score, with elements of 2 and 4 bytes (box.hpp). The scratch has
+  // (letters + 3) * box_segments vectors.
+  void (*box[2])(const LocalArgs&);
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S that has no factor in common with S

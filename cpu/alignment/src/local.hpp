@@ -5,59 +5,26 @@
 //   E(i,j+1) = max(E(i,j) - e, H(i,j) - g)      F(i+1,j) = max(F(i,j) - e, H(i,j) - g)
 // With linear gaps E(i,j+1) = F(i+1,j) = H(i,j) - g. The best H is the score.
 //
-// Bounds. Elements of 8 and 16 bits saturate at both ends (saturating.hpp): E and F below 0 stop at 0, where they change no H. A score at
-// the upper end may really be larger, so the caller computes that pair again with a wider element. Below that end no sum was cut off, and
-// the score is exact (Rognes 2011 uses the same range). 32 and 64 bits are for scores that the caller has proven to fit; E and F are at
-// least -g there.
+// Bounds. With 8 and 16 bits, score 0 lies open + extend above the lowest value (local_scores.hpp), and sums saturate at the upper end
+// (saturating.hpp). A score there may really be larger, so the caller computes that pair again with a wider element. Below that end no
+// sum was cut off, and the score is exact (Rognes 2011 uses the same range but for the gap costs). 32 and 64 bits are for scores that the
+// caller has proven to fit. E and F are at least -g.
 //
 // After the end of a target comes a padding letter with negative scores, so H cannot rise there.
 //
 // To find the end of an alignment whose score is known, a pass looks for cells with H = goal, which are few, and reports the first one. The
-// start is found in the same way from the end: with both sequences reversed, and H = 1 instead of 0 at the corner above and left of the
-// pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + 1, as no other path exceeds the score.
+// start is found in the same way from the end: with both sequences reversed, and H = seed_score > 0 instead of 0 at the corner above and
+// left of the pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + seed_score, as no other path
+// exceeds the score. Such a pass computes only the cells that live_cells.hpp selects.
 //
 // Layout: target codes [column][lane]. A strip of kLocalRows query rows keeps H and E in L1; H and F of its last row are stored for every
 // column. As in difference.hpp, kColumnsAtATime columns advance together.
 #pragma once
 #include "kernels.hpp"
 #include "letter_slots.hpp"
-#include "saturating.hpp"
+#include "live_cells.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
-
-constexpr int kLocalRows = 128;
-
-// Looks up scores of letters against columns of targets. Scores that fit a byte are looked up for as many columns as fill a vector of
-// bytes, and then widened; others are looked up one by one.
-template <class E>
-struct LocalScores {
-  static constexpr int kLanes = lanes_of<E>();
-  typedef int8_t Narrow __attribute__((vector_size(kLanes)));
-
-  // Writes the scores of `letter` in kColumnsAtATime columns to out[column].
-  static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter,
-                                                            Vec<E>* out) {
-    if (!a.byte_scores || sizeof(E) == 8) {
-      const int32_t* row = a.table + letter * kLetters;
-      for (int c = 0; c < kColumnsAtATime; c++)
-        for (int k = 0; k < kLanes; k++) out[c][k] = static_cast<E>(row[codes[c * kLanes + k]]);
-      return;
-    }
-    for (int c = 0; c < kColumnsAtATime; c += sizeof(E)) {
-      Bytes packed;
-      memcpy(&packed, codes + c * kLanes, sizeof packed);
-      const uint8_t* row = bytes + letter * kLetters;
-      const Bytes scores = a.letters <= 16 ? look_up_16(row, packed) : look_up_32(row, packed);
-      if constexpr (sizeof(E) == 1) {
-        out[c] = (Vec<E>)scores;
-      } else {
-        alignas(64) Narrow parts[sizeof(E)];
-        memcpy(parts, &scores, sizeof scores);
-        for (int p = 0; p < static_cast<int>(sizeof(E)); p++) out[c + p] = __builtin_convertvector(parts[p], Vec<E>);
-      }
-    }
-  }
-};
 
 // kFind: finds the cells in which given scores are reached, instead of the best scores.
 template <class E, bool kAffine, bool kFind>
@@ -65,40 +32,56 @@ struct LocalKernel {
   using V = Vec<E>;
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int kColumns = kColumnsAtATime;
-  static constexpr E kZero = Range<E>::kZero;
+  static constexpr bool kSelects = kFind || sizeof(E) > 1;  // the cells to compute; scores in bytes are too low to leave out others
 
   static void run(const LocalArgs& a) {
     alignas(64) uint8_t bytes[kLetters * kLetters];
     for (int i = 0; i < kLetters * kLetters; i++) bytes[i] = static_cast<uint8_t>(a.table[i]);
-    const V zero = broadcast<E>(kZero);
+    const E zero_score = zero_element<E>(a);
+    const V zero = broadcast<E>(zero_score);
     V* boundary_h = static_cast<V*>(a.boundary);
     V* boundary_f = boundary_h + a.columns;
     for (int64_t j = 0; j < a.columns; j++) {
       boundary_h[j] = zero;
       boundary_f[j] = zero;  // a gap that comes from outside is worth no more
     }
-    V best = zero, goal = zero;
-    if (kFind) {
+    const auto strips = [&](const auto& compute) {
+      for (int64_t row = 0; row < a.rows && !a.cancel->requested; row += kLocalRows)
+        if (!compute(row, a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows)) return;
+    };
+    V best = zero, goal = zero, used{};
+    for (int k = 0; k < kLanes; k++) used[k] = a.lengths[k] > 0 ? -1 : 0;
+    if constexpr (!kSelects) {
+      strips([&](int64_t row, int rows) {
+        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, nullptr);
+        return any((Bytes)((best != broadcast<E>(Range<E>::kMax)) & used));
+      });
+    } else {
       for (int k = 0; k < kLanes; k++) {
         // No H reaches kMax: that would be a score too large for the element.
-        goal[k] = a.goals[k] > 0 ? static_cast<E>(kZero + a.goals[k]) : Range<E>::kMax;
-        a.end_rows[k] = a.end_columns[k] = -1;
+        goal[k] = !used[k] ? Range<E>::kMax : static_cast<E>(zero_score + (kFind ? a.goals[k] : 1));
+        if (kFind) a.end_rows[k] = a.end_columns[k] = -1;
       }
-    }
-    for (int64_t row = 0; row < a.rows; row += kLocalRows) {
-      if (a.cancel->requested) return;
-      const int rows = a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
-      strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal);
+      LiveCells<E> live(a, goal, boundary_f + a.columns);
+      strips([&](int64_t row, int rows) {
+        if (!live.select(row, rows, boundary_h)) return live.has_seed_from(row + rows);
+        strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal, &live);
+        kFind ? live.limit_columns() : live.require_more_than(best);
+        return true;
+      });
     }
     if (!kFind)
-      for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
+      for (int k = 0; k < kLanes; k++)
+        a.best[k] = static_cast<int64_t>(best[k]) - (Range<E>::kSaturates && best[k] == Range<E>::kMax ? Range<E>::kZero : zero_score);
   }
 
  private:
-  // Computes one strip of rows over all columns.
-  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal) {
+  // Computes one strip of rows over all columns, or those that `live` selects, unless it is null.
+  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal,
+                    const LiveCells<E>* live) {
     const uint8_t* query = a.query + row;
-    const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
+    const E zero_score = zero_element<E>(a);
+    const V zero = broadcast<E>(zero_score), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
     uint32_t slot[kLocalRows];  // [row] byte offset of its letter in `scores`
     LetterSlots slots;
@@ -108,19 +91,23 @@ struct LocalKernel {
       h[r] = zero;
       e[r] = zero;
     }
-    V corner = zero;  // H above and left of the first row
+    const int64_t first = kSelects ? live->first() : 0;
+    V corner = first ? boundary_h[first - 1] : zero;  // H above and left of the first row
     if (kFind && a.seeds) {
       for (int k = 0; k < kLanes; k++) {
         const int64_t above = a.seeds[k] - 1 - row;
-        if (above == -1) corner[k] = static_cast<E>(kZero + 1);
-        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + 1);
+        if (above == -1) corner[k] = static_cast<E>(zero_score + a.seed_score);
+        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(zero_score + a.seed_score);
       }
     }
     V best = best_io;
     const int count = slots.count;
     V scores[kLetters][kColumns];
-    for (int64_t j = 0; j < a.columns; j += kColumns) {
-      for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, slots.letters[l], scores[l]);
+    for (int64_t j = first; j < a.columns; j += kColumns) {
+      for (int l = 0; l < count; l++) {
+        const int letter = slots.letters[l] * kLetters;
+        LocalScores<E>::look_up(a, a.table + letter, bytes + letter, a.codes + j * kLanes, scores[l]);
+      }
       V above[kColumns], f[kColumns];  // H and F of the row above
       for (int c = 0; c < kColumns; c++) {
         above[c] = boundary_h[j + c];
@@ -135,14 +122,13 @@ struct LocalKernel {
         V reached{};
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; c++) {
-          V t = add(previous, s[c]);
-          if (!Range<E>::kSaturates) t = larger(t, zero);
+          const V t = larger(add(previous, s[c]), zero);
           previous = above[c];
           const V now = larger(larger(t, er), f[c]);
-          const V opened = subtract(now, open);
+          const V opened = now - open;
           if constexpr (kAffine) {
-            er = larger(subtract(er, extend), opened);
-            f[c] = larger(subtract(f[c], extend), opened);
+            er = larger(er - extend, opened);
+            f[c] = larger(f[c] - extend, opened);
           } else {
             er = f[c] = opened;
           }
@@ -161,6 +147,7 @@ struct LocalKernel {
         boundary_h[j + c] = above[c];
         boundary_f[j + c] = f[c];
       }
+      if (kSelects && live->ends_at(j + kColumns, h, rows)) break;
     }
     best_io = best;
   }

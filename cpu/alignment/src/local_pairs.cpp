@@ -29,13 +29,8 @@ LocalArgs LocalPairs::arguments(Record query, Record target, int width) {
   return a;
 }
 
-int64_t LocalPairs::max_score(int width) const {
-  return width <= 2 ? (int64_t(1) << (8 * width)) - 2 - recipe_.open - recipe_.extend : INT64_MAX;
-}
-
 int64_t LocalPairs::score(Record query, Record target, int width) {
   for (;; width = wider_local(recipe_, width)) {
-    if (width < recipe_.widest && max_score(width) < int64_t(1) << (8 * width - 2)) continue;  // gap costs take most of the range
     int64_t best = 0;
     LocalArgs a = arguments(query, target, width);
     a.best = &best;
@@ -64,19 +59,20 @@ void LocalPairs::exclude(const std::vector<LetterPair>& pairs, LocalArgs& a) {
 int LocalPairs::width_of(const Exclusions& exclusions) const {
   int width = recipe_.narrowest;
   // Half of the range, see striped.hpp. A path that begins in the corner scores one more.
-  while (width < recipe_.widest && max_score(width) / 2 <= exclusions.max_score + 1) width = wider_local(recipe_, width);
+  while (width < recipe_.widest && max_local_score(recipe_, width) / 2 <= exclusions.max_score + 1) width = wider_local(recipe_, width);
   return width;
 }
 
 LetterPair LocalPairs::find_end(Record query, Record target, int64_t score, bool from_corner, const Exclusions* exclusions) {
   int width = exclusions ? width_of(*exclusions) : recipe_.narrowest;
-  while (width < recipe_.widest && max_score(width) <= score) width = wider_local(recipe_, width);
+  while (width < recipe_.widest && max_local_score(recipe_, width) <= score) width = wider_local(recipe_, width);
   const int64_t seed = 0;
   int64_t row = -1, column = -1;
   LocalArgs a = arguments(query, target, width);
   if (exclusions) exclude(exclusions->pairs, a);
   a.goals = &score;
   a.seeds = from_corner ? &seed : nullptr;
+  a.seed_score = 1;
   a.end_rows = &row;
   a.end_columns = &column;
   kernels_.find_striped[local_kernel(width)](a);

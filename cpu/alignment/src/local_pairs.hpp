@@ -33,7 +33,6 @@ class LocalPairs {
   LetterPair find_end(Record query, Record target, int64_t score, bool from_corner, const Exclusions* exclusions = nullptr);
 
  private:
-  int64_t max_score(int width) const;  // that elements of this width can tell from larger ones
   // Returns the arguments for a pair whose longer sequence has the lanes.
   LocalArgs arguments(Record query, Record target, int width);
   // Excludes pairs of letters from the alignments that these arguments are for.

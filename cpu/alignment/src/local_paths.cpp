@@ -1,12 +1,14 @@
 #include "local_paths.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "box_paths.hpp"
 #include "lane_codes.hpp"
 #include "list_paths.hpp"
 #include "local_pairs.hpp"
@@ -26,7 +28,7 @@ class HitTracer {
             const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink),
         cancel_(cancel), pairs_(kernels, recipe, cancel), order_(static_cast<size_t>(count)), query_bounds_(2 * order_.size()),
-        target_bounds_(2 * order_.size()) {
+        target_bounds_(2 * order_.size()), best_(*std::max_element(std::begin(recipe.table), std::end(recipe.table))) {
     recipe.transpose(transposed_);
   }
 
@@ -57,12 +59,15 @@ class HitTracer {
     bool by_pairs;
   };
 
-  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths. Returns the cost of a pass over all of them.
+  // Sorts the hits into blocks of lanes with one row record, one width, similar lengths, and similar scores, which decide on the cells that
+  // matter. Returns the cost of a pass over all of them.
   double make_blocks(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
     auto key = [&](int64_t hit) {
-      return std::make_tuple(row_record(hit), width_of(hits_[hit].score), lanes().length(lane_record(hit)), hit);
+      const int64_t score = hits_[hit].score, length = lanes().length(lane_record(hit));
+      const int size = static_cast<int>(8 * std::log2(static_cast<double>(length)));  // equal within a tenth
+      return std::make_tuple(row_record(hit), width_of(score), size, score, hit);
     };
     std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
     blocks_.clear();
@@ -77,7 +82,9 @@ class HitTracer {
       LocalBlock block;
       for (size_t k = at; k < stop; k++) block.add(lanes().length(lane_record(order_[k])));
       const int64_t length = rows().length(row_record(first));
-      const double by_lanes = lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
+      double share = 0;
+      for (size_t k = at; k < stop; k++) share = std::max(share, live_share(order_[k]));
+      const double by_lanes = share * lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
       blocks_.push_back({at, stop, by_pairs < by_lanes});
       cost += std::min(by_lanes, by_pairs);
       at = stop;
@@ -85,10 +92,27 @@ class HitTracer {
     return cost;
   }
 
+  // Returns the share of the cells that passes in lanes are expected to compute for a hit (live_cells.hpp): about the share of the best
+  // possible score that the hit lacks (benchmarks/LOG.md). Only speed depends on it.
+  double live_share(int64_t hit) const {
+    const int64_t letters = std::min(queries_.length(hits_[hit].query), targets_.length(hits_[hit].target));
+    constexpr double kAtLeast = 0.1;
+    return std::min(1.0, kAtLeast + 1 - static_cast<double>(hits_[hit].score) / static_cast<double>(best_ * letters));
+  }
+
   // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
   int width_of(int64_t score) const {
-    const int needed = score < 254 ? 1 : score < 65534 ? 2 : score < INT32_MAX - 1 ? 4 : 8;
+    const int needed = score < max_local_score(recipe_, 1)   ? 1
+                       : score < max_local_score(recipe_, 2) ? 2
+                       : score < max_local_score(recipe_, 4) ? 4
+                                                             : 8;
     return std::max(needed, recipe_.narrowest);
+  }
+
+  // Returns the H with which the way back from the ends begins. The more, the sooner it is seen that a path from elsewhere is of no use:
+  // one that begins with H = 0 has no use at all if this is what pairs of letters can add. goal: the largest score of a hit.
+  int64_t seed_score(int width, int64_t goal, int64_t pairs) const {
+    return std::max<int64_t>(1, std::min(max_local_score(recipe_, width) - goal, best_ * pairs));
   }
 
   // Finds the ends and starts of hits one by one.
@@ -117,17 +141,18 @@ class HitTracer {
       records.push_back(lanes().record(lane_record(order[k])));
       goals[k] = hits_[order[k]].score;
     }
-    const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr);
+    const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr, 0);
     if (cancel_.requested) return;
 
     std::vector<Record> prefixes = records;
+    const int64_t seed = seed_score(width, *std::max_element(goals.begin(), goals.end()), std::min(m, codes_.columns()));
     for (int k = 0; k < count; k++) {
       if (ends[k].column < 0) throw std::logic_error("a hit does not have its score");
       prefixes[k].length = ends[k].column + 1;
       seeds[k] = m - 1 - ends[k].row;
-      goals[k] += 1;
+      goals[k] += seed;
     }
-    const std::vector<Position> starts = find(reversed({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data());
+    const std::vector<Position> starts = find(reversed({row, m}, reversed_).codes, m, prefixes, true, width, goals, seeds.data(), seed);
     if (cancel_.requested) return;
 
     for (int k = 0; k < count; k++) {
@@ -146,19 +171,22 @@ class HitTracer {
     target_bounds_[at] = target + first.target, target_bounds_[at + 1] = target + last.target + 1;
   }
 
-  // Traces the global alignments between the ends of all hits.
+  // Traces the global alignments between the ends of all hits: as boxes one by one where bands do not apply, and otherwise as a list.
   bool trace() {
     const size_t count = order_.size();
-    std::vector<ListedPair> parts(count);
-    std::vector<int64_t> scores(count);
-    for (size_t k = 0; k < count; k++) {
-      const int64_t record = 2 * static_cast<int64_t>(k);  // records between those of two hits are not used
-      parts[k] = {record, record, 0};
-      scores[k] = hits_[k].score;
-    }
+    std::vector<ListedPair> parts;
+    std::vector<int64_t> scores, hits;  // of the parts
     const Sequences queries{queries_.codes, query_bounds_.data()}, targets{targets_.codes, target_bounds_.data()};
-    if (!list_paths(kernels_, queries, targets, path_recipe_, parts.data(), scores.data(), static_cast<int64_t>(count), sink_, cancel_))
-      return false;
+    BoxPaths boxes(kernels_, recipe_, path_recipe_, cancel_);
+    for (size_t k = 0; k < count; k++) {
+      const int64_t hit = static_cast<int64_t>(k), record = 2 * hit;  // records between those of two hits are not used
+      if (!path_recipe_.banded && boxes.align(queries.record(record), targets.record(record), hits_[k].score, hit, sink_)) continue;
+      if (cancel_.requested) return false;
+      parts.push_back({record, record, 0});
+      scores.push_back(hits_[k].score);
+      hits.push_back(hit);
+    }
+    if (!trace_list(queries, targets, parts, scores, hits)) return false;
     for (size_t k = 0; k < count; k++) {
       if (sink_.scores[k] != hits_[k].score) throw std::logic_error("the path of a hit has another score");
       PathStatistics& s = sink_.statistics[k];
@@ -170,9 +198,28 @@ class HitTracer {
     return true;
   }
 
+  // Traces parts of hits, which are pairs of the sink.
+  bool trace_list(const Sequences& queries, const Sequences& targets, const std::vector<ListedPair>& parts,
+                  const std::vector<int64_t>& scores, const std::vector<int64_t>& hits) {
+    if (parts.empty()) return true;
+    const auto count = static_cast<int64_t>(parts.size());
+    PathSink list(count, sink_.want_runs());
+    if (!list_paths(kernels_, queries, targets, path_recipe_, parts.data(), scores.data(), count, list, cancel_)) return false;
+    std::vector<uint8_t> backwards;
+    for (size_t k = 0; k < parts.size(); k++) {
+      backwards.clear();
+      if (list.want_runs()) {
+        const auto begin = list.runs.begin() + list.starts[k];
+        backwards.assign(std::make_reverse_iterator(begin + list.sizes[k]), std::make_reverse_iterator(begin));
+      }
+      sink_.put(hits[k], list.scores[k], list.statistics[k], backwards);
+    }
+    return true;
+  }
+
   // Returns for each lane the first cell with the score in goals[lane]: first along the target, then along the query.
   std::vector<Position> find(const uint8_t* row, int64_t length, const std::vector<Record>& records, bool reversed, int width,
-                             const std::vector<int64_t>& goals, const int64_t* seeds) {
+                             const std::vector<int64_t>& goals, const int64_t* seeds, int64_t seed_score) {
     const int lane_count = kernels_.vector_bytes / width;
     codes_.pack(records, lane_count, recipe_.padding, reversed);
     std::vector<int64_t> end_rows(static_cast<size_t>(lane_count)), end_columns(static_cast<size_t>(lane_count));
@@ -184,9 +231,10 @@ class HitTracer {
     a.codes = codes_.codes();
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * kernels_.vector_bytes));
+    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
     a.goals = goals.data();
     a.seeds = seeds;
+    a.seed_score = seed_score;
     a.end_rows = end_rows.data();
     a.end_columns = end_columns.data();
     kernels_.find_local[local_kernel(width)](a);
@@ -207,6 +255,7 @@ class HitTracer {
   std::vector<int64_t> order_;
   std::vector<Block> blocks_;
   std::vector<int64_t> query_bounds_, target_bounds_;  // [hit][2]: offsets of the first letter of its alignment and after the last one
+  const int64_t best_;                                 // score of two letters
   bool swapped_ = false;
   int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;

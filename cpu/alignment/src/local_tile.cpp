@@ -11,6 +11,10 @@
 namespace gpualign {
 namespace {
 
+// Of the cells of pairs whose scores are too large for a narrower element, the share that lanes of wider ones compute (live_cells.hpp);
+// measured for relatives (benchmarks/LOG.md).
+constexpr double kHighScoreShare = 0.5;
+
 // The queries or the targets of a tile, numbered within the tile.
 struct Side {
   const Sequences& sequences;
@@ -71,12 +75,12 @@ class LocalScorer {
       bool packed = false;
       for (int64_t r = 0; r < rows_.count; r++) {
         auto& exceeding_lanes = exceeding[static_cast<size_t>(r)];
-        if (is_faster_by_pairs(r, size, first_width)) {
-          if (!align_pairs(r, block, first_width)) return false;
-          continue;
-        }
         if (first_width == 1 && !bytes_pay(r)) {
           exceeding_lanes.insert(exceeding_lanes.end(), block.begin(), block.end());
+          continue;
+        }
+        if (is_faster_by_pairs(r, size, first_width, 1)) {
+          if (!align_pairs(r, block, first_width, exceeding_lanes)) return false;
           continue;
         }
         if (!packed) pack(block, first_width);
@@ -99,18 +103,25 @@ class LocalScorer {
 
   bool bytes_pay(int64_t r) const { return !history_ || history_->bytes_pay(rows_.ids[r]); }
 
-  bool is_faster_by_pairs(int64_t r, const LocalBlock& block, int width) const {
+  // share: of the cells of lanes that are computed
+  bool is_faster_by_pairs(int64_t r, const LocalBlock& block, int width, double share) const {
     const int64_t rows = rows_.record(r).length;
-    return pairs_cost(recipe_, kernels_.vector_bytes / width, rows, block) < lanes_cost(recipe_, rows, block);
+    return pairs_cost(recipe_, kernels_.vector_bytes / width, rows, block) < share * lanes_cost(recipe_, rows, block);
   }
 
-  bool align_pairs(int64_t r, const std::vector<int64_t>& block, int width) {
+  // Aligns a block one by one. If bytes turn out not to pay, the rest of it is added to `exceeding` instead.
+  bool align_pairs(int64_t r, const std::vector<int64_t>& block, int width, std::vector<int64_t>& exceeding) {
     const Record row = rows_.record(r);
     for (const int64_t lane : block) {
+      if (width == 1 && !bytes_pay(r)) {
+        exceeding.push_back(lane);
+        continue;
+      }
       const Record column = lanes_.record(lane);
       const int64_t score = swapped_ ? pairs_.score(column, row, width) : pairs_.score(row, column, width);
       if (cancel_.requested) return false;
       store_(r, lane, score);
+      if (width == 1 && history_) history_->add(rows_.ids[r], 1, score >= local_limit(recipe_, 1));
     }
     return true;
   }
@@ -122,8 +133,8 @@ class LocalScorer {
     const size_t step = static_cast<size_t>(kernels_.vector_bytes / width);
     for (size_t first = 0; first < todo.size(); first += step) {
       const std::vector<int64_t> block = slice(todo, first, step);
-      if (is_faster_by_pairs(r, measured(lanes_, block), width)) {
-        if (!align_pairs(r, block, width)) return false;
+      if (is_faster_by_pairs(r, measured(lanes_, block), width, kHighScoreShare)) {
+        if (!align_pairs(r, block, width, lanes)) return false;
         continue;
       }
       pack(block, width);
@@ -141,7 +152,7 @@ class LocalScorer {
     a.codes = codes_.codes();
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * kernels_.vector_bytes));
+    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
     a.best = best_.data();
     kernels_.local[local_kernel(width)](a);
     if (cancel_.requested) return false;

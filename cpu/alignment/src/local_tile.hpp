@@ -16,7 +16,7 @@ struct LocalRecipe {
   uint8_t padding = kLetters - 1;
   int64_t open = 0, extend = 0;
   bool byte_scores = false;          // every score of a letter pair fits a signed byte
-  int narrowest = 1;                 // smallest width that holds every score of a letter pair and every gap cost
+  int narrowest = 1;                 // smallest width that holds every score of a letter pair, and gap costs in a part of its range
   int widest = 4;                    // smallest width that holds every score of the task
   double column_steps = 0;           // cost of a column of a pair that is aligned on its own, in steps of the lanes kernel
   int64_t most_columns = INT64_MAX;  // longest record in lanes that memory allows
@@ -82,6 +82,13 @@ inline int wider_local(const LocalRecipe& recipe, int width) { return width == 1
 // Returns the smallest score that elements of `width` bytes may hold in place of a larger one.
 inline int64_t local_limit(const LocalRecipe& recipe, int width) {
   return width < recipe.widest && width <= 2 ? (int64_t(1) << (8 * width)) - 1 : INT64_MAX;
+}
+
+// Returns the largest score that elements of `width` bytes can hold and distinguish from larger ones. Gap costs take a part of their range
+// (local_scores.hpp).
+inline int64_t max_local_score(const LocalRecipe& recipe, int width) {
+  if (width == 8) return INT64_MAX - 1;
+  return width == 4 ? INT32_MAX - 1 : (int64_t(1) << (8 * width)) - 2 - recipe.open - recipe.extend;
 }
 
 // Scores a tile. Returns false if cancelled; the scores are then incomplete. Computes every pair, whatever the pairing of the tile.

@@ -1,8 +1,7 @@
 // Signed vector elements that hold local alignment scores. Sums of 8 and 16 bits saturate, that is, stop at the ends of their range.
 //
-// A score x is stored as kZero + x. With 8 and 16 bits kZero is the lowest value, so a sum below score 0 stops at 0 by itself, and one
-// beyond the range stops at kMax. There are no saturating additions of 32 and 64 bits: the floor takes a maximum of its own, and kZero
-// leaves room below it for the cost of a gap.
+// With 8 and 16 bits, kZero is the lowest value, at which differences stop, and sums stop at kMax. There are no saturating additions of 32
+// and 64 bits: kZero leaves room below it for the cost of a gap. Kernels decide which element at or above kZero stands for score 0.
 #pragma once
 #include "cpu/src/simd.hpp"
 

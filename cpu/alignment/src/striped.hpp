@@ -3,17 +3,13 @@
 // Recurrence and elements are those of local.hpp, where a target has one lane; here every lane has its own rows of the query. The first
 // cell with a known score, and paths with a seed, are found in the same way, too.
 //
-// Bounds. With 8 and 16 bits, score 0 lies open + extend above the lowest value. H is never below 0, so E and F, which are at least H -
-// open of the last cell, are at least -open, and no gap cost needs a saturating subtraction. Intel's processors execute twice as many of
-// the plain ones, or in three ports instead of two, which is worth more than the maximum with 0 costs. Sums saturate at the upper end: a
-// score that reaches it is reported as the largest value of the element.
+// Bounds. As in local.hpp; a score that reaches the upper end is reported as the largest value of the element.
 //
-// Layout (Farrar 2007). A strip has segments x lanes rows. Each lane holds `segments` consecutive rows, and vector s holds row s of each
-// lane. The letter of a column only selects a profile: the scores of the strip's rows with that letter. F that leaves the last row of a
-// lane enters the first row of the next lane, and what is left of it after that lane the lane below. After the column is computed, the F
-// that enters each lane is computed from the ends of all previous lanes, and carried through the rows of the lane while it exceeds what
-// they open themselves. H and F of a strip's last row are stored for every column, and the next strip begins with them, so that the state
-// of a strip stays in the cache however long the query is.
+// Layout (striped_rows.hpp). A strip has segments x lanes rows. The letter of a column only selects a profile: the scores of the strip's
+// rows with that letter. F that leaves the last row of a lane enters the first row of the next lane, and what is left of it after that lane
+// the lane below. After the column is computed, the F that enters each lane is computed from the ends of all previous lanes, and carried
+// through the rows of the lane while it exceeds what they open themselves. H and F of a strip's last row are stored for every column, and
+// the next strip begins with them, so that the state of a strip stays in the cache however long the query is.
 //
 // Excluded cells. The profile gives their row the lowest value of the element while their column is computed. With a score of at most half
 // of the range in the diagonal predecessor, the sum is at most 0, so that no path passes through the pair of letters.
@@ -21,7 +17,8 @@
 // After the last row come padding rows with negative scores, so H cannot rise there.
 #pragma once
 #include "kernels.hpp"
-#include "saturating.hpp"
+#include "local_scores.hpp"
+#include "striped_rows.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
 
@@ -29,6 +26,7 @@ namespace gpualign::GPUALIGN_ISA {
 template <class E, bool kAffine, bool kFind>
 struct StripedKernel {
   using V = Vec<E>;
+  using Rows = StripedRows<E>;
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int64_t kRows = int64_t(kLanes) * kStripedSegments;
   static constexpr int64_t kColumnsPerCheck = 256;  // of the request to cancel, and of scores beyond the range
@@ -48,62 +46,27 @@ struct StripedKernel {
   }
 
  private:
-  // Returns [last of before, v[0], ...].
-  static inline V lane_up(V v, V before) { return (V)shift_up<sizeof(E)>((Bytes)v, (Bytes)before); }
-
   explicit StripedKernel(const LocalArgs& args)
       : a_(args), columns_(args.columns), boundary_h_(static_cast<E*>(args.boundary)), boundary_f_(boundary_h_ + args.columns),
-        floor_(static_cast<E>(Range<E>::kZero + (Range<E>::kSaturates ? args.open + args.extend : 0))), zero_(broadcast<E>(floor_)),
-        open_(broadcast<E>(static_cast<E>(args.open))), extend_(broadcast<E>(static_cast<E>(args.extend))),
-        slack_(broadcast<E>(static_cast<E>(args.open - args.extend))), best_(zero_), stride_(striped_segments(args.rows, kLanes)),
-        h_(static_cast<V*>(args.scratch)), e_(h_ + stride_), profile_(e_ + stride_) {
+        floor_(zero_element<E>(args)), zero_(broadcast<E>(floor_)), open_(broadcast<E>(static_cast<E>(args.open))),
+        extend_(broadcast<E>(static_cast<E>(args.extend))), slack_(broadcast<E>(static_cast<E>(args.open - args.extend))), best_(zero_),
+        stride_(striped_segments(args.rows, kLanes)), h_(static_cast<V*>(args.scratch)), e_(h_ + stride_), profile_(e_ + stride_) {
     for (int64_t j = 0; j < columns_; j++) boundary_h_[j] = boundary_f_[j] = floor_;  // a gap that comes from outside is worth no more
   }
 
   // Returns whether the score is too large for the element.
   bool exceeds_range() const { return Range<E>::kSaturates && any((Bytes)(best_ == broadcast<E>(Range<E>::kMax))); }
 
-  // Fills the profile of a strip: the scores of its rows with each letter.
-  void set_profile(int64_t first_row, int64_t rows) {
-    alignas(64) uint8_t codes[kRows + kVectorBytes];  // [segment][lane]
-    for (int s = 0; s < segments_; s++)
-      for (int k = 0; k < kLanes; k++) {
-        const int64_t r = int64_t(k) * segments_ + s;
-        codes[s * kLanes + k] = r < rows ? a_.query[first_row + r] : a_.padding;
-      }
-    for (int l = 0; l < a_.letters; l++) {
-      E* out = reinterpret_cast<E*>(profile_ + l * stride_);
-      if (!a_.byte_scores) {
-        for (int i = 0; i < segments_ * kLanes; i++) out[i] = static_cast<E>(a_.table[codes[i] * kLetters + l]);
-        continue;
-      }
-      alignas(64) uint8_t scores[kLetters];  // of each letter of the query
-      for (int i = 0; i < kLetters; i++) scores[i] = static_cast<uint8_t>(a_.table[i * kLetters + l]);
-      for (int i = 0; i < segments_ * kLanes; i += kVectorBytes) {
-        Bytes packed;
-        memcpy(&packed, codes + i, sizeof packed);
-        const Bytes found = a_.letters <= 16 ? look_up_16(scores, packed) : look_up_32(scores, packed);
-        if constexpr (sizeof(E) == 1) {
-          memcpy(out + i, &found, sizeof found);
-        } else {
-          int8_t narrow[kVectorBytes];
-          memcpy(narrow, &found, sizeof found);
-          for (int k = 0; k < kVectorBytes && i + k < segments_ * kLanes; k++) out[i + k] = narrow[k];
-        }
-      }
-    }
-  }
-
   // Computes one strip of rows.
   void strip(int64_t first_row, int64_t rows) {
     segments_ = static_cast<int>((rows + kLanes - 1) / kLanes);
-    set_profile(first_row, rows);
+    Rows::set_profile(a_, first_row, rows, segments_, stride_, profile_);
     for (int s = 0; s < segments_; s++) h_[s] = e_[s] = zero_;
     E corner = floor_;  // H above and left of the first row
     if (kFind && a_.seeds) {
       const int64_t above = a_.seeds[0] - 1 - first_row;
-      if (above == -1) corner = static_cast<E>(floor_ + 1);
-      if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + 1);
+      if (above == -1) corner = static_cast<E>(floor_ + a_.seed_score);
+      if (above >= 0 && above < rows) h_[above % segments_][above / segments_] = static_cast<E>(floor_ + a_.seed_score);
     }
     for (int64_t j = 0; j < columns_; j++) {
       if (a_.excluded_bounds) exclude(first_row, rows, j, false);
@@ -135,7 +98,7 @@ struct StripedKernel {
     const V* scores = profile_ + a_.codes[j] * stride_;
     const V open = open_, extend = extend_, zero = zero_;
     const int segments = segments_;
-    V best = best_, diagonal = lane_up(h_[segments - 1], broadcast<E>(corner)), f = lane_up(zero, broadcast<E>(boundary_f_[j]));
+    V best = best_, diagonal = Rows::lane_up(h_[segments - 1], broadcast<E>(corner)), f = Rows::lane_up(zero, broadcast<E>(boundary_f_[j]));
     const E above = boundary_h_[j];
 #pragma GCC unroll 2
     for (int s = 0; s < segments; s++) {
@@ -158,8 +121,8 @@ struct StripedKernel {
   // change, as F is less than the H it comes from.
   inline __attribute__((always_inline)) E carry(V f) {
     const E own = f[kLanes - 1];
-    f = larger(lane_up(f, zero_), zero_);
-    add_passing<1>(f);
+    f = larger(Rows::lane_up(f, zero_), zero_);
+    Rows::add_passing(f, zero_, segments_ * a_.extend);
     const int64_t passing = f[kLanes - 1] - segments_ * a_.extend;
     for (int s = 0; s < segments_; s++) {
       if (s % kSegmentsPerCheck == 0) {
@@ -172,18 +135,6 @@ struct StripedKernel {
       if (!Range<E>::kSaturates) f = larger(f, zero_);
     }
     return passing > own ? static_cast<E>(passing) : own;
-  }
-
-  // Adds to the F that enters each lane what enters the lanes before it and passes through all lanes between, if these are kDistance or
-  // more: in steps that double the distance.
-  template <int kDistance>
-  inline __attribute__((always_inline)) void add_passing(V& f) {
-    const int64_t decay = kDistance * segments_ * a_.extend, half = decay / 2;
-    if (Range<E>::kSaturates ? half >= Range<E>::kMax : decay > Range<E>::kMax) return;  // nothing passes
-    const V passed = subtract(subtract(f, broadcast<E>(static_cast<E>(half))), broadcast<E>(static_cast<E>(decay - half)));
-    if (!any((Bytes)(passed > zero_))) return;
-    f = larger(f, (V)shift_up<kDistance * sizeof(E)>((Bytes)passed, (Bytes)zero_));
-    if constexpr (2 * kDistance < kLanes) add_passing<2 * kDistance>(f);
   }
 
   // Takes the first row of a column in which the goal is reached, if it precedes the present end.

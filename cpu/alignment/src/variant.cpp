@@ -2,6 +2,7 @@
 #include "band_lanes.hpp"
 #include "banded.hpp"
 #include "bitsliced.hpp"
+#include "box.hpp"
 #include "difference.hpp"
 #include "grid.hpp"
 #include "kernels.hpp"
@@ -50,6 +51,7 @@ const Kernels kernels = {
     {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
     {&striped<int8_t, false>, &striped<int16_t, false>, &striped<int32_t, false>, &striped<int64_t, false>},
     {&striped<int8_t, true>, &striped<int16_t, true>, &striped<int32_t, true>, &striped<int64_t, true>},
+    {&box<int16_t>, &box<int32_t>},
 };
 
 }  // namespace gpualign::GPUALIGN_ISA
