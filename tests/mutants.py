@@ -59,7 +59,7 @@ def copy_tree(folder: Path) -> dict[str, str]:
 
 
 def is_killed(mutant: Mutant, folder: Path, environment: dict[str, str]) -> bool:
-    """Return whether the mutant's tests fail in the copy of the tree, which is then as it was."""
+    """Return whether the mutant's tests fail or crash in the copy of the tree, which is then as it was."""
     path = folder / mutant.file
     text = path.read_text()
     path.write_text(mutant.applied_to(text))
@@ -70,6 +70,8 @@ def is_killed(mutant: Mutant, folder: Path, environment: dict[str, str]) -> bool
         return True
     finally:
         path.write_text(text)
+    if done.returncode < 0:  # the process was ended by what the mutant did
+        return True
     if done.returncode not in (0, 1):
         raise SystemExit(f"{mutant.title}: {mutant.tests} cannot be run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.returncode == 1

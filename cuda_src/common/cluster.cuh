@@ -1,5 +1,6 @@
 // Clusters of blocks: copies of boxes of a matrix into the shared memory of all blocks of a cluster, and barriers that they share. Compute
-// capability 9.0; for older ones the functions are empty, because no kernel with clusters runs there.
+// capability 9.0; for older ones the functions are empty, because no kernel with clusters runs there. tests/cuda_host/cluster.hpp has host
+// versions.
 //
 // A barrier (mbarrier) counts arrivals, and bytes that are being copied. When both are complete its round ends and the next one begins. A
 // thread that waits names the parity of the round: 0 for the first, 1 for the second, 0 for the third.
@@ -12,7 +13,9 @@ struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
 
-#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+#ifndef __CUDACC__
+#include "cluster.hpp"
+#elif __CUDA_ARCH__ >= 900
 // Initialises a barrier whose rounds take `arrivals` arrivals.
 DEVICE void make_barrier(uint32_t barrier, uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");

@@ -28,11 +28,24 @@ using uint64_t = unsigned long;
 // A kernel for blocks of up to `threads` threads, with few enough registers that a multiprocessor holds at least `blocks` blocks.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-// After KERNEL: `blocks` blocks form a cluster. Compute capability 9.0; for older ones such a kernel compiles, but cannot run.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define IN_CLUSTERS(blocks)
+// The same, of which `cluster` blocks form a cluster. Compute capability 9.0; for older ones such a kernel compiles, but cannot run.
+#ifndef __CUDACC__
+#define KERNEL_IN_CLUSTERS(threads, blocks, cluster)                                   \
+  static const unsigned blocks_in_a_cluster = cuda_host::blocks_per_cluster = cluster; \
+  KERNEL(threads, blocks)
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define KERNEL_IN_CLUSTERS(threads, blocks, cluster) KERNEL(threads, blocks)
 #else
-#define IN_CLUSTERS(blocks) __cluster_dims__(blocks, 1, 1)
+#define KERNEL_IN_CLUSTERS(threads, blocks, cluster) KERNEL(threads, blocks) __cluster_dims__(cluster, 1, 1)
+#endif
+
+// Declares `name`, the shared memory whose size the host gives at the launch.
+#ifdef __CUDACC__
+#define DYNAMIC_SHARED(name, alignment)  \
+  extern __shared__ __align__(alignment) \
+  unsigned char name[]
+#else
+#define DYNAMIC_SHARED(name, alignment) unsigned char* const name = cuda_host::shared_memory->begin(alignment)
 #endif
 
 // Checks that an argument struct has the size that gpu/kernels/argument_structs.py fills; Python passes SIZE_OF_... as macros.

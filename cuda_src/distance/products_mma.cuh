@@ -10,6 +10,7 @@
 #pragma once
 
 #include "distance.cuh"
+#include "tensor_cores.cuh"
 
 constexpr int kPiece = 16, kPieces = kChunk / kPiece;
 
@@ -44,25 +45,10 @@ constexpr int kThreads = 256, kBlocks = 1, kRows = 128, kColumns = 128, kStages 
 constexpr int kWarpRows = 64, kWarpColumns = 32, kTilesDown = kWarpRows / 16, kTilesAcross = kWarpColumns / 8;
 using Copier = StageCopier<kRows, kColumns, kThreads>;
 
-DEVICE void load_four(uint32_t (&to)[4], uint32_t from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(from));
-}
-
-// d += A B^T, with A: 16 samples x 256 sites, B: 8 samples x 256 sites.
-DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#endif
-}
-
 // Computes a split of a tile. For each pair it calls take(take.row(row), take.column(column), count), by all threads of a warp together.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
-  extern __shared__ __align__(1024) unsigned char memory[];
+  DYNAMIC_SHARED(memory, 1024);
   const Copier copier{a, work};
   const uint32_t base = shared_address(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -1,6 +1,7 @@
 // CUDA C++ as host C++, for tests. All CUDA threads of a block run on one host thread, as contexts that give way to each other at
 // barriers (__syncthreads, the lanes of a warp) and while they wait for a flag. Turns are mostly taken upwards and downwards by turns, so
-// that a missing barrier shows whichever of two threads needs it. A warp has 8 lanes here, so that tests need fewer threads.
+// that a missing barrier shows whichever of two threads needs it. A warp has 8 lanes here, so that tests need fewer threads; kernels for
+// tensor cores need HOST_LANES=32.
 //
 // Up to kBlocksAtOnce blocks run at once, each on a host thread of its own, of which one has the turn (turns.hpp). Where blocks talk to
 // each other, at flags and at the queue, the turn passes to a block that a seeded generator picks. Asynchronous copies arrive when they are
@@ -22,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "shared_memory.hpp"
 #include "turns.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -38,24 +40,41 @@ struct Index3 {
 inline thread_local Index3 threadIdx, blockIdx;  // of the CUDA thread whose turn it is
 inline Index3 blockDim, gridDim;                 // the library runs one launch at a time
 
-constexpr int kLanes = 8;
+#ifndef HOST_LANES
+#define HOST_LANES 8
+#endif
+constexpr int kLanes = HOST_LANES;
 
 namespace cuda_host {
 
-// The asynchronous copies of a CUDA thread, in groups.
-class Copies {
+// 16 bytes that are copied to shared memory.
+struct Copy {
+  void* to;
+  const void* from;
+  void arrive() const { std::memcpy(to, from, 16); }
+};
+
+// A thread's share of the products of a warpgroup (tensor_cores.hpp).
+struct Product {
+  int32_t* sums;
+  uint64_t rows, columns;  // descriptors of the operands
+  void arrive() const;
+};
+
+// What a CUDA thread has asked for, and what arrives later, in groups.
+template <class Request>
+class Requests {
  public:
-  void request(void* to, const void* from, bool at_once) {
+  void request(const Request& request, bool at_once) {
     if (at_once)
-      std::memcpy(to, from, kBytes);
+      request.arrive();
     else
-      pending_.push_back({to, from, group_});
+      pending_.push_back({request, group_});
   }
   void end_group() { group_++; }
-  // Makes the copies arrive of all groups but the `younger` latest ones.
+  // Makes the requests arrive of all groups but the `younger` latest ones.
   void arrive(unsigned younger) {
-    for (; first_ < pending_.size() && pending_[first_].group + younger < group_; first_++)
-      std::memcpy(pending_[first_].to, pending_[first_].from, kBytes);
+    for (; first_ < pending_.size() && pending_[first_].group + younger < group_; first_++) pending_[first_].request.arrive();
     if (first_ == pending_.size()) drop();
   }
   void drop() {
@@ -64,13 +83,11 @@ class Copies {
   }
 
  private:
-  static constexpr size_t kBytes = 16;
-  struct Copy {
-    void* to;
-    const void* from;
+  struct Pending {
+    Request request;
     unsigned group;
   };
-  std::vector<Copy> pending_;
+  std::vector<Pending> pending_;
   size_t first_ = 0;    // of those that have not arrived
   unsigned group_ = 0;  // the open one
 };
@@ -93,6 +110,8 @@ class Fiber {
     makecontext(&inner_.context, body, 0);
     inner_.begun = false;
     copies.drop();
+    products.drop();
+    sums_are_ordered = false;
     done = false;
   }
 
@@ -121,7 +140,10 @@ class Fiber {
   }
 
   bool done = true;
-  Copies copies;
+  Requests<Copy> copies;
+  Requests<Product> products;
+  bool sums_are_ordered = false;  // before products that follow
+  unsigned cluster_round = 0;     // in which the thread arrived at its cluster's barrier
 
  private:
   static constexpr size_t kStack = 256 << 10;
@@ -191,6 +213,7 @@ struct Warp {
   explicit Warp(int lanes) : barrier(lanes) {}
   Barrier barrier;
   uint64_t exchange[kLanes] = {};
+  uint32_t fragments[kLanes][6];  // of operands
 };
 
 inline thread_local Barrier* block_barrier;
@@ -221,9 +244,11 @@ inline void run_body() {
 // A host thread's share of a launch: whole blocks, one after the other.
 class Worker {
  public:
-  void run_block(unsigned number, unsigned threads) {
+  void run_block(unsigned number, unsigned threads, unsigned shared_bytes) {
     while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>());
     blockIdx.x = number;
+    SharedMemory memory(shared_bytes);
+    const BlockInCluster place(number, memory);
     Barrier barrier(static_cast<int>(threads));
     block_barrier = &barrier;
     std::vector<std::unique_ptr<Warp>> warps;
@@ -241,6 +266,8 @@ class Worker {
         running->resume();
         if (running->done) left--;
       }
+      memory.some_copies_arrive();
+      if (blocks_per_cluster > 1) turns.pass_on();  // blocks of a cluster wait for each other
     }
   }
 
@@ -249,7 +276,7 @@ class Worker {
 };
 
 template <class Args>
-void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* args, unsigned seed) {
+void launch(void (*kernel)(Args), unsigned grid, unsigned block, unsigned shared_bytes, const void* args, unsigned seed) {
   static void (*entry)(Args);
   static std::remove_const_t<Args> copy;
   entry = kernel;
@@ -260,9 +287,9 @@ void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* arg
   static Worker workers[kBlocksAtOnce];
   const unsigned count = grid < kBlocksAtOnce ? grid : kBlocksAtOnce;
   turns.begin(count, grid, seed);
-  const auto work = [block](unsigned worker) {
+  const auto work = [block, shared_bytes](unsigned worker) {
     turns.enter(worker);
-    for (unsigned number; turns.next_block(&number);) workers[worker].run_block(number, block);
+    for (unsigned number; turns.next_block(&number);) workers[worker].run_block(number, block, shared_bytes);
     turns.leave();
   };
   std::vector<std::thread> others;
@@ -340,7 +367,8 @@ template <class T>
 void store_relaxed_if(bool wanted, T* p, T value) {
   if (wanted) __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
-inline void copy_ahead(void* to, const void* from) { cuda_host::running->copies.request(to, from, cuda_host::turns.coin()); }
+inline void copy_ahead(void* to, const void* from) { cuda_host::running->copies.request({to, from}, cuda_host::turns.coin()); }
+inline void copy_ahead(uint32_t to, const void* from) { copy_ahead(cuda_host::shared_memory->at(to, 16), from); }
 inline void end_copies() { cuda_host::running->copies.end_group(); }
 template <int YOUNGER>
 void wait_for_copies() {

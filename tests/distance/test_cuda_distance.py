@@ -1,4 +1,7 @@
-"""CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one."""
+"""CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one.
+
+test_tensor_cores.py has the others on the host.
+"""
 
 import io
 import threading

@@ -75,6 +75,8 @@ def build(kernel):
     part = _BUILD / f"{library.name}.{os.getpid()}.{threading.get_ident()}"  # workers of two devices may build the same kernel
     flags = ["-std=c++17", "-O1", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
     flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
+    if "mma" in repr(kernel):  # tensor cores
+        flags += ["-DHOST_LANES=32"]
     if SANITIZE:
         flags += ["-g", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
     macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT_MACROS)]
@@ -153,19 +155,21 @@ class HostStream:
         threads = min(threads, _FEW_THREADS.get(function.kernel.file, threads))
         raw = arguments.tobytes()
         with _LAUNCHING:
-            function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw), ctypes.c_uint(self._device.seed()))
+            numbers = (ctypes.c_uint(number) for number in (grid, threads, shared_bytes))
+            function.run(*numbers, ctypes.c_char_p(raw), ctypes.c_uint(self._device.seed()))
 
     def record_event(self):
         return HostEvent()
 
 
 class HostDevice:
-    """reported: what free_memory says; limit: what there really is; seed: in which orders blocks take turns, by default the run's."""
+    """reported: what free_memory says; limit: what there really is; seed: in which orders blocks take turns, by default the run's;
+    arch: the architecture whose kernels it runs, by default one without tensor cores."""
 
     name = "host"
-    arch = "host"
 
-    def __init__(self, reported=1 << 28, limit=None, multiprocessors=2, seed=None):
+    def __init__(self, reported=1 << 28, limit=None, multiprocessors=2, seed=None, arch="host"):
+        self.arch = arch
         self.hardware = Hardware(multiprocessors, 1e9, 8)
         self.reported = self.total_memory = reported
         self.limit = reported if limit is None else limit
@@ -210,6 +214,10 @@ class HostDevice:
 
     def compile(self, kernels):
         """Nothing: a test waits only for what it launches."""
+
+    def tensor_map(self, address, shape, box):
+        """As tests/cuda_host/cluster.hpp reads it."""
+        return np.array([address, *shape, *box] + [0] * 11, dtype=np.uint64).view(np.uint8)
 
     def load_function(self, kernel):
         if kernel not in self._functions:

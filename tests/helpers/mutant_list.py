@@ -121,6 +121,54 @@ CUDA_KERNELS = [
     ),
 ]
 
+MMA, WGMMA = "cuda_src/distance/products_mma.cuh", "cuda_src/distance/distance_wgmma.cu"
+
+TENSOR_CORES = [
+    *mutants_of(
+        "mma",
+        MMA,
+        "tests/distance/test_tensor_cores.py -k distance_mma",
+        {
+            "one half of the sites twice": ("right[c / 2][c % 2 * 2 + 1]);", "right[c / 2][c % 2 * 2]);"),
+            "another matrix of the columns": ("k + lane / 8 % 2));", "k + lane / 16));"),
+            "sums of the rows above": ("counts[r][c][2 * below + k]", "counts[r][c][2 * k + below]"),
+            "the swizzle is off by one": (
+                "rows + swizzled(first_row + 16 * r + lane % 16,",
+                "rows + swizzled(first_row + 16 * r + lane % 16 + 1,",
+            ),
+            "the newest copies are not waited for": ("wait_for_copies<kStages - 2>();", "wait_for_copies<kStages - 1>();"),
+            "a stage is filled while it is read": ("    __syncthreads();  // all threads' copies", "    // all threads' copies"),
+        },
+    ),
+    Mutant(
+        "mma: another matrix of the rows (screen)",
+        MMA,
+        "lane % 16, k + lane / 16)",
+        "lane % 16, k + lane / 8 % 2)",
+        "tests/near_pairs/test_cuda_near.py -k test_the_screen_of_tensor_cores",
+    ),
+    *mutants_of(
+        "wgmma",
+        WGMMA,
+        "tests/distance/test_tensor_cores.py -k distance_wgmma",
+        {
+            "groups of rows are 512 bytes apart": ("(1024 >> 4) << 32", "(512 >> 4) << 32"),
+            "a step of the sites too many": ("describe(columns + k));", "describe(columns + k + kStep));"),
+            "sums of another column": ("k / 4 * 8 + lane % 4 * 2 + k % 2, counts[k]", "k / 4 * 8 + lane % 4 * 2 + k / 2 % 2, counts[k]"),
+            "the last products are not waited for": ("    }\n    wait_products<0>();\n", "    }\n"),
+            "a stage is given back while it is multiplied": ("wait_products<1>();", "wait_products<2>();"),
+            "products are in no group": ("      end_products();\n", ""),
+            "no fence before products": ("      begin_products();\n", ""),
+            "chunks are multiplied before they are there": ("      wait_at(full(number), parity(number));\n", ""),
+            "stages are filled before they are empty": ("if (number >= kStages) wait_at", "if (false) wait_at"),
+            "each block copies columns for itself": ("((1u << kCluster) - 1)", "(1u << rank)"),
+            "both blocks copy the same columns": ("work.column + rank * kShare;", "work.column;"),
+            "barriers are not shown": ("    show_barriers();\n", ""),
+            "a block ends before the other is done": ("  wait_for_cluster();  // no block may end", "  // no block may end"),
+        },
+    ),
+]
+
 PLANNER = [
     *mutants_of(
         "plan",
@@ -174,4 +222,4 @@ JOURNAL = mutants_of(
     },
 )
 
-MUTANTS = [*BETWEEN_BLOCKS, *CUDA_KERNELS, *PLANNER, *JOURNAL]
+MUTANTS = [*BETWEEN_BLOCKS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]

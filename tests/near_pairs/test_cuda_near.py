@@ -267,6 +267,23 @@ def test_every_screen_of_a_device(rng, device, use, monkeypatch):
     assert near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device])[0] == found[0][0]
 
 
+@on_the_host
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_the_screen_of_tensor_cores(rng, use, seed):
+    """Emulated (tests/cuda_host/tensor_cores.hpp): against plain distances, and in several tiles against the screen by popc."""
+    use(SKETCHES)
+    device, (screen, _) = HostDevice(arch="sm_90a", seed=seed), screening_kernels("sm_90a")
+    few = families(rng, 4, 90, 5)
+    check(few, few, distance_bound(5), Pairing.ABOVE, device)
+    many = clusters(rng, 150, 60, 9)
+    found, expected = (near_pairs(many, many, distance_bound(6), Pairing.ABOVE, [one]) for one in (device, HostDevice()))
+    assert found == expected
+    assert len(found[0]) > 60
+    assert "mma" in screen.title
+    assert screen.kernel in device.launched
+
+
 def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     """Counted from sketches made on the host; the sample does the same."""
     use(SKETCHES)
