@@ -1,6 +1,7 @@
 """What a build brings, and what it says to a user whose machine lacks something."""
 
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -25,18 +26,33 @@ def test_without_a_compiler_packages_are_named(tmp_path):
     assert "CMAKE_CXX_COMPILER" not in said
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
-def test_what_is_being_built_is_said(tmp_path):
+def configured(folder, *options):
+    """What CMake says as it configures a build in a folder."""
     cmake = pytest.importorskip("cmake", reason="the package cmake of the extra `test`")
     pytest.importorskip("nanobind", reason="what only builds without isolation install")
-    command = [Path(cmake.CMAKE_BIN_DIR) / "cmake", "-S", ROOT, "-B", tmp_path, f"-DPython_EXECUTABLE={sys.executable}"]
+    command = [Path(cmake.CMAKE_BIN_DIR) / "cmake", "-S", ROOT, "-B", folder, f"-DPython_EXECUTABLE={sys.executable}", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    (said,) = (line for line in done.stdout.splitlines() if line.startswith("-- gpualign: "))
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+def test_what_is_being_built_is_said(tmp_path):
+    (said,) = (line for line in configured(tmp_path).splitlines() if line.startswith("-- gpualign: "))
     modules = re.findall(r"^nanobind_add_module\(", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
     assert f"compiling {len(modules)} extensions" in said
     assert all(name in said for name, *_ in _kernels.instruction_sets())
     assert "processor time" in said
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize("sanitizers", ["", "address,undefined", "thread"])
+def test_one_option_puts_every_source_under_sanitizers(tmp_path, sanitizers):
+    configured(tmp_path, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_BUILD_TYPE=Release", f"-DGPUALIGN_SANITIZE={sanitizers}")
+    commands = [entry["command"].split() for entry in json.loads((tmp_path / "compile_commands.json").read_text())]
+    assert any(command[-1].endswith("variant.cpp") for command in commands)
+    found = {tuple(flag for flag in command if "-fsanitize" in flag) for command in commands}
+    assert found == ({(f"-fsanitize={sanitizers}",)} if sanitizers else {()})
 
 
 @pytest.fixture

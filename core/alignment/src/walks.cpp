@@ -51,7 +51,7 @@ nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics
     nb::gil_scoped_release unlocked;
     for (size_t k = 0; k < count; k++) {
       PathStatistics counts;
-      std::memcpy(&counts, &statistics(k, 0), sizeof counts);
+      std::memcpy(static_cast<void*>(&counts), &statistics(k, 0), sizeof counts);
       backwards.clear();
       counts = trace(k, counts, want_runs ? &backwards : nullptr);
       std::memcpy(&statistics(k, 0), &counts, sizeof counts);
@@ -130,7 +130,7 @@ nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes,
       Recount again(counts_as.data(), want_runs ? &runs : nullptr);
       for (size_t k = part * part_pairs; k < std::min(count, (part + 1) * part_pairs); k++) {
         PathStatistics original;
-        std::memcpy(&original, &statistics(k, 0), sizeof original);
+        std::memcpy(static_cast<void*>(&original), &statistics(k, 0), sizeof original);
         const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + original.query_start;
         const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + original.target_start;
         const uint8_t* const run = pieces[static_cast<size_t>(paths(k, 0))].data() + paths(k, 1);
