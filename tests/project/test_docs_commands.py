@@ -141,7 +141,7 @@ def test_commands_within_tables_and_sentences():
 
 
 def test_an_output_that_is_not_there_is_seen(folder, programs):
-    with pytest.raises(FileNotFoundError, match="near.tsv"):
+    with pytest.raises(FileNotFoundError, match=r"near\.tsv"):
         run("echo gpualign nw genes.fa -o near.tsv", folder, programs)
 
 
