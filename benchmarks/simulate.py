@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 H200 = Hardware(132, 1.98e9)
 
 CONTEXT = 0.11
-"""Seconds of a context; those of several devices start one after the other (LOG.md, "Start and end of commands")."""
+"""Seconds of a context; those of several devices start one after the other (benchmarks/log: W-002)."""
 
 NPY = Sink(2.0e-9, 1 / 89.1e6)
 TSV = Sink(2.0e-9, 1 / 46.1e6)
@@ -53,7 +53,7 @@ PAIR_BYTES = 2.0
 """Bytes that the score of a pair of 1.5 kb takes in transfer (core/execution/remote/serialization.py)."""
 
 UPLOAD = 22e9
-"""Bytes a second from a host to one GPU (LOG.md: a tenth of the time of page-locking)."""
+"""Bytes a second from a host to one GPU (a tenth of the time of page-locking; benchmarks/log: W-004)."""
 
 # Assumed, not measured.
 CALL = 1e-3

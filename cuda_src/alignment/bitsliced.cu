@@ -114,7 +114,7 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
   }
 }
 
-// A carry is one word: planes side by side, as one carry, are slower (benchmarks/LOG.md).
+// A carry is one word: planes side by side, as one carry, are slower (benchmarks/log: G-078).
 using Ring = CarryRing<uint32_t, COLUMNS * STEPS, THREADS>;
 constexpr int kAhead = Ring::kAhead / STEPS;  // columns
 
@@ -205,7 +205,7 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
           // With two columns the next letters are loaded before the current ones are used, with one column after that. The other order is
-          // 7 % slower, which only the compiler's choice of registers explains (benchmarks/LOG.md).
+          // 7 % slower, which only the compiler's choice of registers explains (benchmarks/log: G-041).
           const PackedColumn kept = next[c], &here = COLUMNS > 1 ? kept : next[c];
           if (COLUMNS > 1) next[c] = letters[j + COLUMNS + c];
 #pragma unroll

@@ -51,8 +51,8 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
     """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    No kernel uses wgmma, because it is slower: 93 instead of 117 billion pairs per second (benchmarks/LOG.md). The products are short here
-    (a few thousand bits), and the results of wgmma are available later.
+    No kernel uses wgmma, because it is slower: 93 instead of 117 billion pairs per second (benchmarks/log: N-001). The products are short
+    here (a few thousand bits), and the results of wgmma are available later.
     """
     usable = usable_kernels(arch)
     return tuple(screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)

@@ -61,6 +61,15 @@ def indented(text):
     return found
 
 
+def inline(text):
+    """The commands of gpualign within tables and sentences of a page that name what they read, and so can run.
+
+    A name in capitals stands for any file; what begins with an option is a part of a command.
+    """
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(words.split()) for words in re.findall(r"`(gpualign \w+ [^-`A-Z\s][^`]*)`", text)]
+
+
 def help_examples(reference):
     """{command: the commands of its help's examples}, of the page that holds the help of all commands. What is said of each is cut off."""
     found = {}

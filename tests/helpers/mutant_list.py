@@ -55,6 +55,18 @@ THREADS_LOCAL = "tests/alignment/test_cuda_kernels.py -k 'test_local_scores and 
 SLICES_GLOBAL = "tests/alignment/test_cuda_kernels.py -k 'test_global_scores and host and sliced'"
 PATHS = "tests/alignment/test_cuda_paths.py -k 'test_paths and host and default and thread'"
 
+VECTORS = mutants_of(
+    "vectors",
+    "cpu/src/simd.hpp",
+    "tests/project/test_native.py -k 'sanitizers and simd'",
+    {
+        "bytes above 127 take part in no maximum (AVX2)": ("_mm256_max_epu8", "_mm256_max_epi8"),
+        "a shift loses what crosses 16 bytes (AVX-512)": ("(__m512i)a, (__m512i)before, 6)", "(__m512i)a, (__m512i)before, 5)"),
+        "a code with the highest bit set is looked up (portable)": ("& (Bytes)(codes < broadcast<uint8_t>(16))", ""),
+        "half of a vector is not looked at (portable)": ("(words[0] | words[1]) == 0", "words[0] == 0"),
+    },
+)
+
 CUDA_KERNELS = [
     *mutants_of(
         "threads",
@@ -222,4 +234,4 @@ JOURNAL = mutants_of(
     },
 )
 
-MUTANTS = [*BETWEEN_BLOCKS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]
+MUTANTS = [*BETWEEN_BLOCKS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]

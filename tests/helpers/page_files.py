@@ -148,11 +148,14 @@ def _tests(path):
 
 
 FILES = {
-    **dict.fromkeys(["genes.fa", "genes.fasta", "queries.fa", "targets.fa", "references.fa", "a.fa", "b.fa", "new.fa", "old.fa"], _genes),
+    **dict.fromkeys(
+        ["genes.fa", "genes.fasta", "queries.fa", "targets.fa", "references.fa", "a.fa", "b.fa", "new.fa", "old.fa", "genomes.fa"], _genes
+    ),
     **dict.fromkeys(["new.fasta", "old.fasta", "amplicons.fasta", "reads.fq.gz", "reads.fastq.gz"], _genes),
     **dict.fromkeys(["reads.fa", "reads.fasta"], _reads),
     "genomes/*.fa": _genomes,
-    **dict.fromkeys(["patient.fa", "healthy.fa"], _receptors),
+    **dict.fromkeys(["patient.fa", "healthy.fa", "cdr3.fa"], _receptors),
+    "cdr3.txt": lambda path: _write(path, "CASSLGQAYEQYF\nCASSLGQSYEQYF\nCASSLGQAYEQYF\n"),
     "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
     "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),
     **dict.fromkeys(["db.fa", "proteins.fa", "proteins.fasta", "swissprot.fasta.gz"], _proteins),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles a check with every kernel variant of the compiler's target:  build.sh kernels|distance|near OUTPUT [COMPILER [FLAG...]]
+# Compiles a check with every kernel variant of the compiler's target:  build.sh kernels|distance|near|simd OUTPUT [COMPILER [FLAG...]]
 # Examples:  build.sh kernels /tmp/check g++ -fsanitize=address,undefined
 #            build.sh distance /tmp/check aarch64-linux-gnu-g++ -static   (then: qemu-aarch64 /tmp/check)
 set -euo pipefail
@@ -23,6 +23,10 @@ case $what in
   near)
     variants=near_pairs/src/near_variant.cpp
     files=("$root"/cpu/near_pairs/src/near_{records,verify,tile}.cpp)
+    ;;
+  simd)
+    variants=../tests/native/check_simd.cpp
+    files=()
     ;;
 esac
 objects=$(mktemp -d)

@@ -1,4 +1,5 @@
-"""The commands that pages and --help show without their output run, on small files under the names that they use."""
+"""The commands that pages and --help show without their output, in blocks, tables and sentences, run, on small files under the names that
+they use."""
 
 import os
 import re
@@ -7,14 +8,15 @@ from pathlib import Path
 
 import pytest
 from command import GPUALIGN, shell
-from examples import help_examples, indented
+from examples import help_examples, indented, inline
 from page_files import PROGRAMS, prepare, stand_ins
 from places import ROOT
 
 from gpualign.cli.main import cli
 
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem != "cli")]
-SHOWN = {str(page.relative_to(ROOT)): indented(page.read_text()).commands for page in PAGES}
+INLINE = {str(page.relative_to(ROOT)): inline(page.read_text()) for page in PAGES}
+SHOWN = {str(page.relative_to(ROOT)): [*indented(page.read_text()).commands, *INLINE[str(page.relative_to(ROOT))]] for page in PAGES}
 SHOWN |= {f"{name} --help": commands for name, commands in help_examples((ROOT / "docs" / "cli.md").read_text()).items()}
 
 LEFT_OUT = {
@@ -36,6 +38,15 @@ def left_out(command):
     return any(re.search(pattern, command) for pattern in LEFT_OUT)
 
 
+def written(command):
+    """The names of the files that `command` writes: what its options and redirections say, of a share with its number. A share whose number
+    is that of a loop is read by the command behind it."""
+    names = re.findall(r"(?: -o| --output| --summary| --clusters| --plot| >) ([\w./-]+)", re.sub(r"'.*?'", "''", command))
+    if "--shard" not in command:
+        return names
+    return [f"{name}.{k}-of-{n}.part" for name in names for k, n in re.findall(r"--shard (\d+)/(\d+)", command)]
+
+
 def run(command, folder, programs):
     """Prepares what `command` reads, runs it in `folder` and checks that it ends well."""
     prepare(command, folder)
@@ -44,6 +55,8 @@ def run(command, folder, programs):
     done = shell(f"set -e; {command}", cwd=folder, env=env)
     # 141: a command whose reader (`head`) had enough
     assert done.returncode in (0, 141), f"{command} ends with {done.returncode}:\n{done.stderr.decode()}"
+    for name in written(command):
+        assert (folder / name).stat().st_size, f"{command} leaves {name} empty"
 
 
 @pytest.fixture
@@ -95,6 +108,7 @@ def _check_options(words):
 def test_what_is_left_out_is_there():
     commands = [command for commands in SHOWN.values() for command in commands]
     assert len(commands) > 150
+    assert len(INLINE["docs/start.md"]) > 15
     for pattern in LEFT_OUT:
         assert any(re.search(pattern, command) for command in commands), f"no command matches {pattern}"
     for program in PROGRAMS:
@@ -118,6 +132,17 @@ def test_no_command_is_overlooked():
 def test_a_wrong_command_fails(command, folder, programs):
     with pytest.raises(AssertionError, match="ends with"):
         run(command, folder, programs)
+
+
+def test_commands_within_tables_and_sentences():
+    lines = ["| a | `gpualign nw a.fa -o b.npy` | `gpualign dist` |", "", "With `gpualign sw a.fa", "b.fa`, and `gpualign nw --edit`.", ""]
+    lines += ["`gpualign sw QUERY DB`", "", "```console", "`gpualign nw c.fa`", "```"]
+    assert inline("\n".join(lines)) == ["gpualign nw a.fa -o b.npy", "gpualign sw a.fa b.fa"]
+
+
+def test_an_output_that_is_not_there_is_seen(folder, programs):
+    with pytest.raises(FileNotFoundError, match=r"near\.tsv"):
+        run("echo gpualign nw genes.fa -o near.tsv", folder, programs)
 
 
 def test_commands_of_a_page():

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 NATIVE = TESTS / "native"
 
 
-CHECKS = pytest.mark.parametrize("what", ["kernels", "distance", "near"])
+CHECKS = pytest.mark.parametrize("what", ["kernels", "distance", "near", "simd"])
 
 
 def build(what, output, *compiler):

@@ -28,7 +28,8 @@ constexpr int kSliceRows = 64;
 
 template <int S, int X>
 struct BitslicedKernel {
-  // Columns that advance together. With few planes, reloading what does not fit the registers costs less than waiting (benchmarks/LOG.md).
+  // Columns that advance together. With few planes, reloading what does not fit the registers costs less than waiting
+  // (benchmarks/log: C-006).
   static constexpr int kSliceColumns = S <= 2 ? 4 : 2;
 
   // One step, u or v, of every target.

@@ -93,7 +93,7 @@ class HitTracer {
   }
 
   // Returns the share of the cells that passes in lanes are expected to compute for a hit (live_cells.hpp): about the share of the best
-  // possible score that the hit lacks (benchmarks/LOG.md). Only speed depends on it.
+  // possible score that the hit lacks (benchmarks/log: C-033). Only speed depends on it.
   double live_share(int64_t hit) const {
     const int64_t letters = std::min(queries_.length(hits_[hit].query), targets_.length(hits_[hit].target));
     constexpr double kAtLeast = 0.1;

@@ -12,7 +12,7 @@ namespace gpualign {
 namespace {
 
 // Of the cells of pairs whose scores are too large for a narrower element, the share that lanes of wider ones compute (live_cells.hpp);
-// measured for relatives (benchmarks/LOG.md).
+// measured for relatives (benchmarks/log: C-033).
 constexpr double kHighScoreShare = 0.5;
 
 // The queries or the targets of a tile, numbered within the tile.

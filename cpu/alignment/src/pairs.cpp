@@ -13,7 +13,7 @@ namespace {
 // Packed targets are cached between queries for blocks of up to this size; for larger blocks, one target at a time.
 constexpr int64_t kCachedBytes = 32 << 20;
 
-// Relative cost of a vector step, measured on Zen 5 (benchmarks/LOG.md). Only speed depends on it.
+// Relative cost of a vector step, measured on Zen 5 (benchmarks/log: C-008). Only speed depends on it.
 constexpr double kMyersStepCost = 5.0;
 
 // A cache of the packed targets of a block, each packed on first use.
@@ -126,7 +126,7 @@ class WavefrontPairs : public PairKernel {
 }  // namespace
 
 double wavefront_cost(const Kernels& kernels, int64_t rows, int64_t columns) {
-  constexpr double kStepCost = 3.0;  // of a vector step, measured on Zen 5 (benchmarks/LOG.md)
+  constexpr double kStepCost = 3.0;  // of a vector step, measured on Zen 5 (benchmarks/log: C-010)
   const int64_t lanes = kernels.vector_bytes, depth = (rows + lanes - 1) / lanes;
   return kStepCost * static_cast<double>(depth) * static_cast<double>(columns + lanes * kColumnsAtATime);
 }

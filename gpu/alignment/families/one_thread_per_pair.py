@@ -49,7 +49,8 @@ WIDE_SCORE_STRIP_ROWS = {32: (32, 24, 16), 64: (16, 12, 8)}
 # Blocks of 64 threads for which a multiprocessor has registers; 1 leaves it to the compiler.
 BLOCKS_PER_SM = {(16, False, False): 8, (16, True, False): 6, (16, False, True): 8, (16, True, True): 6}
 
-# Cells per clock and multiprocessor, as measured (benchmarks/LOG.md), by (bits of a score, affine); used only to select a kernel.
+# Cells per clock and multiprocessor by (bits of a score, affine), as measured (benchmarks/log: G-001, G-071); used only to select a
+# kernel.
 _CELLS_PER_CLOCK = {
     (16, False): 50.0,
     (16, True): 30.0,

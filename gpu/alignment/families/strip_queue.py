@@ -21,7 +21,7 @@ from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 _CHUNK_COLUMNS = 128  # columns by which a strip follows the one above it (cuda_src/alignment/pipeline.cuh); with waiting twice as many
 _RESIDENT_THREADS_PER_SM = 512  # threads of a multiprocessor that work on strips (approximate)
-_STRIP_LAG_FRACTION = 1 / 50  # fraction of a wave by which a strip ends after the one above it, as measured (benchmarks/LOG.md)
+_STRIP_LAG_FRACTION = 1 / 50  # fraction of a wave by which a strip ends after the one above it, as measured (benchmarks/log: G-033)
 _PADDING_FRACTION = 1 / 10  # padding of groups of targets on the diagonal, for 32 neighbours among genes of 16S rRNA
 _MIN_BANDS, _MAX_BANDS = 4, 64
 _PACK_BLOCK_THREADS = 256

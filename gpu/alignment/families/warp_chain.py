@@ -28,7 +28,7 @@ _WARPS_PER_SM = 4  # of a multiprocessor, one for each scheduler; in several blo
 _RING_BYTES = 2048  # rings of a warp: letters and carries
 
 _CLOCKS_PER_COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
-"""Clocks per column with linear and with affine gaps, keyed by rows per lane, as measured (benchmarks/LOG.md); used only to select a
+"""Clocks per column with linear and with affine gaps, keyed by rows per lane, as measured (benchmarks/log: G-084); used only to select a
 kernel."""
 _SLOWDOWN_FACTORS = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
 

@@ -18,7 +18,7 @@ _WARPS_PER_BLOCK = 4  # of a block: one for each scheduler of a multiprocessor
 _LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: one word for each lane; letters of 64 batches
 
 _CLOCKS_PER_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
-"""Clocks per column, keyed by words per lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
+"""Clocks per column, keyed by words per lane, as measured (benchmarks/log: G-065); used only to select a kernel."""
 
 
 def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[KernelVariant]:
@@ -55,7 +55,7 @@ def kernel_variants(recipe: Recipe, max_query_length: int, max_target_length: in
 class WarpChainEditVariant(WarpChainBaseVariant):
     """Variant in which each lane computes one, two or four words of a column.
 
-    Each scheduler of a multiprocessor has one warp, because two warps together are slower than one (benchmarks/LOG.md).
+    Each scheduler of a multiprocessor has one warp, because two warps together are slower than one (benchmarks/log: G-065).
     """
 
     def carry_words(self, columns: int) -> int:

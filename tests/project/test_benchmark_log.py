@@ -1,0 +1,68 @@
+"""Each entry of the benchmark log has an id of its own, and each id that a file cites is that of an entry."""
+
+import re
+from collections import Counter
+
+import pytest
+from places import ROOT
+
+FOLDERS = ("api", "benchmarks", "cli", "core", "cpu", "cuda_src", "docs", "gpu", "jobs", "papers", "tests")
+LOG = ROOT / "benchmarks" / "log"
+TEXT = {".py", ".cpp", ".hpp", ".cu", ".cuh", ".md"}
+FILES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in TEXT) + sorted(ROOT.glob("*.md"))
+LETTERS = dict(re.findall(r"^\| (\w) \| \[.*\]\((\w+\.md)\) \|$", (LOG / "README.md").read_text(), re.MULTILINE))
+ID = re.compile(rf"\b[{''.join(LETTERS)}]-\d{{3}}\b")
+
+
+def entries_and_the_rest(page: str) -> tuple[list[str], list[str]]:
+    """Return the ids of a page of the log, and the first lines of its entries without one."""
+    ids, without = [], []
+    blocks = page.strip().split("\n\n")
+    for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
+        if block.startswith("#") or (not block.startswith(("|", "- ")) and following.startswith(("|", "- "))):
+            continue
+        starts = block.split("\n")[2:] if block.startswith("|") else re.split(r"\n(?=- )", block)
+        for start in starts:
+            found = re.match(rf"(?:\| |- )?({ID.pattern})(?: \||:) ", start)
+            ids.append(found[1]) if found else without.append(start[:80])
+    return ids, without
+
+
+@pytest.mark.parametrize(("letter", "name"), LETTERS.items())
+def test_entries_of_a_page_have_ids_of_its_letter_each_once(letter, name):
+    ids, without = entries_and_the_rest((LOG / name).read_text())
+    assert without == []
+    assert {each[0] for each in ids} == {letter}
+    assert [each for each, count in Counter(ids).items() if count > 1] == []
+
+
+def test_every_page_has_a_letter():
+    assert sorted(LETTERS.values()) == sorted(p.name for p in LOG.glob("*.md") if p.name != "README.md")
+
+
+def test_every_id_that_a_file_cites_is_that_of_an_entry():
+    known = {each for name in LETTERS.values() for each in entries_and_the_rest((LOG / name).read_text())[0]}
+    cited = {(str(p.relative_to(ROOT)), each) for p in FILES for each in ID.findall(p.read_text())}
+    assert {place for place, each in cited if each in known} >= {"cpu/alignment/src/pairs.cpp", "gpu/near_pairs/kernels.py"}
+    assert sorted(place for place in cited if place[1] not in known) == []
+
+
+def test_comments_cite_the_log_by_id():
+    sources = [p for p in FILES if p.suffix != ".md" and p.name != "test_benchmark_log.py"]
+    assert [str(p) for p in sources if re.search(rf"benchmarks/log(?!: {ID.pattern})", p.read_text())] == []
+    assert [str(p) for p in FILES if p.name != "test_benchmark_log.py" and "LOG.md" in p.read_text().replace("CHANGELOG.md", "")] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "without"),
+    [
+        ("# Title\n\nC-001: a\nb\n", []),
+        ("# Title\n\nHow.\n\n| id | a |\n|---|---|\n| C-001 | b |\n| C-002 | b |", []),
+        ("How.\n\n- C-001: a\n  b\n- C-002: c", []),
+        ("# Title\n\nNo id\n", ["No id"]),
+        ("| id | a |\n|---|---|\n| C-001 | b |\n| no id |", ["| no id |"]),
+        ("How.\n\n- C-001: a\n- no id", ["- no id"]),
+    ],
+)
+def test_an_entry_without_an_id_is_found(page, without):
+    assert entries_and_the_rest(page)[1] == without
