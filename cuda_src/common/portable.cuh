@@ -281,23 +281,32 @@ DEVICE void store_relaxed_if(bool stores, uint32_t* p, uint32_t value) {
       "l"(p), "r"(value)
       : "memory");
 }
-// Waits until a flag that another block raises is at least `minimum`, and returns it; what that block wrote before is then visible. Polling
-// is relaxed, because an acquiring load invalidates the L1 cache each time.
-DEVICE int wait_for_flag(const int* p, int minimum) {
+DEVICE int load_relaxed(const int* p) {
   int value;
-  for (;;) {
-    asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    if (value >= minimum) break;
-    __nanosleep(100);
-  }
+  asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+// What was written before the store that this load sees is visible after it.
+DEVICE int load_acquire(const int* p) {
+  int value;
   asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
-// Sets a flag. A thread that sees it also sees all that this thread wrote, or saw at a barrier, before.
-DEVICE void raise_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
+// Who acquires the value sees what this thread wrote, or saw at a barrier, before.
+DEVICE void store_release(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
+DEVICE void wait_a_little() { __nanosleep(100); }
 DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }
 DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(value)); }
 #endif
+
+// Waits until a flag that another block raises is at least `minimum`, and returns it; what that block wrote before is then visible. Polling
+// is relaxed, because an acquiring load invalidates the L1 cache each time.
+DEVICE int wait_for_flag(const int* p, int minimum) {
+  while (load_relaxed(p) < minimum) wait_a_little();
+  return load_acquire(p);
+}
+// Sets a flag. A thread that sees it also sees all that this thread wrote, or saw at a barrier, before.
+DEVICE void raise_flag(int* p, int value) { store_release(p, value); }
 
 // ---- asynchronous copies into shared memory, from global memory that other blocks write
 

@@ -6,6 +6,9 @@
 // Up to kBlocksAtOnce blocks run at once, each on a host thread of its own, of which one has the turn (turns.hpp). Where blocks talk to
 // each other, at flags and at the queue, the turn passes to a block that a seeded generator picks. Asynchronous copies arrive when they are
 // waited for or at once, as the generator has it: a device may do either.
+//
+// Under ThreadSanitizer blocks run at the same time, and it takes each CUDA thread for a thread of its own, so that nothing but barriers
+// and the orders of atomic accesses makes what one of them writes visible to another.
 #pragma once
 
 #if defined(__APPLE__) && !defined(_XOPEN_SOURCE)
@@ -28,6 +31,9 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
 #endif
 
 #define __global__
@@ -97,8 +103,16 @@ class Fiber {
  public:
   Fiber() : stack_(mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     if (stack_ == MAP_FAILED) throw std::bad_alloc();
+#ifdef __SANITIZE_THREAD__
+    inner_thread_ = __tsan_create_fiber(0);
+#endif
   }
-  ~Fiber() { munmap(stack_, kStack); }
+  ~Fiber() {
+#ifdef __SANITIZE_THREAD__
+    __tsan_destroy_fiber(inner_thread_);
+#endif
+    munmap(stack_, kStack);
+  }
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
@@ -116,14 +130,22 @@ class Fiber {
   }
 
   // From the scheduler: runs until the fiber gives way or ends.
-  void resume() {
+  UNSEEN_BY_THREAD_SANITIZER void resume() {
     enter(stack_, kStack, &outer_fake_);
+#ifdef __SANITIZE_THREAD__
+    outer_thread_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(inner_thread_, inner_.begun ? __tsan_switch_to_fiber_no_sync : 0);
+    inner_.begun = true;
+#endif
     change(outer_, inner_);
     leave(outer_fake_);
   }
 
   // From within: back to the scheduler.
-  void give_way() {
+  UNSEEN_BY_THREAD_SANITIZER void give_way() {
+#ifdef __SANITIZE_THREAD__
+    __tsan_switch_to_fiber(outer_thread_, done ? 0 : __tsan_switch_to_fiber_no_sync);
+#endif
     if (done)
       enter(outer_stack_, outer_size_, nullptr);  // frees what the sanitizer keeps of a fiber that never comes back
     else
@@ -156,8 +178,8 @@ class Fiber {
     bool begun = true;
   };
 
-  static void change(Place& from, Place& to) {
-#ifdef __SANITIZE_ADDRESS__
+  static UNSEEN_BY_THREAD_SANITIZER void change(Place& from, Place& to) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     swapcontext(&from.context, &to.context);
 #else
     if (_setjmp(from.jump)) return;
@@ -180,6 +202,9 @@ class Fiber {
 
   void* stack_;
   Place inner_, outer_;
+#ifdef __SANITIZE_THREAD__
+  void *inner_thread_, *outer_thread_ = nullptr;  // as ThreadSanitizer knows the fiber and the scheduler
+#endif
   void* fake_ = nullptr;
   void* outer_fake_ = nullptr;
   const void* outer_stack_ = nullptr;
@@ -190,17 +215,16 @@ inline thread_local Fiber* running = nullptr;
 
 inline void give_way() { running->give_way(); }
 
+// All fibers of a barrier run on one host thread. Its memory orders are for ThreadSanitizer alone.
 class Barrier {
  public:
   explicit Barrier(int count) : count_(count) {}
   void wait() {
-    const unsigned phase = phase_;
-    if (++waiting_ == count_) {
-      waiting_ = 0;
-      phase_++;
-    } else {
-      while (phase_ == phase) give_way();
-    }
+    const unsigned phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED);
+    const int waiting = __atomic_load_n(&waiting_, __ATOMIC_ACQUIRE) + 1;
+    __atomic_store_n(&waiting_, waiting == count_ ? 0 : waiting, __ATOMIC_RELEASE);
+    if (waiting == count_) __atomic_store_n(&phase_, phase + 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) == phase) give_way();
   }
 
  private:
@@ -244,7 +268,7 @@ inline void run_body() {
 // A host thread's share of a launch: whole blocks, one after the other.
 class Worker {
  public:
-  void run_block(unsigned number, unsigned threads, unsigned shared_bytes) {
+  UNSEEN_BY_THREAD_SANITIZER void run_block(unsigned number, unsigned threads, unsigned shared_bytes) {
     while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>());
     blockIdx.x = number;
     SharedMemory memory(shared_bytes);
@@ -335,18 +359,18 @@ inline int __syncthreads_or(int value) {
   __syncthreads();
   return any;
 }
-// Blocks talk to each other by what follows.
-inline uint32_t atomicOr(uint32_t* p, uint32_t value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }
+// Blocks talk to each other by what follows, in the memory orders of the device.
+inline uint32_t atomicOr(uint32_t* p, uint32_t value) { return __atomic_fetch_or(p, value, __ATOMIC_RELAXED); }
 template <class T>
 T atomicAdd(T* p, T value) {
-  const T before = __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
+  const T before = __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
   cuda_host::turns.pass_on();
   return before;
 }
 template <class T>
 void atomic_max(T* p, T value) {
-  T seen = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-  while (seen < value && !__atomic_compare_exchange_n(p, &seen, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  T seen = __atomic_load_n(p, __ATOMIC_RELAXED);
+  while (seen < value && !__atomic_compare_exchange_n(p, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
 }
 template <class T>
@@ -374,15 +398,14 @@ template <int YOUNGER>
 void wait_for_copies() {
   cuda_host::running->copies.arrive(YOUNGER);
 }
-inline int wait_for_flag(const int* p, int wanted) {
-  for (;;) {
-    const int value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
-    if (value >= wanted) return value;
-    cuda_host::give_way();
-    cuda_host::turns.pass_to_another();
-  }
-}
-inline void raise_flag(int* p, int value) {
+// Of a flag; who looks again calls wait_a_little.
+inline int load_relaxed(const int* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+inline int load_acquire(const int* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+inline void store_release(int* p, int value) {
   __atomic_store_n(p, value, __ATOMIC_RELEASE);
   cuda_host::turns.pass_on();
+}
+inline void wait_a_little() {
+  cuda_host::give_way();
+  cuda_host::turns.pass_to_another();
 }

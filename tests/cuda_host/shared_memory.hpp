@@ -131,16 +131,18 @@ inline std::map<unsigned, Cluster> clusters;  // by number, for the block with t
 inline thread_local SharedMemory* shared_memory;
 inline thread_local Cluster* cluster;
 
-// Makes a block one of its cluster while it runs.
+// Makes a block one of its cluster, if it has others, while it runs.
 class BlockInCluster {
  public:
   BlockInCluster(unsigned block, SharedMemory& memory) : number_(block / blocks_per_cluster), rank_(block % blocks_per_cluster) {
     shared_memory = &memory;
+    if (blocks_per_cluster == 1) return;
     cluster = &clusters[number_];
     cluster->blocks[rank_] = &memory;
     cluster->running++;
   }
   ~BlockInCluster() {
+    if (blocks_per_cluster == 1) return;
     cluster->blocks[rank_] = nullptr;
     if (--cluster->running == 0) clusters.erase(number_);
   }

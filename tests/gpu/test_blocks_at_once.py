@@ -69,3 +69,16 @@ def test_chains_of_several_blocks(rng, force, family, scheme, seed):
     queries, targets = relatives_of_many_strips(rng, (5, 3), (1200, 500))
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([HostDevice(seed=seed)]))
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2)))
+
+
+@pytest.mark.parametrize(
+    ("family", "scheme"),
+    [(one_thread_per_pair, AFFINE), (bit_sliced, edit(4))],
+    ids=["threads", "slices"],
+)
+def test_few_pairs_of_several_strips(rng, force, family, scheme):
+    """Small enough for ThreadSanitizer (test_cuda_sanitized.py): strips that look at the flag of the strip above three times."""
+    force(family)
+    queries, targets = relatives_of_many_strips(rng, (3, 4), (200, 300))
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([HostDevice()]))
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2)))

@@ -50,6 +50,16 @@ BETWEEN_BLOCKS = [
     Mutant("blocks: lanes do not wait for each other's copies", "cuda_src/alignment/carry_ring.cuh", "__syncwarp();", "", BLOCKS),
 ]
 
+FLAG_ORDERS = mutants_of(
+    "flags",
+    "cuda_src/common/portable.cuh",
+    "tests/gpu/test_cuda_sanitized.py -k flags",
+    {
+        "raised by a relaxed store": ("{ store_release(p, value); }", "{ store_relaxed_if(true, p, value); }"),
+        "seen by a relaxed load": ("return load_acquire(p);", "return load_relaxed(p);"),
+    },
+)
+
 THREADS_GLOBAL = "tests/alignment/test_cuda_kernels.py -k 'test_global_scores and host and affine and 16 and thread'"
 THREADS_LOCAL = "tests/alignment/test_cuda_kernels.py -k 'test_local_scores and host and affine and 16 and thread'"
 SLICES_GLOBAL = "tests/alignment/test_cuda_kernels.py -k 'test_global_scores and host and sliced'"
@@ -234,4 +244,4 @@ JOURNAL = mutants_of(
     },
 )
 
-MUTANTS = [*BETWEEN_BLOCKS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]
+MUTANTS = [*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]
