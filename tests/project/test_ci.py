@@ -106,3 +106,8 @@ def test_sanitized_names_what_it_does_not_know(words, code):
     done = subprocess.run([sys.executable, ROOT / ".ci" / "sanitized", *words], capture_output=True, text=True)
     assert done.returncode == code
     assert ("usage" if code == 2 else words[1]) in done.stderr
+
+
+def test_clang_names_its_arguments():
+    done = subprocess.run([sys.executable, ROOT / ".ci" / "clang", "--al"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "usage: clang [--touched]\n")
