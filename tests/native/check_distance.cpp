@@ -167,7 +167,7 @@ void check_variant(const DistanceKernels& kernels) {
 void check_scanner() {
   uint8_t table[256];
   std::memset(table, kBad, sizeof table);
-  std::memset(table + 'A', kMissing, 26);
+  std::memset(&table[static_cast<int>('A')], kMissing, 26);
   table[static_cast<int>('A')] = 0, table[static_cast<int>('C')] = 1, table[static_cast<int>('G')] = 2, table[static_cast<int>('T')] = 3;
   table[static_cast<int>('\n')] = table[static_cast<int>(' ')] = kSkip;
   for (int round = 0; round < 30; round++) {

@@ -47,7 +47,7 @@ uint8_t code_of(Cell cell, const uint8_t* table, const std::vector<std::string>&
   if (point && cell.size > 1 && cell.is_one_of(missing)) return kMissing;
   if (cell.size == 1) return table[static_cast<uint8_t>(*cell.text)];
   const auto is = [&](const char* word) { return cell.size == std::strlen(word) && std::memcmp(cell.text, word, cell.size) == 0; };
-  if (is("-1")) return table['0'] == kBad ? kMissing : kMinusOne;
+  if (is("-1")) return table[static_cast<uint8_t>('0')] == kBad ? kMissing : kMinusOne;
   if (cell.size == 0) return kMissing;
   for (const char* word : {"NA", "-9", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"})
     if (is(word)) return kMissing;
