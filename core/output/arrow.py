@@ -7,31 +7,24 @@ engine: with the same pyarrow release, equal rows give equal bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.threads import BackgroundTask, ThreadPool
-from gpualign.core.execution.totals import Closable
-from gpualign.core.output.formats.base import MaskedBlock
+from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.output.matrix_files import IdentifiedRecords
-from gpualign.core.output.pairs import MAX_PYTHON_THREADS, FilteredBlocks, PairsSink
+from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.columns import Field
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.string_column import StringColumn
-
-if TYPE_CHECKING:
-    from gpualign.core.results.near_results import NearPairResults
 
 BATCH_ROWS = 1 << 18
 """Maximum number of rows in an Arrow batch or a Parquet row group."""
@@ -260,8 +253,7 @@ class ArrowSink(PairsSink):
     task: the task, with the queries of the input (not their strands)
     container: format of the table
     fields: the columns
-    threads: threads that prepare a band's blocks. Up to two of them are Python threads, because more would wait for each other; the others
-        only format text. The caller's thread applies the filter and adds the rows to the table.
+    threads: number of threads for formatting text
     """
 
     def __init__(
@@ -276,24 +268,13 @@ class ArrowSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._fields = fields
-        makers = min(threads, MAX_PYTHON_THREADS)
-        self._threads = ThreadPool(makers)
-        self.block_threads = -(-threads // makers)
+        self._threads = threads
         self._table = TableWriter(stream, container, [_typed_column(field, task) for field in fields])
 
     def write_header(self) -> None:
         self._table.begin()
 
-    def write(self, results: BandResults | NearPairResults | FilteredBlocks) -> None:
-        with closing(cast("Closable", rows := self._threads.imap(self._values_to_write, self.filtered_blocks(results)))):
-            for values in rows:
-                self._table.write(values)
-
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        self._table.write(self._values_to_write((block, mask)))
-
-    def _values_to_write(self, rows: MaskedBlock) -> list[ColumnValues]:
-        block, mask = rows
         records = dict(zip(("query", "target"), block.written_record_numbers(mask), strict=True))
 
         def values(field: Field) -> ColumnValues:
@@ -301,12 +282,11 @@ class ArrowSink(PairsSink):
                 return records[field.side]
             if field.get_values is not None:
                 return np.asarray(field.values_to_write(block, mask))
-            return field.texts_to_write(block, mask, self.block_threads)
+            return field.texts_to_write(block, mask, self._threads)
 
-        return [values(field) for field in self._fields]
+        self._table.write([values(field) for field in self._fields])
 
     def finish(self) -> None:
-        self._threads.close()
         self._table.finish()
 
 

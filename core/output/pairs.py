@@ -29,9 +29,6 @@ _BLOCK_RUN_BYTES = 1 << 19
 """Bytes of CIGAR runs that a thread formats together; aligned letters take ten times as many bytes of text. In a comparison of 5,000 genes,
 a row has four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
-MAX_PYTHON_THREADS = 2
-"""Maximum number of threads that run Python while blocks are formatted. More would wait for each other."""
-
 CIGAR_BLOCK_RUN_BYTES = 1 << 20
 """Like `_BLOCK_RUN_BYTES`, but for rows without letters. CIGARs take twice as many bytes of text as runs, and smaller blocks would be
 formatted faster than Python can pass them to the threads."""

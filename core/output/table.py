@@ -13,7 +13,7 @@ from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.totals import Closable
 from gpualign.core.output.formats.base import MaskedBlock, RowComparison, RowFormat
-from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, MAX_PYTHON_THREADS, FilteredBlocks, PairsSink
+from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
@@ -21,6 +21,8 @@ from gpualign.core.results.filter import Filter
 
 if TYPE_CHECKING:
     from gpualign.core.results.near_results import NearPairResults
+
+_MAX_PYTHON_THREADS = 2
 
 _BlockRows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
 """A block, its columns, and a mask of the rows to write. Columns are None if they depend on no other block; the thread that formats the
@@ -47,13 +49,13 @@ class TableSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
-        makers = min(threads, MAX_PYTHON_THREADS)
+        makers = min(threads, _MAX_PYTHON_THREADS)
         self._threads = ThreadPool(makers)
         self.block_threads = -(-threads // makers)
         if not format.has_letters:
             self.block_run_bytes = CIGAR_BLOCK_RUN_BYTES
         self._started = False
-        if threads > MAX_PYTHON_THREADS:
+        if threads > _MAX_PYTHON_THREADS:
             keep_freed_memory()
 
     def header(self) -> bytes:
