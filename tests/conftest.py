@@ -151,12 +151,13 @@ def _gpu(lock):
 
 @pytest.fixture
 def force(monkeypatch):
-    """Makes the CUDA engine take a family of kernels, whatever it would have chosen."""
+    """Makes the CUDA engine take a family of kernels, and of its variants one of this height, whatever it would have chosen."""
     from gpualign.gpu.alignment import worker
 
-    def to(family):
+    def to(family, strip_rows=None):
         def choose(recipe, queries, targets, hardware, memory=None):
-            return next(family.kernel_variants(recipe, int(queries.max()), int(targets.max())))
+            variants = family.kernel_variants(recipe, int(queries.max()), int(targets.max()))
+            return next(variant for variant in variants if strip_rows in (None, variant.strip_rows))
 
         monkeypatch.setattr(worker, "choose_kernel_variant", choose)
 

@@ -279,15 +279,17 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
     return PrefetchingReader(unpacked)
 
 
-def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
+def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _MIN_PREFETCH_BYTES) -> tuple[bytes, BinaryIO]:
     """Return (first bytes, stream of all bytes) of a file's content. Files compressed with gzip, bzip2, xz or zstd are decompressed.
 
-    A UTF-8 byte order mark is removed. Large compressed files are decompressed in a separate thread.
+    A UTF-8 byte order mark is removed.
+
+    min_prefetch_bytes: compressed size from which a regular file is decompressed in a separate thread
 
     Raises `InputError` for zip archives and UTF-16. Reading the stream raises `InputError` if a compressed file is damaged.
     """
     location = _file_range(stream)
-    large = location is not None and location[2] - location[1] >= _MIN_PREFETCH_BYTES
+    large = location is not None and location[2] - location[1] >= min_prefetch_bytes
     first, stream = _peek(stream)
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):

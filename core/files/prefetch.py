@@ -13,8 +13,7 @@ from gpualign.core.common.threads import SerialExecutor
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_BLOCK_BYTES = 1 << 20
-_BLOCK_COUNT = 3
+BLOCK_COUNT = 3
 """Number of blocks: the caller reads one, one is full, and the thread fills one."""
 
 
@@ -24,15 +23,17 @@ class PrefetchingReader(io.RawIOBase):
     An error in the stream is raised after all bytes that precede it have been returned. The thread ends at the end of the stream, or when
     this object is no longer referenced, and is not joined. This class is only for streams that never block: while a stream is blocked,
     closing its file would block too.
+
+    block_bytes: size of each of the `BLOCK_COUNT` blocks that hold what has been read ahead
     """
 
-    def __init__(self, stream: io.RawIOBase) -> None:
+    def __init__(self, stream: io.RawIOBase, block_bytes: int = 1 << 20) -> None:
         self._stream = stream
         self._thread = SerialExecutor("gpualign-read")
         weakref.finalize(self, self._thread.stop)
         self._pending: deque[Future[tuple[bytearray, int]]] = deque()
-        for _ in range(_BLOCK_COUNT):
-            self._fill(bytearray(_BLOCK_BYTES))
+        for _ in range(BLOCK_COUNT):
+            self._fill(bytearray(block_bytes))
         self._block, self._text = bytearray(), memoryview(b"")
 
     def readable(self) -> bool:

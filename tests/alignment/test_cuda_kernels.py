@@ -198,9 +198,8 @@ def relatives_by_strips(rng, letters, strip):
 
 
 @pytest.mark.parametrize(("letters", "words"), [(4, 1), (4, 2), (4, 4), (27, 1), (27, 2)])
-def test_chains_of_words_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, letters, words):
-    force(chain_edit)
-    monkeypatch.setattr(chain_edit, "_CLOCKS_PER_COLUMN", {words: 1.0})
+def test_chains_of_words_of_several_strips_and_any_number_of_columns(rng, device, force, letters, words):
+    force(chain_edit, strip_rows=32 * words)
     queries, targets = relatives_by_strips(rng, letters, (256 if isinstance(device, HostDevice) else 1024) * words)
     scores = run_scores(queries, targets, edit(letters), engine=CudaEngine([device]))
     np.testing.assert_array_equal(scores, run_scores(queries, targets, edit(letters), engine=CpuEngine(2)))
@@ -209,9 +208,8 @@ def test_chains_of_words_of_several_strips_and_any_number_of_columns(rng, device
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("rows", [12, 24])
 @pytest.mark.parametrize("name", ["linear 16 bits", "affine 16 bits", "affine 32 bits", "affine 64 bits"])
-def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, name, rows, mode):
-    force(chain)
-    monkeypatch.setattr(chain, "_CLOCKS_PER_COLUMN", {rows: (1.0, 1.0)})
+def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, name, rows, mode):
+    force(chain, strip_rows=rows)
     scheme, letters, _ = GLOBAL[name]
     queries, targets = relatives_by_strips(rng, letters, (8 if isinstance(device, HostDevice) else 32) * rows)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)

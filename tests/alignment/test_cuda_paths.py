@@ -52,10 +52,9 @@ def test_paths(rng, device, force, scheme, family, end_gaps):
 @pytest.mark.parametrize("end_gaps", [EndGaps.PENALISED, EndGaps.FREE])
 @pytest.mark.parametrize("rows", [12, 24])
 @pytest.mark.parametrize("scheme", ["default", "linear"])
-def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, monkeypatch, scheme, rows, end_gaps):
+def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, scheme, rows, end_gaps):
     """Tiles are 256 columns, strips on the host 96 or 192 rows."""
-    force(chain)
-    monkeypatch.setattr(chain, "_CLOCKS_PER_COLUMN", {rows: (1.0, 1.0)})
+    force(chain, strip_rows=rows)
     ancestor = rng.integers(0, 4, 700)
 
     def changed(*parts):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from work import sequence_set, two_valued
 
-from gpualign.core.alignment import task_fingerprint
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.task_fingerprint import fingerprint
+from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 @pytest.fixture
@@ -36,8 +36,18 @@ def test_whatever_changes_results_changes_the_digest(task):
     assert len({fingerprint(one) for one in [task, *others]}) == 1 + len(others)
 
 
-@pytest.mark.parametrize("part", [1, 7, 50])
-def test_ids_are_digested_as_one_text(task, monkeypatch, part):
-    whole = fingerprint(task)
-    monkeypatch.setattr(task_fingerprint, "_IDS_PER_PART", part)
-    assert fingerprint(task) == whole
+def test_every_one_of_many_ids_counts(task):
+    """Also where one ends and the next begins: more than are joined at a time."""
+    count = 140_000
+    ids = [f"r{k}" for k in range(count)]
+
+    def of(ids):
+        many = SequenceSet("many", ids, np.zeros(count, np.uint8), np.arange(count + 1))
+        return fingerprint(replace(task, queries=many, targets=many))
+
+    prints = {of(ids)}
+    for k in (0, 1, 65_535, 65_536, 131_071, count - 2):
+        first, second = ids[k : k + 2]
+        prints.add(of([*ids[:k], f"{first}{second[0]}", second[1:], *ids[k + 2 :]]))
+    assert len(prints) == 7
+    assert of(list(ids)) in prints

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from command import _COMMAND, GPUALIGN, LIMIT, gpualign, shell
+from engines import set_device_files
 from places import GOLDEN
 from processes import interrupt, on_terminal
 
@@ -211,7 +212,6 @@ def test_all_devices_are_the_cpu_where_there_is_no_gpu(real_inventory):
 @pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
     from gpualign.cpu.alignment.engine import CpuEngine
-    from gpualign.gpu.runtime import inventory as devices
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.devices.selection import pick_engine
 
@@ -219,7 +219,7 @@ def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, p
     messages = SimpleNamespace(note=told.append, detail=lambda text: None)
     monkeypatch.setitem(sys.modules, "pycuda", None)
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: present)
+    set_device_files(monkeypatch, present)
     assert isinstance(pick_engine(Resources("auto", 1), messages), CpuEngine)
     assert len(told) == notes
 

@@ -1,6 +1,7 @@
 """`gpualign nw --groups --between|--within`: the rows of every pair without those of other groups, and the work of those left out."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +12,12 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import InputError
 from gpualign.core.execution.group_pairs import prepare_group_pairs
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.planning import pair_rectangles as rectangles
 from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.jobs import every_pair as jobs
 
 COUNT = 40
 
@@ -67,8 +66,7 @@ OPTIONS = {
 @pytest.mark.parametrize("groups", ["groups", "few"])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("files", [("one",), ("one", "two"), ("two", "--add", "one")], ids=" ".join)
-def test_rows(folder, options, which, groups, files, monkeypatch):
-    monkeypatch.setattr(jobs, "_MAX_SELECTED_FRACTION", 2)
+def test_rows(folder, options, which, groups, files):
     if "--self" in options and len(files) == 2:
         pytest.skip("of one file")
     words = [*options, *(name if name.startswith("-") else folder / f"{name}.fa" for name in files)]
@@ -138,19 +136,17 @@ class Recorded:
 @pytest.mark.parametrize("pairing", Pairing)
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("exact", [True, False])
-def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
+def test_only_wanted_pairs_are_computed(pairing, within, exact):
     rng = np.random.default_rng(6)
-    sequences = sequence_set([rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(5, 50, COUNT)])
+    longest = 50_000 if exact else 50  # of long records each pair is worth a rectangle of its own
+    sequences = sequence_set([np.zeros(n, np.uint8) for n in rng.integers(6000 if exact else 5, longest, COUNT)])
     own = rng.integers(0, 4, COUNT)
     groups = GroupPairSelector(own, own, within)
-    if exact:
-        monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
-        monkeypatch.setattr(
-            "gpualign.core.execution.group_pairs.selected_rectangles", lambda *given: rectangles.selected_rectangles(*given[:-1], 1000)
-        )
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
     prepared = prepare_group_pairs(CpuEngine(1), task, Budget.from_total(1 << 30), groups)
     record = Recorded(prepared.inner)
+    if exact:  # no vector is ever full of targets
+        record.limits = replace(record.limits, lane_count=1000)
     object.__setattr__(prepared, "inner", record)
     empty = list(prepared.run(plan_task(prepared, pairing).tiles()))
     order = np.argsort(own, kind="stable")
@@ -164,7 +160,7 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
     assert computed.max() == 1
     if exact:
         assert not computed[~above].any()
-    assert not empty
+    assert not any(result.tile.cells for result in empty)  # tiles without a wanted pair need no engine
 
 
 def test_sums_are_those_of_plain_loops(rng):

@@ -11,7 +11,6 @@ from command import gpualign_here
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import InputError
 from gpualign.core.execution import both_strands
-from gpualign.core.planning import pair_rectangles as rectangles
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
@@ -180,14 +179,14 @@ def test_twice_the_work(file):
 
 @pytest.mark.parametrize("pairing", [Pairing.ABOVE, Pairing.ABOVE_OR_EQUAL, Pairing.ALL])
 @pytest.mark.parametrize("lanes", [1, 4, 100])
-def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
+def test_rectangles_hold_each_wanted_pair_once(pairing, lanes):
+    """Records of which each pair is worth a rectangle of its own."""
     from work import sequence_set
 
-    monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
     rng = np.random.default_rng(5)
-    sequences = sequence_set([rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(5, 50, 40)])
+    sequences = sequence_set([np.zeros(n, np.uint8) for n in rng.integers(6000, 50_000, 40)])
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()), both_strands=True)
-    limits = TileLimits(1 << 20, 0, 4, lanes, 20_000, band_rows=13)
+    limits = TileLimits(1 << 20, 0, 4, lanes, 20_000_000_000, band_rows=13)
     seen = np.zeros((40, 40), dtype=int)
     for tile in make_plan(sequences.lengths, sequences.lengths, pairing, limits, task.cost).tiles():
         for part in both_strands._selected_rectangles(task, limits, tile):
@@ -200,11 +199,17 @@ def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
         assert not seen[~wanted].any()
 
 
-def test_tiles_that_are_cut_along_the_diagonal(monkeypatch, file):
-    words = ["nw", "-q", "--strand", "both", "--fields", FIELDS, file]
-    whole = gpualign_here(*words)[0]
-    monkeypatch.setattr(rectangles, "_MIN_SPLIT_CELLS", 0)
-    assert gpualign_here(*words)[0] == whole
+def test_tiles_that_are_cut_along_the_diagonal(small_16s, tmp_path):
+    """Genes long enough for that; as queries and targets of two files they are not."""
+    text = small_16s.read_text()
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.fa").write_text(text)
+    words = ["nw", "-q", "--edit", "--strand", "both", "--fields", "query,target,distance,strand"]
+    whole, *rows = gpualign_here(*words, tmp_path / "one.fa")[0].decode().splitlines()
+    header, *both = gpualign_here(*words, tmp_path / "one.fa", tmp_path / "two.fa")[0].decode().splitlines()
+    place = {name: k for k, name in enumerate(dict.fromkeys(row.split("\t")[0] for row in both))}
+    assert whole == header
+    assert rows == [row for row in both if place[row.split("\t")[0]] < place[row.split("\t")[1]]]
 
 
 def test_proteins_have_one_strand(tmp_path):

@@ -367,19 +367,19 @@ def test_two_tables_have_the_same_sites(scratch):
         table([one, "id\tr1\tr2\nb\tA\tC\n"], scratch)
 
 
-@pytest.mark.parametrize("limit", [0, 3000, 1 << 20])
-def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit, monkeypatch):
-    monkeypatch.setattr(RowStore, "_CHUNK_BYTES", 500)
-    rows = rng.integers(0, 255, (97, 70), dtype=np.uint8)
-    store = RowStore(70, limit, scratch)
+@pytest.mark.parametrize("limit", [0, 3 << 20, 1 << 30])
+def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit):
+    chunk = 1 << 20
+    rows = rng.integers(0, 255, (97, 70_000), dtype=np.uint8)
+    store = RowStore(70_000, limit, scratch)
     for row in rows:
         store.new_row()[:] = row
     store.finish()
-    np.testing.assert_array_equal(store.columns(0, 70), rows)
-    np.testing.assert_array_equal(store.columns(13, 50), rows[:, 13:50])
+    np.testing.assert_array_equal(store.columns(0, 70_000), rows)
+    np.testing.assert_array_equal(store.columns(13, 50_000), rows[:, 13:50_000])
     for start, stop in pairwise([0, 1, 40, 97]):
         np.testing.assert_array_equal(store.rows(start, stop), rows[start:stop])
-    assert store.nbytes <= max(limit, 500) + 500 or limit == 0
+    assert store.nbytes <= max(limit, chunk) + chunk or limit == 0
 
 
 # ---- VCF

@@ -1,7 +1,6 @@
 """Files that a thread of their own unpacks."""
 
 import bz2
-import contextlib
 import gc
 import gzip
 import io
@@ -11,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from functools import cache
 
 import pytest
 from command import LIMIT
@@ -19,13 +19,17 @@ from hypothesis import strategies as st
 from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.files import decompression
-from gpualign.core.files import prefetch as read_ahead
-from gpualign.core.files.prefetch import PrefetchingReader
+from gpualign.core.files.decompression import open_decompressed
+from gpualign.core.files.prefetch import BLOCK_COUNT, PrefetchingReader
 from gpualign.core.sequences.loading import read_raw_records
 
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 MANY = b"".join(b">r%d\n%s\n" % (i, b"ACGT" * (i % 40 + 1)) for i in range(5000))
+
+
+@cache
+def packed_many(kind):
+    return COMPRESSED[kind](MANY)
 
 
 def readers():
@@ -40,23 +44,12 @@ def wait_for_none():
     assert not readers()
 
 
-@contextlib.contextmanager
-def set_to(module, **values):
-    """Hypothesis wants no fixtures of a function."""
-    before = {name: getattr(module, name) for name in values}
-    vars(module).update(values)
-    try:
-        yield
-    finally:
-        vars(module).update(before)
-
-
 def found(path, sizes, large):
     """What is read from a file in pieces of these sizes, by a thread where it has `large` bytes, and the error at the end, if any."""
-    with set_to(decompression, _MIN_PREFETCH_BYTES=large), path.open("rb") as file:
+    with path.open("rb") as file:
         parts = []
         try:
-            _, stream = decompression.open_decompressed(file, path.name)
+            _, stream = open_decompressed(file, path.name, large)
             for size in [*sizes, -1]:
                 parts.append(stream.read(size))
         except InputError as error:
@@ -73,24 +66,27 @@ def path(tmp_path_factory):
     st.sampled_from(list(COMPRESSED)),
     st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=3),
     st.lists(st.integers(0, 400), max_size=5),
-    st.sampled_from([1, 7, 100, 4096, 1 << 20]),
 )
-@example("gzip", [MANY[:999], MANY[999:]], [5, 70_000], 4096)
-def test_what_is_read_is_what_a_file_holds(path, kind, members, sizes, block):
+@example("gzip", [MANY[:999], MANY[999:]], [5, 70_000])
+def test_what_is_read_is_what_a_file_holds(path, kind, members, sizes):
     path.write_bytes(b"".join(map(COMPRESSED[kind], members)))
-    with set_to(read_ahead, _BLOCK_BYTES=block):
-        assert found(path, sizes, 0) == found(path, sizes, 1 << 40)
+    assert found(path, sizes, 0) == found(path, sizes, 1 << 40)
     if not any(b"".join(members).startswith(first) for first in (b"PK", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         assert found(path, sizes, 0) == (b"".join(members), None)
 
 
-@given(st.sampled_from(list(COMPRESSED)), st.integers(10, 9_000), st.booleans(), st.sampled_from([500, 1 << 16]))
-def test_damage_is_told_as_without_a_thread(path, kind, at, cut, block):
-    packed = COMPRESSED[kind](MANY)
+@given(st.binary(max_size=600), st.sampled_from([1, 7, 100, 1 << 20]), st.lists(st.integers(0, 400), max_size=5))
+def test_blocks_of_any_size_hold_what_a_stream_gives(data, block_bytes, sizes):
+    with PrefetchingReader(io.BytesIO(data), block_bytes) as ahead, io.BufferedReader(ahead) as stream:
+        assert b"".join(stream.read(size) for size in [*sizes, -1]) == data
+
+
+@given(st.sampled_from(list(COMPRESSED)), st.integers(10, 9_000), st.booleans())
+def test_damage_is_told_as_without_a_thread(path, kind, at, cut):
+    packed = packed_many(kind)
     at %= len(packed)
     path.write_bytes(packed[: max(at, 10)] if cut else packed[:at] + bytes([packed[at] ^ 0x55]) + packed[at + 1 :])
-    with set_to(read_ahead, _BLOCK_BYTES=block):
-        text, error = found(path, [100, 20_000], 0)
+    text, error = found(path, [100, 20_000], 0)
     assert (text, error) == found(path, [100, 20_000], 1 << 40)
     if cut:
         other = ", or something else follows its end" if kind == "gzip" else ""
@@ -104,7 +100,7 @@ def test_damage_is_told_at_each_read(tmp_path, kind):
     packed[len(packed) // 2] ^= 0x55
     (tmp_path / "x.fa").write_bytes(packed)
     with (tmp_path / "x.fa").open("rb") as file:
-        stream = decompression.open_decompressed(file, "x.fa")[1]
+        stream = open_decompressed(file, "x.fa")[1]
 
         def error():
             with pytest.raises(InputError, match=f"x.fa: (damaged|truncated) {kind} file") as raised:  # noqa: PT012  at any of the reads
@@ -115,55 +111,59 @@ def test_damage_is_told_at_each_read(tmp_path, kind):
         assert error() == error() == error()
 
 
-@pytest.mark.parametrize("kind", COMPRESSED)
-def test_records_of_large_files(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
-    monkeypatch.setattr(read_ahead, "_BLOCK_BYTES", 5000)
-    for end, message in ((None, None), (-9, f"x.fa: truncated {kind} file")):
-        (tmp_path / "x.fa").write_bytes(COMPRESSED[kind](MANY)[:end])
-        with (tmp_path / "x.fa").open("rb") as file, pytest.raises(InputError, match=message) if message else contextlib.nullcontext():
-            raw = read_raw_records(file, "x.fa")
-            assert (len(raw.ids), raw.ids[4999], len(raw.letters[4999])) == (5000, "r4999", 160)
+def test_records_of_large_files(tmp_path):
+    """Of a size that a thread unpacks by default: gzip that compresses nothing."""
+    text = b"".join(b">r%d\n%s\n" % (k, b"ACGT" * 2000) for k in range(1100))
+    packed = gzip.compress(text, compresslevel=0)
+    (tmp_path / "x.fa").write_bytes(packed)
+    with (tmp_path / "x.fa").open("rb") as file:
+        stream = open_decompressed(file, "x.fa")[1]
+        assert readers()
+        assert stream.read() == text
+    with (tmp_path / "x.fa").open("rb") as file:
+        raw = read_raw_records(file, "x.fa")
+    assert (len(raw.ids), raw.ids[1099], len(raw.letters[1099])) == (1100, "r1099", 8000)
+    (tmp_path / "x.fa").write_bytes(packed[:-9])
+    with (tmp_path / "x.fa").open("rb") as file, pytest.raises(InputError, match=r"x\.fa: truncated gzip file"):
+        read_raw_records(file, "x.fa")
+    del stream
     wait_for_none()
 
 
-def test_large_files_have_a_thread_until_they_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
+def test_large_files_have_a_thread_until_they_are_read(tmp_path):
     (tmp_path / "x").write_bytes(gzip.compress(MANY))
     with (tmp_path / "x").open("rb") as file:
-        stream = decompression.open_decompressed(file, "x")[1]
+        stream = open_decompressed(file, "x", 0)[1]
         assert readers()
         assert stream.read() == MANY
         wait_for_none()
 
 
-def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeypatch):
+def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path):
     wait_for_none()
 
-    def opened(data):
+    def opened(data, *min_prefetch_bytes):
         (tmp_path / "x").write_bytes(data)
         with (tmp_path / "x").open("rb") as file:
-            stream = decompression.open_decompressed(file, "x")[1]
+            stream = open_decompressed(file, "x", *min_prefetch_bytes)[1]
             assert not readers()
             return stream.read()
 
     assert opened(gzip.compress(MANY)) == MANY
-    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
-    assert opened(MANY) == MANY
-    assert decompression.open_decompressed(io.BytesIO(gzip.compress(MANY)), "x")[1].read() == MANY
+    assert opened(MANY, 0) == MANY
+    assert open_decompressed(io.BytesIO(gzip.compress(MANY)), "x", 0)[1].read() == MANY
     assert not readers()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_pipes_have_no_thread(tmp_path, monkeypatch):
+def test_pipes_have_no_thread(tmp_path):
     """Who closes one would wait for a thread that waits for its other end."""
     wait_for_none()
-    monkeypatch.setattr(decompression, "_MIN_PREFETCH_BYTES", 0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[gzip.compress(MANY)])
     writer.start()
     with (tmp_path / "pipe").open("rb") as pipe:
-        stream = decompression.open_decompressed(pipe, "x")[1]
+        stream = open_decompressed(pipe, "x", 0)[1]
         assert not readers()
         assert stream.read() == MANY
     writer.join()
@@ -184,15 +184,15 @@ def test_memory_is_bounded_and_the_thread_of_a_stream_that_is_given_up_ends():
     ahead = PrefetchingReader(stream)
     assert ahead.read(10) == bytes(10)
     end = time.monotonic() + LIMIT
-    while stream.asked < read_ahead._BLOCK_COUNT:
+    while stream.asked < BLOCK_COUNT:
         assert time.monotonic() < end, "hangs"
         time.sleep(0.01)
     time.sleep(0.05)  # in which more would be asked for
-    assert stream.asked == read_ahead._BLOCK_COUNT
+    assert stream.asked == BLOCK_COUNT
     assert readers()
     del ahead
     wait_for_none()
-    assert stream.asked == read_ahead._BLOCK_COUNT
+    assert stream.asked == BLOCK_COUNT
 
 
 def test_an_error_comes_behind_what_was_read_before():

@@ -1,5 +1,6 @@
 """What a machine lacks to use its GPU, with made-up drivers."""
 
+import ctypes
 import shlex
 import subprocess
 import sys
@@ -7,16 +8,30 @@ import types
 
 import pytest
 from command import gpualign_here
+from engines import set_device_files
 from host_device import compiler
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime import install_hints as missing
-from gpualign.gpu.runtime import inventory as devices
 from gpualign.gpu.runtime.install_hints import Driver, find_driver, has_volta, pycuda_build_command
 from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.jobs.devices import local_engines as engines
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
+
+
+@pytest.fixture
+def load_driver(monkeypatch):
+    """Makes a library the one that this system loads as NVIDIA's driver; None: it has none."""
+    load = ctypes.CDLL
+
+    def instead(library):
+        def open_library(name, *options):
+            return load(str(library or "libcuda-of-none.so.1") if name == "libcuda.so.1" else name, *options)
+
+        monkeypatch.setattr(ctypes, "CDLL", open_library)
+
+    return instead
 
 
 @pytest.fixture
@@ -86,7 +101,7 @@ def test_a_run_that_the_cpu_does_starts_no_driver(monkeypatch, without_pycuda):
 @pytest.mark.parametrize("node", [True, False])
 def test_a_gpu_is_expected_where_the_system_has_its_device(monkeypatch, without_pycuda, node):
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: node)
+    set_device_files(monkeypatch, node)
     assert detect_devices().gpu_expected is node
 
 
@@ -123,22 +138,22 @@ def test_info_names_what_is_there_and_the_command(monkeypatch, without_pycuda):
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-def test_the_driver_says_its_version_and_where_it_is(monkeypatch, tmp_path):
+def test_the_driver_says_its_version_and_where_it_is(load_driver, tmp_path):
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text('extern "C" int cuDriverGetVersion(int* version) { *version = 12040; return 0; }')
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
+    load_driver(library)
     found = find_driver()
     assert found.title == "12.4"
     assert found.folder == str(tmp_path)
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-def test_a_stub_is_no_driver(monkeypatch, tmp_path):
+def test_a_stub_is_no_driver(load_driver, tmp_path):
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text('extern "C" int cuDriverGetVersion(int*) { return 34; }')
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
+    load_driver(library)
     assert find_driver() is None
 
 
@@ -159,15 +174,15 @@ extern "C" int cuDeviceGetAttribute(int* value, int attribute, int device) {{
 @pytest.mark.parametrize(
     ("major", "minor", "fails", "volta"), [(7, 0, 0, True), (7, 2, 0, True), (7, 5, 0, False), (6, 1, 0, False), (7, 0, 100, False)]
 )
-def test_a_volta_is_found_without_pycuda(monkeypatch, tmp_path, major, minor, fails, volta):
+def test_a_volta_is_found_without_pycuda(load_driver, tmp_path, major, minor, fails, volta):
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text(TWO_DEVICES.format(major=major, minor=minor, fails=fails))
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
+    load_driver(library)
     assert has_volta() is volta
 
 
-def test_a_machine_without_a_driver(monkeypatch):
-    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", "libcuda-of-none.so.1")
+def test_a_machine_without_a_driver(load_driver):
+    load_driver(None)
     assert find_driver() is None
     assert not has_volta()

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command import gpualign_here
+from engines import set_device_files
 from work import sequence_set
 
 from gpualign.core.alignment.task import EndGaps, Task
@@ -100,10 +101,10 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
     started = []
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    set_device_files(monkeypatch, True)
     prestart_cuda(device, CUDA_START_SECONDS, 0)
     assert started == ([] if contexts is None else [contexts])
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
+    set_device_files(monkeypatch, False)
     prestart_cuda(device, CUDA_START_SECONDS, 0)
     assert len(started) == (contexts is not None)
 
@@ -117,7 +118,7 @@ def test_a_device_that_is_none_is_refused(monkeypatch):
 def test_nothing_starts_without_pycuda(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: None)
     monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    set_device_files(monkeypatch, True)
     prestart_cuda("cuda", 9, 9)
 
 
@@ -125,7 +126,7 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
     started = []
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    set_device_files(monkeypatch, True)
     prestart_cuda("auto", CUDA_START_SECONDS / 2, CUDA_START_SECONDS / 2)
     assert started == []
     prestart_cuda("cuda", CUDA_START_SECONDS / 2, 0)
@@ -136,7 +137,7 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     started = []
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
-    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    set_device_files(monkeypatch, True)
     prestart_cuda("auto", 0.9 * CUDA_START_SECONDS, 0.9 * CUDA_START_SECONDS)
     prestart_cuda("auto", CUDA_START_SECONDS, CUDA_START_SECONDS)
     prestart_cuda("auto", 9 * CUDA_START_SECONDS, 0.9 * CUDA_START_SECONDS)

@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,18 @@ class EngineChoice:
     words: tuple[str, ...]
     told: str
     first: bool = False
+
+
+def set_device_files(monkeypatch, present):
+    """The system has the files of an NVIDIA device in /dev, or none of any that stands for one."""
+    exists, names = Path.exists, ("nvidia0", "nvidiactl", "dxg")
+
+    def answer(path, **options):
+        if path.parent == Path("/dev") and path.name in names:
+            return present and path.name != "dxg"
+        return exists(path, **options)
+
+    monkeypatch.setattr(Path, "exists", answer)
 
 
 def one_thread(monkeypatch):

@@ -1,32 +1,43 @@
 """Room on a disk for files that are mapped."""
 
 import errno
+import itertools
 import os
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command import LIMIT
 
-from gpualign.core.output import preallocation as reserving
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.preallocation import DiskPreallocation
 
-SIZE = 10_000_000
+MEGABYTE = 1 << 20
+PIECE = 64 * MEGABYTE  # that are asked for at least
+SIZE = 10 * PIECE + 12_345
 
 
 @pytest.fixture
 def asked(monkeypatch):
     """(first byte, bytes) of what was asked for."""
     calls = []
-    real = os.posix_fallocate
-    monkeypatch.setattr(os, "posix_fallocate", lambda file, start, length: calls.append((start, length)) or real(file, start, length))
-    monkeypatch.setattr(reserving, "_PIECE_BYTES", 1_000_000)
+    monkeypatch.setattr(os, "posix_fallocate", lambda file, start, length: calls.append((start, length)))
     return calls
 
 
-def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MAX_EXTRA_SECONDS", LIMIT)
+@pytest.fixture
+def clock(monkeypatch):
+    """Makes each look at the clock that many seconds later than the one before."""
+
+    def tick(seconds):
+        times = itertools.count(0.0, seconds)
+        monkeypatch.setattr(time, "monotonic", lambda: next(times))
+
+    return tick
+
+
+def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, asked, clock):
+    clock(0.0)
     with open(tmp_path / "x", "w+b") as file:
         room = DiskPreallocation(file, SIZE)
         assert asked == []  # nothing that the first kernels would wait for
@@ -39,16 +50,16 @@ def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, 
     assert (tmp_path / "x").stat().st_size == SIZE
 
 
-def test_a_slow_file_system_is_asked_as_it_is_written(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MAX_EXTRA_SECONDS", 0.0)
+def test_a_slow_file_system_is_asked_as_it_is_written(tmp_path, asked, clock):
+    clock(1.0)
     with open(tmp_path / "x", "w+b") as file:
         room = DiskPreallocation(file, SIZE)
         assert os.fstat(file.fileno()).st_size == SIZE
         assert asked == []
-        for stop in (10, 500, 5_000_001, 900_000, SIZE, SIZE):
+        for stop in (10, 500, 5 * PIECE + 1, MEGABYTE, SIZE, SIZE):
             room.reserve_up_to(stop)
             assert sum(length for _, length in asked) >= stop
-    lengths = [1_000_000, 1_000_000, 3_000_001, 1_000_000, SIZE - 6_000_001]  # ahead of what is written, a piece each time
+    lengths = [PIECE, PIECE, 3 * PIECE + 1, PIECE, SIZE - 6 * PIECE - 1]  # ahead of what is written, a piece each time
     assert asked == list(zip(np.cumsum([0, *lengths[:-1]]), lengths, strict=True))
 
 
@@ -68,11 +79,11 @@ def test_a_disk_that_is_clearly_full_is_told_before_any_work(tmp_path, monkeypat
 def test_what_a_file_has_already_is_not_asked_for_again(tmp_path, monkeypatch):
     """Of a run that goes on."""
     with open(tmp_path / "x", "w+b") as file:
-        DiskPreallocation(file, SIZE).reserve_up_to(SIZE)
+        DiskPreallocation(file, MEGABYTE).reserve_up_to(MEGABYTE)
         file.write(b"there")
         file.flush()
         monkeypatch.setattr(os, "fstatvfs", lambda file: SimpleNamespace(f_blocks=100, f_bfree=1, f_frsize=4096))
-        DiskPreallocation(file, SIZE).reserve_up_to(SIZE)
+        DiskPreallocation(file, MEGABYTE).reserve_up_to(MEGABYTE)
     assert (tmp_path / "x").read_bytes()[:6] == b"there\0"
 
 
@@ -80,20 +91,20 @@ def test_systems_without_the_call_write_the_file(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
     with open(tmp_path / "x", "w+b") as file:
         file.write(b"head")
-        DiskPreallocation(file, SIZE).reserve_up_to(SIZE)
-    assert (tmp_path / "x").read_bytes() == b"head" + bytes(SIZE - 4)
+        DiskPreallocation(file, 10 * MEGABYTE).reserve_up_to(10 * MEGABYTE)
+    assert (tmp_path / "x").read_bytes() == b"head" + bytes(10 * MEGABYTE - 4)
 
 
-def test_an_array_is_reserved_by_rows(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MAX_EXTRA_SECONDS", 0.0)
+def test_an_array_is_reserved_by_rows(tmp_path, asked, clock):
+    clock(1.0)
     with open(tmp_path / "x.npy", "w+b") as file:
-        array = NpyArray(file, (1000, 3000), np.dtype(np.int32))
+        array = NpyArray(file, (20_000, 1000), np.dtype(np.int32))
         array.reserve(400)
         array.values[:400] = 7
-        assert 128 + 400 * 12_000 <= sum(length for _, length in asked) < 128 + 1000 * 12_000
-        array.reserve(1000)
+        assert 128 + 400 * 4000 <= sum(length for _, length in asked) < 128 + 20_000 * 4000
+        array.reserve(20_000)
         array.flush()
     found = np.load(tmp_path / "x.npy")
     assert (found[:400] == 7).all()
     assert not found[400:].any()
-    assert found.shape == (1000, 3000)
+    assert found.shape == (20_000, 1000)

@@ -65,13 +65,12 @@ def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("min_identity", [None, 0.6])
-def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, format, min_identity):
+def test_any_number_of_threads_and_any_blocks(aligned, bands, format, min_identity):
     """In SAM, which row of a query is its primary alignment depends on the rows before."""
     filter = Filter(min_identity=min_identity)
     expected = written(aligned, bands, format, 1, filter)
     assert len(expected.splitlines()) > 50
-    for pairs, run_bytes in ((1, 1 << 20), (30, 1 << 20), (1000, 300), (1000, 1 << 20)):
-        monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", pairs)
+    for run_bytes in (1, 300, 1 << 20):
         for threads in (1, 2, 3, 8):
             assert written(aligned, bands, format, threads, filter, run_bytes) == expected
 
@@ -89,16 +88,13 @@ def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", start)
     assert written(aligned, bands, "tsv", 8) == written(aligned, bands, "tsv", 1)
-    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
-    assert written(aligned, bands, "tsv", 1)
+    assert written(aligned, bands, "tsv", 1, run_bytes=1)
     with pytest.raises(AssertionError, match="gpualign-pool"):
-        written(aligned, bands, "tsv", 2)
+        written(aligned, bands, "tsv", 2, run_bytes=1)
 
 
 @pytest.mark.parametrize("after", [0, 1, 5])
-def test_a_full_disk_ends_all_at_once(aligned, bands, monkeypatch, after):
-    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
-
+def test_a_full_disk_ends_all_at_once(aligned, bands, after):
     class Full:
         left = 1 + after  # the header, which PAF has none of, is written too
 
@@ -108,6 +104,7 @@ def test_a_full_disk_ends_all_at_once(aligned, bands, monkeypatch, after):
             self.left -= 1
 
     sink = TableSink(Full(), aligned.task, Paf(), threads=3)
+    sink.block_run_bytes = 1
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     with pytest.raises(OSError, match="disk full"):
         sink.write(bands[0])
@@ -298,8 +295,7 @@ def test_an_interrupt_while_nobody_reads(inputs):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, bands, monkeypatch, format):
-    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
+def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, bands, format):
     made, chosen = set(), FORMATS[format]()
 
     class Watched:
@@ -311,6 +307,7 @@ def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, band
             return chosen.columns(block, mask)
 
     sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
+    sink.block_run_bytes = 1
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     sink.write(bands[0])
     sink.finish()

@@ -6,7 +6,6 @@ from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import Seq
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences import translation
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
@@ -38,8 +37,7 @@ def translated(text, frame, code):
 
 
 @pytest.mark.parametrize("code", [1, 2, 11])
-def test_frames(rng, code, monkeypatch):
-    monkeypatch.setattr(translation, "_CHUNK_CODONS", 97)  # records begin and end within a batch, and go over several
+def test_frames(rng, code):
     records = nucleotides(rng, [3, 4, 5, 6, 7, 8, *rng.integers(3, 400, 20)])
     found = translate(records, FRAMES, codon_table(code))
     wanted = [translated(text, frame, code) for text in texts(records, DNA) for frame in FRAMES]
@@ -50,6 +48,13 @@ def test_frames(rng, code, monkeypatch):
     places = np.argsort(found.known_file_positions)
     assert (places // 6 == np.repeat(np.argsort(records.known_file_positions), 6)).all()
     assert (places % 6 == np.tile(np.arange(6), len(records))).all()
+
+
+def test_records_that_go_over_several_batches(rng):
+    """Of 2^18 codons; others begin and end within one."""
+    records = nucleotides(rng, [10, 1_000_003, 500_000, 31])
+    found = translate(records, (2, -3), codon_table(1))
+    assert texts(found, PROTEIN) == [translated(text, frame, 1) for text in texts(records, DNA) for frame in (2, -3)]
 
 
 def test_some_frames(rng):
