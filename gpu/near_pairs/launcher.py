@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs
-from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
@@ -21,8 +20,7 @@ from gpualign.gpu.kernels.argument_structs import (
     QUEUE_BYTES,
     pack_arguments,
 )
-from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, RECORDS_KERNEL, ScreeningKernel, verification_kernel
+from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, ScreeningKernel, verification_kernel
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -58,14 +56,6 @@ class PairCounts:
     candidate_count: int
     near_pair_count: int
     wrong_order_count: int
-
-
-def usual_kernels(task: Task, recipe: NearPairRecipe, screening_kernel: ScreeningKernel) -> list[Kernel]:
-    """Return the kernels that most rectangles of a task need: those with bands for sequences of average length."""
-    lengths = (records.lengths.mean(keepdims=True).astype(np.int64) for records in (task.queries, task.targets))
-    words = diagonal_word_count(max(0, int(recipe.bound.max_diagonals(*lengths)[0])))
-    verify = verification_kernel(recipe.bits_per_letter, words, bool(recipe.bound.coverage))
-    return [RECORDS_KERNEL, GATHER_KERNEL, screening_kernel.kernel, verify.kernel]
 
 
 class RectangleLauncher:

@@ -17,7 +17,7 @@ from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.near_pairs.device_records import make_device_records, record_device_bytes
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel
-from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher, usual_kernels
+from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, tile_rectangles
 from gpualign.gpu.runtime.device import Device, OutOfMemory
@@ -101,7 +101,6 @@ class NearPairWorker:
                         f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
                         f"may be used; use {parameter('device', 'cpu')}"
                     )
-                self._device.compile(usual_kernels(self._task, self._recipe, self._screen))
                 self._slot_bytes = (usable - needed) // _MAX_RECTANGLES_IN_FLIGHT
                 self._launcher = RectangleLauncher(
                     self._recipe, self._screen, make_device_records(self._pipeline, self._task, self._recipe)
