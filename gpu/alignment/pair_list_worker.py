@@ -16,7 +16,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.threads import SerialExecutor
-from gpualign.gpu.alignment.pair_bands import CELLS_PER_LANE, BandBatch, band_kernel
+from gpualign.gpu.alignment.pair_bands import BandBatch, band_kernel
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
 from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
@@ -29,9 +29,6 @@ _BATCHES_IN_FLIGHT = 2
 _MEMORY_DIVISOR = 6
 """The sequences, and the work in flight, each take at most one part in this many of the memory that may be used: the engine that finds near
 pairs on the same device leaves a quarter of the memory."""
-
-_USUAL_CELLS_PER_LANE = 8
-"""Maximum number of cells per lane for which kernels are compiled in advance. Few pairs need wider bands, whose kernels take longer."""
 
 _MIN_SPLIT_PAIRS = 256
 """Minimum number of pairs in a batch that is split because so many of its pairs do not fit in memory side by side."""
@@ -106,7 +103,6 @@ class PairListWorker:
             return
         for part in ("codes", "offsets"):
             addresses.setdefault(f"target_{part}", addresses[f"query_{part}"])
-        self._device.compile([band_kernel(self._recipe, cells) for cells in CELLS_PER_LANE if cells <= _USUAL_CELLS_PER_LANE])
         self._addresses = addresses
 
     def _align_unless_failed(self, pairs: NearPairs, batches: deque[BandBatch], deliver: Deliver) -> None:

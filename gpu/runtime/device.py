@@ -7,7 +7,7 @@ kernels without a GPU.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -123,9 +123,6 @@ class Device(Protocol):
         """
 
     def create_stream(self) -> Stream: ...
-
-    def compile(self, kernels: Sequence[Kernel]) -> None:
-        """Compile kernels that will be loaded soon side by side, unless they are in the cache. Raises `RunError` if one fails."""
 
     def load_function(self, kernel: Kernel) -> Function:
         """Compile and load a kernel. Raises `RunError` if either fails."""

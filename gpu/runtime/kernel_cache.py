@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
-from gpualign.core.common.threads import ThreadPool
 from gpualign.gpu.kernels.argument_structs import CONTRACT_MACROS
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source
@@ -54,12 +52,6 @@ def _cache_key(source: Source, arch: str, driver: int | None) -> str:
         digest.update(f"{name} {len(content)}\n".encode() + content)
     digest.update(repr((source.kernel.file, source.macros, CPP_STANDARD, arch, driver)).encode())
     return digest.hexdigest()[:32]
-
-
-def load_cubins(kernels: Sequence[Kernel], arch: str, driver: int | None = None) -> list[bytes]:
-    """Return what `load_cubin` returns for each kernel. Kernels that are not in the cache are compiled side by side."""
-    with closing(ThreadPool(max(1, min(len(kernels), os.cpu_count() or 1)))) as pool:
-        return pool.map(lambda kernel: load_cubin(kernel, arch, driver), kernels)
 
 
 def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import pycuda.driver as cuda
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 from gpualign.gpu.runtime.device import ByteArray, OutOfMemory
-from gpualign.gpu.runtime.kernel_cache import architecture, load_cubin, load_cubins
+from gpualign.gpu.runtime.kernel_cache import architecture, load_cubin
 from gpualign.gpu.runtime.tensor_map import tensor_map
 
 _DEFAULT_SHARED_BYTES = 48 << 10
@@ -135,7 +135,6 @@ class CudaDevice:
         self.total_memory = int(self._device.total_memory())
         self._context: Any = None
         self._functions: dict[Kernel, CudaFunction] = {}
-        self._compiled: dict[Kernel, bytes] = {}  # machine code that no function has been loaded from
 
     def _clock_hz(self) -> float:
         return float(self._device.get_attribute(cuda.device_attribute.CLOCK_RATE)) * 1e3
@@ -152,7 +151,6 @@ class CudaDevice:
 
     def close(self) -> None:
         self._functions.clear()
-        self._compiled.clear()
         if self._context is not None:
             context, self._context = self._context, None
             with _convert_errors():
@@ -184,14 +182,10 @@ class CudaDevice:
     def create_stream(self) -> CudaStream:
         return CudaStream()
 
-    def compile(self, kernels: Sequence[Kernel]) -> None:
-        self._compiled.update(zip(kernels, load_cubins(kernels, self.arch, self.driver), strict=True))
-
     def load_function(self, kernel: Kernel) -> CudaFunction:
         if kernel not in self._functions:
-            code = self._compiled.pop(kernel, None) or load_cubin(kernel, self.arch, self.driver)
             try:
-                self._functions[kernel] = CudaFunction(code, kernel.function, self._device)
+                self._functions[kernel] = CudaFunction(load_cubin(kernel, self.arch, self.driver), kernel.function, self._device)
             except cuda.Error as error:
                 raise RunError(f"the CUDA driver refuses {kernel.file} for {self.arch}: {error}") from error
         return self._functions[kernel]

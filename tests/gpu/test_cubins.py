@@ -45,16 +45,6 @@ def test_a_second_run_needs_no_compiler(nvcc, monkeypatch, tmp_path):
     assert count(nvcc) == 1
 
 
-def test_several_kernels_are_compiled_once_each(nvcc):
-    kernels = [Kernel("pack.cu", "pack_letters", (("ROWS", rows),)) for rows in "345"]
-    assert cubins.load_cubins([], "sm_80") == []
-    assert cubins.load_cubins(kernels, "sm_80") == [b"code\n"] * 3
-    assert count(nvcc) == 3
-    assert cubins.load_cubin(kernels[1], "sm_80") == b"code\n"
-    assert cubins.load_cubins(kernels, "sm_80") == [b"code\n"] * 3
-    assert count(nvcc) == 3
-
-
 def test_macros_architecture_and_sources_make_another_kernel(nvcc, monkeypatch):
     cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_90a")
     cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80")

@@ -212,9 +212,6 @@ class HostDevice:
     def create_stream(self):
         return HostStream(self)
 
-    def compile(self, kernels):
-        """Nothing: a test waits only for what it launches."""
-
     def tensor_map(self, address, shape, box):
         """As tests/cuda_host/cluster.hpp reads it."""
         return np.array([address, *shape, *box] + [0] * 11, dtype=np.uint64).view(np.uint8)
