@@ -112,7 +112,7 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
     text = as_text(rng, letters, width)
     ids, codes = read_plainly(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta, "_CHUNK_BYTES", chunk)
+        patch.setattr(fasta, "_CHUNK_BYTES", chunk)  # a boundary at any place of small files, of which hypothesis makes many
         found = read_file(text, scratch, threads, 30 * sites if spill else 1 << 20)
     for source in (found, read_stream(text, scratch)):
         assert source.samples.queries.ids == ids

@@ -44,7 +44,7 @@ def small(rng):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """A CPU that takes long for anything."""
+    """A CPU that takes long for anything: work that really takes one so long would take the test as long."""
     for name in ("_CELLS_PER_SECOND_DIFFERENCE", "_CELLS_PER_SECOND_BITSLICED", "_CELLS_PER_SECOND_PATHS"):
         monkeypatch.setattr(f"gpualign.cpu.alignment.engine.{name}", 1.0)
 
@@ -70,7 +70,7 @@ def test_much_work_is_cudas(small, slow, detail):
 @pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
 def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun, taken):
     """Its start is spent already, and would be in vain."""
-    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())
+    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())  # what a driver would have left in this process
     monkeypatch.setattr(
         "gpualign.cpu.alignment.engine._CELLS_PER_SECOND_DIFFERENCE",
         small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),

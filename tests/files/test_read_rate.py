@@ -5,12 +5,12 @@ from gpualign.core.files import read_rate
 from gpualign.core.files.read_rate import measure_read_rate
 
 
-@pytest.mark.parametrize("size", [1, 15, 16, 17, 4095, 1 << 20])
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 4095, 1 << 20, (64 << 20) + 5, 80 << 20])
 def test_rate_is_that_of_the_parts(tmp_path, monkeypatch, size):
     path = tmp_path / "x"
-    path.write_bytes(bytes(size))
+    with path.open("wb") as file:
+        file.truncate(size)
     ticks = iter([10.0, 12.0])
     monkeypatch.setattr(read_rate.time, "perf_counter", lambda: next(ticks))
-    monkeypatch.setattr(read_rate, "_PART_BYTES", 1000)
-    part = min(1000, -(-size // 16))
+    part = min(4 << 20, -(-size // 16))
     assert measure_read_rate(np.memmap(path, np.uint8, "r")) == 16 * part / 2

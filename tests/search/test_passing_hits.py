@@ -70,7 +70,10 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
 
 @pytest.fixture
 def family(rng, monkeypatch):
-    """Queries of which some have many relatives among the targets, ties among them; only 5 targets are kept at first."""
+    """Queries of which some have many relatives among the targets, ties among them; only 5 targets are kept at first.
+
+    By itself a search keeps 1,000: queries with more relatives take a device that is emulated minutes.
+    """
     monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
     genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
     targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
