@@ -344,7 +344,7 @@ def distance_kind(metric):
 @pytest.mark.parametrize("answer_bytes", [None, 400])
 def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
     if answer_bytes:
-        monkeypatch.setattr(distance_remote, "_MAX_PIECE_BYTES", answer_bytes)
+        monkeypatch.setattr(distance_remote, "_MAX_PIECE_BYTES", answer_bytes)  # of 32 MB
     monkeypatch.setattr(distance_remote, "_MIN_PIECES_PER_WORKER", 2)  # so that 60 samples are several answers of several pieces
     codes = random_codes(rng, 60, 200)
     codes[:9] = np.where(codes[:9] == 1, 0, codes[:9])  # without kinships
