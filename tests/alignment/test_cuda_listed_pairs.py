@@ -27,6 +27,7 @@ BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismat
 
 @pytest.fixture(autouse=True)
 def every_list_is_long(monkeypatch):
+    """For a device: lists go to the host up to 2 x 10^9 cells for each of its threads, which take an emulated device minutes."""
     monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 0)
 
 
@@ -89,7 +90,7 @@ def test_tiny_sequences(rng, device):
 
 
 def test_several_devices_and_many_batches(rng, monkeypatch):
-    monkeypatch.setattr(pair_list, "_MAX_BATCH_PAIRS", 7)
+    monkeypatch.setattr(pair_list, "_MAX_BATCH_PAIRS", 7)  # of 32,768
     queries, targets = families(rng, 4, 10, 60)
     devices = [HostDevice(), HostDevice()]
     check(*both(devices, queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
@@ -199,7 +200,7 @@ def test_scorings_without_bands_are_for_the_host(rng, scheme, end_gaps):
 
 
 def test_short_lists_are_for_the_host(rng, monkeypatch):
-    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 1e9)
+    monkeypatch.undo()  # a list is long as it is without this module's fixture
     queries, targets = families(rng, 4, 6, 60)
     device = HostDevice()
     check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))

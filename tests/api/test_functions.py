@@ -144,15 +144,15 @@ def test_every_column_as_the_command_has_it(genes, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", [1, 7, 66, 1000])
-@pytest.mark.parametrize("least", [None, 0.8])
-def test_tables_of_any_size_from_blocks_of_any_size(genes, monkeypatch, batch, least):
-    """Tables that end within a block of pairs, and that go over several."""
-    options = {"fields": ["query", "target", "identity", "cigar"], "min_identity": least}
-    (whole,) = gpualign.iter_pairs(genes[:12], **options)
-    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 10)
-    tables = list(gpualign.iter_pairs(genes[:12], batch=batch, **options))
-    assert 0 < len(whole) <= 66
+@pytest.mark.parametrize("batch", [999, 32_768, 40_000, 10**6])
+@pytest.mark.parametrize("least", [None, 0])
+def test_tables_of_any_size_from_blocks_of_any_size(rng, batch, least):
+    """Tables that end within a block of pairs, and that go over several: blocks of 32,768 pairs, or fewer that pass."""
+    options = {"min_score": least, "threads": 1}
+    reads = texts(rng, 400, 30)
+    (whole,) = gpualign.iter_pairs(reads, batch=10**6, **options)
+    tables = list(gpualign.iter_pairs(reads, batch=batch, **options))
+    assert (len(whole) == 79_800) == (least is None)
     assert {len(table) for table in tables[:-1]} <= {batch}
     assert 0 < len(tables[-1]) <= batch
     assert [row for table in tables for row in table] == list(whole)

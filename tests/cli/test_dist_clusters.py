@@ -8,7 +8,7 @@ import pytest
 from command import gpualign_here
 from dist_command import refused, write_alignment
 from distance_oracle import related
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.core.clustering import streamed
@@ -20,6 +20,7 @@ pytest.importorskip("scipy")
 
 
 @given(st.integers(1, 30), st.floats(0, 0.3), st.integers(1, 40), st.integers(0, 2**32 - 1))
+@example(1600, 1.0, 300_000, 1)  # more pairs than are read together
 def test_pairs_in_parts_are_clusters_of_all_of_them(count, share, step, seed):
     rng = np.random.default_rng(seed)
     i, j = np.triu_indices(count, 1)
@@ -27,12 +28,10 @@ def test_pairs_in_parts_are_clusters_of_all_of_them(count, share, step, seed):
     edges = Edges(count, i[keep], j[keep], rng.integers(0, 4, int(keep.sum())) / 2)
     expected = clustering_from_labels(single_linkage(edges), edges)
     clusters = streamed.StreamedClusters(count, io.BytesIO)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed, "_PAIRS_PER_BLOCK", 7)
-        for start in range(0, len(edges), step):
-            some = slice(start, start + step)
-            clusters.add(edges.i[some], edges.j[some], edges.distance[some])
-        found = clusters.finish()
+    for start in range(0, len(edges), step):
+        some = slice(start, start + step)
+        clusters.add(edges.i[some], edges.j[some], edges.distance[some])
+    found = clusters.finish()
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.representatives, expected.representatives)
     np.testing.assert_array_equal(found.distances, expected.distances)

@@ -11,7 +11,7 @@ from gpualign.jobs import threshold_advice
 
 @pytest.fixture
 def genes(rng, tmp_path, monkeypatch):
-    """500 unrelated records of 60 letters, taken as many enough for times."""
+    """500 unrelated records of 60 letters, taken as many enough for times: really those are for jobs of minutes."""
     monkeypatch.setattr(threshold_advice, "_MIN_CELLS", 1_000_000)
     records = ("".join(rng.choice(list("ACGT"), 60)) for _ in range(500))
     path = tmp_path / "genes.fa"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.clustering import edge_builder, edges, stored_edges
+from gpualign.core.clustering import edges, stored_edges
 from gpualign.core.clustering.clusters import clustering_from_centroids, clustering_from_labels
 from gpualign.core.clustering.condensed import condensed_matrices
 from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges, distinct_edges
@@ -153,16 +153,18 @@ def test_values_that_are_missing_twice_do_not_contradict():
     assert distinct_edges(Edges(3, listed.i, listed.j, np.array([np.nan, 2.0, 1.0])), None)[1] == (1, 2)
 
 
-@pytest.mark.parametrize("limit", [0, 15, 16, 100, 10**6])
-def test_pairs_are_in_memory_up_to_the_limit(rng, limit, monkeypatch):
-    monkeypatch.setattr(edge_builder, "_INITIAL_PAIRS", 1)
+@pytest.mark.parametrize("limit", [0, 15, 16 * 100_000, 16 * 200_000 - 1, 16 * 200_000, 10**9])
+def test_pairs_are_in_memory_up_to_the_limit(rng, limit):
+    """More than are reserved at first."""
+    count = 200_000
     builder = EdgeListBuilder(EdgeStorage(limit, io.BytesIO))
-    distance = rng.random(50)
-    for k in range(50):
-        builder.add(np.array([k]), np.array([k + 1]), distance[k : k + 1])
-    found = builder.finish(51)
-    assert isinstance(found, Edges) == (limit >= 50 * 16)
-    assert rows(found.chunks()) == [(k, k + 1, distance[k]) for k in range(50)]
+    distance = rng.random(count)
+    for k in range(0, count, 7000):
+        numbers = np.arange(k, min(k + 7000, count))
+        builder.add(numbers, numbers + 1, distance[numbers])
+    found = builder.finish(count + 1)
+    assert isinstance(found, Edges) == (limit >= count * 16)
+    assert rows(found.chunks()) == [(k, k + 1, distance[k]) for k in range(count)]
 
 
 class FullDisk(io.BytesIO):

@@ -16,7 +16,6 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, ComparedLetters, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
-from gpualign.core.distance.readers import alignment as fasta
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText, plain_text
@@ -77,13 +76,13 @@ def read_plainly(text):
     return ids, table[np.array([list(row) for row in rows], np.uint8)]
 
 
-def read_file(text, scratch, threads, memory=1 << 20, before=b""):
+def read_file(text, scratch, threads, memory=1 << 20, before=b"", chunk=1 << 20):
     """A source of a text in a file, behind what is not read."""
     with tempfile.TemporaryFile() as file:
         file.write(before + text)
         file.flush()
         plain = PlainText(file.fileno(), len(before), len(before) + len(text))
-        return read_alignments([AlignmentText(io.BytesIO(b"not read"), "x.fa", plain)], CallOptions(), memory, scratch, threads)
+        return read_alignments([AlignmentText(io.BytesIO(b"not read"), "x.fa", plain)], CallOptions(), memory, scratch, threads, chunk)
 
 
 def read_stream(text, scratch):
@@ -111,9 +110,7 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
     letters[: rng.integers(0, rows + 1), : rng.integers(0, sites + 1)] = ord("N")  # sites that early readers know nothing of
     text = as_text(rng, letters, width)
     ids, codes = read_plainly(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta, "_CHUNK_BYTES", chunk)
-        found = read_file(text, scratch, threads, 30 * sites if spill else 1 << 20)
+    found = read_file(text, scratch, threads, 30 * sites if spill else 1 << 20, chunk=chunk)
     for source in (found, read_stream(text, scratch)):
         assert source.samples.queries.ids == ids
         assert source.site_count == sites
@@ -172,27 +169,23 @@ def test_the_first_error_of_a_file_is_the_one_of_a_stream(scratch, what, count, 
     text = b"".join(b"\n".join(record) + b"\n" for record in records) + b">last" * (what == "end")
     with pytest.raises(InputError) as expected:
         read_stream(text, scratch)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta, "_CHUNK_BYTES", chunk)
-        with pytest.raises(InputError) as found:
-            read_file(text, scratch, threads)
+    with pytest.raises(InputError) as found:
+        read_file(text, scratch, threads, chunk=chunk)
     assert str(found.value) == str(expected.value)
     assert str(found.value).startswith("x.fa: record ")
 
 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"\n\n\nACGT\n>a\nACGT\n", b">a", b">\nA\n", b">a\n>b\nA\n", b">a\nA\n>b\nA\n>a\nA\n"])
 @pytest.mark.parametrize("chunk", [1, 2, 1000])
-def test_what_is_no_alignment(monkeypatch, scratch, text, chunk):
-    monkeypatch.setattr(fasta, "_CHUNK_BYTES", chunk)
+def test_what_is_no_alignment(scratch, text, chunk):
     with pytest.raises(InputError) as expected:
         read_stream(text, scratch)
     with pytest.raises(InputError) as found:
-        read_file(text, scratch, 3, before=b"ignored\n")
+        read_file(text, scratch, 3, before=b"ignored\n", chunk=chunk)
     assert str(found.value) == str(expected.value)
 
 
-def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
-    monkeypatch.setattr(fasta, "_CHUNK_BYTES", 100)
+def test_two_files_are_read_by_the_same_threads(rng, scratch):
     letters = rows_of_letters(rng, 30, 120, 0.05, 1.0)
     texts = [b"".join(b">r%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(part)) for part in (letters[:20], letters[20:])]
     with tempfile.TemporaryFile() as one, tempfile.TemporaryFile() as other:
@@ -201,7 +194,7 @@ def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
             file.write(text)
             file.flush()
             inputs.append(AlignmentText(file, "x", PlainText(file.fileno(), 0, len(text))))
-        source = read_alignments(inputs, CallOptions(), 1 << 20, scratch, 4)
+        source = read_alignments(inputs, CallOptions(), 1 << 20, scratch, 4, chunk_bytes=100)
     codes = aligned_row_code_table(ComparedLetters.NUCLEOTIDES)[letters]
     np.testing.assert_array_equal(panels_of(source, NeededSites.DIFFERENCES)[0], codes[:, varying(codes)])
     assert (len(source.samples.queries), len(source.samples.targets)) == (20, 10)

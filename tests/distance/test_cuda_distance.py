@@ -86,6 +86,7 @@ def small_parts(monkeypatch):
 
 
 def small_pieces(monkeypatch, sites=0):
+    """Several pieces of planes; of real sizes an emulated device takes minutes for one."""
     monkeypatch.setattr(cuda_distance, "PIECE_BYTES", 1 << 16)
     monkeypatch.setattr(cuda_distance, "COMPARISONS_PER_PIECE", sites)
 
@@ -222,7 +223,7 @@ def test_pairs_without_a_kinship(rng, engine, missing):
 def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):
     """Room for the pairs of one row, and by a small budget for those of a few."""
     codes = related(rng, 90, 300, 2, 0.02)
-    monkeypatch.setattr(cuda_distance, "MAX_RECORDS", 1)
+    monkeypatch.setattr(cuda_distance, "MAX_RECORDS", 1)  # of millions
     assert near_same(codes, engine, "hamming", 1000)[0] == 90 * 89 // 2
     assert near_same(codes, engine, "hamming", 1000)[1] > 40
     assert near_same(codes, engine, "hamming", 1000, queries=40)[1] > 1

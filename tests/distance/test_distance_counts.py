@@ -226,6 +226,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
     codes = np.take_along_axis(two, rng.integers(0, 2, (13, 3000)), 0).astype(np.uint8)
     codes[:, ::100] = rng.integers(0, 4, (13, 30))
     codes[rng.random(codes.shape) < missing] = MISSING
+    # A search that takes no time is worth it for few samples, for which a plain loop gives the distances.
     monkeypatch.setattr(pack, "_SEARCH_SECONDS_PER_CALL", 0.0)
     task = DistanceTask(METRICS["hamming"], MissingRule(rule), False)
     prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)

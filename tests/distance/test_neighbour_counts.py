@@ -69,12 +69,10 @@ def test_any_calls(samples, sites, queries, added, missing, case, shared, most, 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("sites", [1, 64, 300, 2000, 2100])
-@pytest.mark.parametrize("queries", [None, 170])
-def test_tiles_of_every_shape(rng, monkeypatch, variant, sites, queries):
+@pytest.mark.parametrize("queries", [None, 400])
+def test_tiles_of_every_shape(rng, variant, sites, queries):
     """Blocks of few and of many columns, whole and at the edge; several tiles and pieces."""
-    monkeypatch.setattr(cpu_engine, "_SELECTION_TILE_ROWS", 40)
-    monkeypatch.setattr(cpu_engine, "_SELECTION_TILE_COLUMNS", 70)
-    codes = related(rng, 230, sites, 3, 0.05)
+    codes = related(rng, 1010, sites, 3, 0.05)
     most = max(1, sites // 20)
     counts = check(dense_source(codes, queries=queries), CpuDistanceEngine(3, variant), "hamming", most)
     assert counts.any()

@@ -1,6 +1,7 @@
 """Where --device auto works."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.runtime import prestart as start
@@ -42,11 +44,15 @@ def small(rng):
     return Task(sequences, sequences, make_scoring(DNA, ScoringOptions(), [sequences]), alphabet=DNA)
 
 
+def records_of_1000_letters(count):
+    sequences = SequenceSet("zeros", [str(k) for k in range(count)], np.zeros(1000 * count, np.uint8), np.arange(0, 1000 * count + 1, 1000))
+    return Task(sequences, sequences, make_scoring(DNA, ScoringOptions(), [sequences]), alphabet=DNA)
+
+
 @pytest.fixture
-def slow(monkeypatch):
-    """A CPU that takes long for anything."""
-    for name in ("_CELLS_PER_SECOND_DIFFERENCE", "_CELLS_PER_SECOND_BITSLICED", "_CELLS_PER_SECOND_PATHS"):
-        monkeypatch.setattr(f"gpualign.cpu.alignment.engine.{name}", 1.0)
+def much():
+    """Minutes of work for a CPU, as it is estimated: nothing is computed."""
+    return records_of_1000_letters(10_000)
 
 
 def test_little_work_asks_for_no_gpu(small):
@@ -59,29 +65,27 @@ def test_little_work_asks_for_no_gpu(small):
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
-def test_much_work_is_cudas(small, slow, detail):
+def test_much_work_is_cudas(much, detail):
     asked = []
     engine = AutoDeviceEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), SILENT_REPORTER)
-    task = Task(small.queries, small.targets, small.scoring, detail=detail, alphabet=DNA)
+    task = replace(much, detail=detail)
     assert [engine.prepare(task, BUDGET) for _ in range(2)] == ["cuda", "cuda"]
     assert asked == [1]
 
 
 @pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
-def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun, taken):
+def test_cuda_that_has_started_is_taken_for_less_work(monkeypatch, begun, taken):
     """Its start is spent already, and would be in vain."""
-    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())
-    monkeypatch.setattr(
-        "gpualign.cpu.alignment.engine._CELLS_PER_SECOND_DIFFERENCE",
-        small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),
-    )
-    prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT_REPORTER).prepare(small, BUDGET)
+    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())  # what a driver would have left in this process
+    some = CpuEngine(1).prepare(records_of_1000_letters(100), BUDGET).estimated_seconds
+    task = records_of_1000_letters(round(100 * (0.9 * CUDA_START_SECONDS / some) ** 0.5))
+    prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT_REPORTER).prepare(task, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
 
 
 @pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
-def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
-    assert AutoDeviceEngine(CpuEngine(2), lambda: gpu, SILENT_REPORTER).prepare(small, BUDGET).hardware.startswith("cpu")
+def test_without_a_gpu_that_can_the_cpu_does_it(much, gpu):
+    assert AutoDeviceEngine(CpuEngine(2), lambda: gpu, SILENT_REPORTER).prepare(much, BUDGET).hardware.startswith("cpu")
 
 
 def test_what_the_cpu_has_no_memory_for(small):

@@ -347,7 +347,7 @@ if __name__ == "__main__":
 def test_no_scheduler_there(small_16s, monkeypatch):
     from gpualign.jobs.remote import executors
 
-    monkeypatch.setattr(executors, "_CONNECT_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(executors, "_CONNECT_TIMEOUT_SECONDS", 0.5)  # the second address never answers
     told = []
     with pytest.raises(gpualign_package.RunError, match="no Dask scheduler answers there"):
         executors._connect(f"dask://127.0.0.1:{free_port()}", _Notes(told))

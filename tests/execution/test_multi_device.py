@@ -205,6 +205,7 @@ def test_bands_under_way_fit_the_memory(task, told):
 def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
     from gpualign.gpu.alignment import engine as cuda_engine
 
+    # Several tiles for both; of real sizes an emulated device takes minutes for one.
     for name, value in (("_TILE_SECONDS", 1e-7), ("_TARGET_COUNT_STEP", 4), ("_BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
     task = replace(task, mode=mode, top_count=3 if mode is Mode.LOCAL else None)

@@ -63,7 +63,7 @@ class FakeDriver:
 def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
-    monkeypatch.setattr(start, "_started_devices", set())
+    monkeypatch.setattr(start, "_started_devices", set())  # this process may have started some
     return fake
 
 

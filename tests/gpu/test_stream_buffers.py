@@ -6,7 +6,6 @@ from host_device import HostDevice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.gpu.runtime import stream_buffers as slots
 from gpualign.gpu.runtime.device import OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -40,8 +39,7 @@ def test_wishes_that_grow_a_little_are_met_once():
     assert device.used == 0
 
 
-def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
-    monkeypatch.setattr(slots, "_SMALL_BUFFER_BYTES", 1000)
+def test_large_buffers_are_as_large_as_asked_until_they_grow():
     device = Counting()
     slot = StreamBuffers(device, 0)
     for nbytes in (25_600, 25_601, 30_000, 33_000):

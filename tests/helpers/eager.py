@@ -39,6 +39,7 @@ def marked(journal):
 
 
 def eager_here(monkeypatch):
-    """The same, without smaller bands, for commands in this process."""
+    """The same, without smaller bands, for commands in this process. By itself a run has a journal after two seconds, and hundreds of
+    tests need one."""
     for name in ("_MIN_SECONDS_TO_JOURNAL", "_MIN_RUN_TO_DIGEST_RATIO", "_CHECKPOINT_PAUSE_SECONDS"):
         monkeypatch.setattr(f"gpualign.jobs.output.checkpoint.{name}", 0)

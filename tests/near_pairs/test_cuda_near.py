@@ -231,6 +231,7 @@ def clusters(rng, count, length, spread):
     return sequence_set([edited(rng, roots[int(rng.integers(0, 5))], int(rng.integers(0, spread)), 4) for _ in range(count)])
 
 
+# Real tiles hold 2^18 pairs or more, and lists 2^12 or more: an emulated device takes minutes for several of them.
 def test_tiles_of_any_size(rng, device, use, monkeypatch):
     use(SKETCHES)
     many = clusters(rng, 90 if isinstance(device, HostDevice) else 700, 60, 4)

@@ -1,8 +1,10 @@
 """Files that take their names when all is written: what is on the disk before, and what a run does that finds some of them without."""
 
+import itertools
 import json
 import os
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -208,7 +210,8 @@ def end(output, files):
 
 def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     """Marks are written while it is at work, and what it has is known by itself."""
-    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE_SECONDS", 0)
+    times = itertools.count(0.0, 2.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))  # long enough after the wait before
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
@@ -230,7 +233,8 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
 
 
 def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE_SECONDS", 0)
+    times = itertools.count(0.0, 2.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))  # long enough after the wait before
 
     def fails(number):
         raise OSError(5, "Input/output error")

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.core.common._placing import copy_rows, mirror_rows, put_columns
-from gpualign.core.output import mirroring as placing
 from gpualign.core.output.mirroring import MatrixFiller
 
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
@@ -50,45 +49,34 @@ class Reserved:
         pass
 
 
-@given(
-    SIZES, SIZES, st.booleans(), st.sampled_from(TYPES), st.integers(0, 40), st.integers(1, 90), st.integers(1, 3), st.integers(0, 2**32)
-)
-def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, threads, seed):
+@given(SIZES, SIZES, st.booleans(), st.sampled_from(TYPES), st.integers(0, 40), st.integers(1, 3), st.integers(0, 2**32))
+@example(1100, 1100, True, np.int32, 400, 2, 1)  # more rows than are mirrored together
+@example(1030, 1030, True, np.int32, 0, 1, 2)
+def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, threads, seed):
     rng = np.random.default_rng(seed)
     values = numbers(rng, (rows, rows if mirror else columns), dtype)
     out = np.full_like(values, 111)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "_MIRROR_ROWS", together)
-        patch.setattr(placing, "_ROWS_PER_CALL", 1 + together // 2)
-        array = Reserved(out)
-        placement = MatrixFiller(array, mirror, threads)
-        for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
-            part = values[start:stop, first:last]
-            if rng.integers(2):
-                part = np.asfortranarray(part)
-            placement.copy_values(part, (start, stop), (first, last))
-            assert (out[array.rows :] == 111).all()
-        placement.finish()
-        assert array.rows == rows
+    array = Reserved(out)
+    placement = MatrixFiller(array, mirror, threads)
+    for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
+        part = values[start:stop, first:last]
+        if rng.integers(2):
+            part = np.asfortranarray(part)
+        placement.copy_values(part, (start, stop), (first, last))
+        assert (out[array.rows :] == 111).all()
+    placement.finish()
+    assert array.rows == rows
     np.testing.assert_array_equal(out, mirrored(values) if mirror else values)
 
 
-def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
-    monkeypatch.setattr(placing, "_MIRROR_ROWS", 10)
-    values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
+def test_little_is_left_to_mirror_at_the_end(rng):
+    """Rows that are there are mirrored before, 256 of them at a time or more."""
+    size, band = 2100, 300
+    values, out = numbers(rng, (size, size), np.int32), np.zeros((size, size), np.int32)
     placement = MatrixFiller(Reserved(out), True)
-    for start in range(0, 24, 4):
-        placement.copy_values(values[start : start + 4, start:], (start, start + 4), (start, 30))
-    np.testing.assert_array_equal(out[:24], mirrored(values)[:24])
-
-
-def test_little_is_left_to_mirror_at_the_end(rng, monkeypatch):
-    monkeypatch.setattr(placing, "_ROWS_PER_CALL", 2)
-    values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
-    placement = MatrixFiller(Reserved(out), True)
-    for start in range(0, 28, 4):
-        placement.copy_values(values[start : start + 4, start:], (start, start + 4), (start, 30))
-    np.testing.assert_array_equal(out[:28], mirrored(values)[:28])
+    for start in range(0, size - band, band):
+        placement.copy_values(values[start : start + band, start:], (start, start + band), (start, size))
+    np.testing.assert_array_equal(out[: size - band], mirrored(values)[: size - band])
 
 
 @pytest.mark.parametrize("dtype", TYPES)

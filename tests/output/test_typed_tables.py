@@ -225,6 +225,7 @@ def test_memory_and_threads_change_no_byte(tmp_path, small_16s):
 
 @pytest.mark.parametrize("container", [arrow.PARQUET, arrow.FILE, arrow.STREAM])
 def test_batches_are_cut_by_rows_and_text_alone(monkeypatch, rng, container):
+    # Real batches, of 2^18 rows or 16 MB, take seconds for each of the cuts.
     monkeypatch.setattr(arrow, "BATCH_ROWS", 16)
     monkeypatch.setattr(arrow, "BATCH_TEXT_BYTES", 100)
     names = SampleNames([f"s{k}" for k in range(9)])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.scoring import masking
 from gpualign.core.scoring.masking import check_method, low_complexity_intervals, mask, mask_scoring
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
@@ -151,12 +150,12 @@ def test_real_sequences_beside_ncbi(real_data, file, method):
         assert abs(sum(e - s for s, e in a) - sum(e - s for s, e in b)) <= 5
 
 
-def test_records_are_searched_one_by_one(rng, monkeypatch):
+def test_records_are_searched_one_by_one(rng):
     texts = [random_text(rng, "ACGT") for _ in range(40)]
     alone = [intervals([text], "dust")[0] for text in texts]
     assert intervals(texts, "dust") == alone
-    monkeypatch.setattr(masking, "_CHUNK_LETTERS", 100)
-    assert intervals(texts, "dust") == alone
+    found = intervals([*texts[:30], "N" * (9 << 19), *texts], "dust")  # more letters than are searched at once
+    assert [*found[:30], *found[31:]] == [*alone[:30], *alone]
 
 
 def test_mask():
@@ -208,9 +207,9 @@ def test_masked_letters_of_targets_are_worth_nothing():
     assert mask_scoring(equal, DNA, of_queries=False) is equal
 
 
-def test_threads_find_the_same_regions(rng, monkeypatch):
-    monkeypatch.setattr(masking, "_CHUNK_LETTERS", 50)
-    texts = [random_text(rng, "ACDEFGHIKLMNPQRSTVWY") for _ in range(60)]
+def test_threads_find_the_same_regions(rng):
+    """Of more letters than one searches at once."""
+    texts = ["X" * (9 << 19), *(random_text(rng, "ACDEFGHIKLMNPQRSTVWY") for _ in range(60))]
     sequences = encoded(texts, "seg")
     one, three = (mask(sequences, PROTEIN, threads=threads) for threads in (1, 3))
     assert (one.sequences.codes == three.sequences.codes).all()

@@ -261,10 +261,7 @@ def test_a_forged_database_is_bad_input(tmp_path):
     assert done.stderr.decode().startswith("gpualign: error: x.gpa: the index is damaged: its header has no valid numbers")
 
 
-def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
-    monkeypatch.setattr(index, "_BATCH_LETTERS", 1 << 16)
-    monkeypatch.setattr(index, "_CHECKSUM_CHUNK_BYTES", 1 << 16)
-
+def test_memory_does_not_grow_with_the_letters(tmp_path):
     def peak(records):
         line = b"ACGTTGCA" * 2000
         stream = io.BufferedReader(_Repeated(b">s%06d\n" + line + b"\n", records))
@@ -278,7 +275,7 @@ def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
         assert built.letter_count == records * 16_000
         return found
 
-    few, many = peak(100), peak(1000)  # 1.6 and 16 MB of letters
+    few, many = peak(2000), peak(5000)  # 32 and 80 MB of letters
     assert many < few + 2_000_000
 
 

@@ -35,6 +35,7 @@ fastq = st.lists(FASTQ_RECORDS | FASTQ_RECORDS | st.sampled_from([b"@x\nAC\nGT\n
 
 @pytest.fixture
 def small_pieces(monkeypatch):
+    """A boundary of pieces at any place of a record: hypothesis needs files of a few hundred bytes."""
     for name in ("_CHUNK_BYTES", "_PIECE_BYTES", "_MIN_THREAD_BYTES"):
         monkeypatch.setattr(records, name, 64)
 

@@ -163,6 +163,7 @@ def test_line_ends_of_windows_at_the_edges_of_what_is_read(chunk):
 
 def test_ordinary_records_need_no_other_reader(monkeypatch):
     """Titles may hold what they like behind their first words."""
+    # Both readers give the same, so only one that fails shows that it was used.
     monkeypatch.setattr(records, "_parse_fasta", None)
     monkeypatch.setattr(records, "_parse_fastq", None)
     data = ">a ééé\nAC GT\nacgt\n>b|1.2\t\x1f\r\nAC*-\r\n\r\n".encode()

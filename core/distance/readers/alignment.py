@@ -205,7 +205,12 @@ class AlignmentText:
 
 
 def read_alignments(
-    inputs: Iterable[AlignmentText], options: CallOptions, memory: int, scratch: MakeScratch, threads: int = 1
+    inputs: Iterable[AlignmentText],
+    options: CallOptions,
+    memory: int,
+    scratch: MakeScratch,
+    threads: int = 1,
+    chunk_bytes: int = _CHUNK_BYTES,
 ) -> AlignmentSource:
     """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 
@@ -215,6 +220,7 @@ def read_alignments(
         repeated ids are allowed
     memory: maximum memory for the scanner, in bytes
     threads: threads that read text from a file; results do not depend on the number of threads
+    chunk_bytes: size of the pieces of text that these threads take in turn; results do not depend on it
     """
     texts = iter(inputs)
     first = next(texts)
@@ -231,7 +237,7 @@ def read_alignments(
         source, before = text.source, scanner.records
         try:
             if text.plain_text is not None:
-                _read_file(scanner, text.plain_text, threads)
+                _read_file(scanner, text.plain_text, threads, chunk_bytes)
             else:
                 data = data if text is first else text.stream.read(_FEED_BYTES)
                 while data:
@@ -301,8 +307,8 @@ def _names_of_sets(ids: list[str], files: Sequence[_FileRecords], allow_duplicat
     return names_of_sets
 
 
-def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
+def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int, chunk_bytes: int) -> None:
     """Read the records of a regular file with several threads."""
-    readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK_BYTES, threads)
+    readers = scanner.begin(text.descriptor, text.start, text.stop, chunk_bytes, threads)
     with closing(ThreadPool(readers)) as workers:
         workers.repeat(scanner.read_some)
