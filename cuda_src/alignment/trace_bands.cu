@@ -43,7 +43,8 @@ using Rules = Recurrence<S32, false, true>;
 using Value = Rules::Value;
 
 constexpr Value kOutside = -(1 << 29);
-constexpr int kGroup = 8, kLettersPerGroup = kGroup / 2;  // antidiagonals, and letters of each sequence that enter the band with them
+constexpr int kGroup = 8, kLettersPerGroup = kGroup / 2;      // antidiagonals, and letters of each sequence that enter the band with them
+constexpr int kUnrolled = CELLS <= 4 ? kLettersPerGroup : 1;  // pairs of antidiagonals; more would not stay in registers or caches
 constexpr int32_t kEntryBytes = sizeof(int32_t), kRowBytes = LETTERS * kEntryBytes;  // of the table
 
 DEVICE int32_t from_lane(int32_t value, int lane) { return __shfl_sync(kAllLanes, value, lane); }
@@ -123,7 +124,7 @@ DEVICE void step(Cells& c, const int32_t* table, int32_t entering, int a, int lo
 // Computes the cells of a group, from antidiagonal `a` on. query, target: the letters that enter the band, a byte each.
 template <bool INSIDE>
 DEVICE void group_of_steps(Cells& c, const int32_t* table, uint32_t query, uint32_t target, int a, int lowest, int lane) {
-#pragma unroll(INSIDE&& CELLS <= 4 ? kLettersPerGroup : 1)
+#pragma unroll(INSIDE ? kUnrolled : 1)
   for (int k = 0; k < kLettersPerGroup; k++) {
     step<true, INSIDE>(c, table, static_cast<int32_t>(query >> 8 * k & 0xff), a + 2 * k, lowest, lane);
     step<false, INSIDE>(c, table, static_cast<int32_t>(target >> 8 * k & 0xff), a + 2 * k + 1, lowest, lane);
