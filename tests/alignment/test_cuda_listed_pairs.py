@@ -83,6 +83,15 @@ def test_every_parity_of_bands(rng, device):
     check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets, 8)))
 
 
+def test_long_runs_of_equal_pairs(rng, device):
+    """Runs around 64 pairs, the most that a byte holds, and around twice as many, which begin at any place of a word of directions."""
+    ancestor = rng.integers(0, 4, 160)
+    records = [ancestor[start : start + length] for start in range(2) for length in (*range(61, 69), *range(126, 131))]
+    queries = sequence_set(records)
+    found = both([device], queries, queries, SCHEMES["default"], all_pairs_in_disorder(rng, queries, queries, 8))
+    check(*found)
+
+
 def test_tiny_sequences(rng, device):
     queries = sequence_set([rng.integers(0, 4, length) for length in (1, 1, 2, 3, 7, 8, 9)])
     pairs = all_pairs_in_disorder(rng, queries, queries, 3)

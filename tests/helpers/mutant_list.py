@@ -112,6 +112,37 @@ CUDA_KERNELS = [
         },
     ),
     *mutants_of(
+        "bands",
+        "cuda_src/alignment/trace_bands.cu",
+        "tests/alignment/test_cuda_listed_pairs.py -k 'test_as_on_the_cpu and host and default or parity and host'",
+        {
+            "the letters of a group are those of the next one": (
+                "kLettersPerGroup * (group + lane) + k)",
+                "kLettersPerGroup * (group + lane) + k + 1)",
+            ),
+            "cells beyond the edges are taken for inside ones": ("if (a < edge)", "if (a < 0)"),
+            "four pairs at once without a look at their directions": (
+                "if (word & (antidiagonal % 2 ? 0x08080808 : 0x80808080)) return 0;",
+                "if (word & 0) return 0;",
+            ),
+            "four pairs at once without a look at the fourth": (
+                "for (int k = 1; k <= many; k++) equal",
+                "for (int k = 1; k < many; k++) equal",
+            ),
+            "the corner is at the next place": (
+                "const int corner = (n - m - lowest) >> 1;",
+                "const int corner = (n - m - lowest + 2) >> 1;",
+            ),
+        },
+    ),
+    Mutant(
+        "bands: a run of equal pairs may be longer than 64",
+        "cuda_src/alignment/path.cuh",
+        "if (length > 64) {",
+        "if (length > 67) {",
+        "tests/alignment/test_cuda_listed_pairs.py -k 'test_as_on_the_cpu and host and default or long_runs and host'",
+    ),
+    *mutants_of(
         "slices",
         SLICES,
         SLICES_GLOBAL,
