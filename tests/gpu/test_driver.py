@@ -90,7 +90,8 @@ class Function:
         assert shared <= self.allowed
         assert block[1:] == (1, 1)
         threads = min(block[0], 4) if self._host.kernel.file == "pack.cu" else block[0]
-        self._host.run(ctypes.c_uint(grid[0]), ctypes.c_uint(threads), ctypes.c_char_p(arguments.tobytes()))
+        numbers = (ctypes.c_uint(number) for number in (grid[0], threads, shared))
+        self._host.run(*numbers, ctypes.c_char_p(arguments.tobytes()), ctypes.c_uint(0))
 
 
 ATTRIBUTES = {
