@@ -10,7 +10,7 @@ from host_device import FailingDevice, HostDevice, WaitingDevice
 from listed import all_pairs_in_disorder, families
 from path_cases import SCHEMES
 from relatives import mutated
-from work import expand, sequence_set
+from work import expand, scoring, sequence_set
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
@@ -90,6 +90,15 @@ def test_long_runs_of_equal_pairs(rng, device):
     queries = sequence_set(records)
     found = both([device], queries, queries, SCHEMES["default"], all_pairs_in_disorder(rng, queries, queries, 8))
     check(*found)
+
+
+def test_equal_letters_need_not_score_most(rng, device):
+    """Runs of equal letters that a path had better avoid, so that directions decide, not letters."""
+    table = np.array([[-1, 4, 0, 0], [4, -1, 0, 0], [0, 0, 5, -1], [0, 0, -1, 5]])
+    ancestor = np.repeat(rng.integers(0, 4, 20), rng.integers(1, 9, 20))
+    queries = sequence_set([mutated(rng, ancestor, 0.1, 4, 0.05) for _ in range(6)])
+    pairs = all_pairs_in_disorder(rng, queries, queries, 30)
+    check(*both([device], queries, queries, scoring(table, 2, 1), pairs))
 
 
 def test_tiny_sequences(rng, device):

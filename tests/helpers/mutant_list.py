@@ -114,7 +114,7 @@ CUDA_KERNELS = [
     *mutants_of(
         "bands",
         "cuda_src/alignment/trace_bands.cu",
-        "tests/alignment/test_cuda_listed_pairs.py -k 'test_as_on_the_cpu and host and default or parity and host'",
+        "tests/alignment/test_cuda_listed_pairs.py -k 'host and (test_as_on_the_cpu and default or parity or score_most)'",
         {
             "the letters of a group are those of the next one": (
                 "kLettersPerGroup * (group + lane) + k)",
