@@ -27,6 +27,15 @@ template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Column = std::pair<nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>, nb::ndarray<nb::numpy, int64_t>>;
 
+// Calls handle(i) for each of `count` records, with at most this many threads.
+template <class Handle>
+void for_each_record(size_t count, int threads, const Handle& handle) {
+  const size_t parts = (count + kRecordsPerPart - 1) / kRecordsPerPart;
+  share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
+    for (size_t i = part * kRecordsPerPart; i < std::min(count, (part + 1) * kRecordsPerPart); i++) handle(i);
+  });
+}
+
 void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
   if (!offsets.size() || offsets(0) < 0 || offsets(offsets.size() - 1) > static_cast<int64_t>(text.size()))
     throw nb::value_error("the offsets do not fit the text");
@@ -207,16 +216,14 @@ NB_MODULE(_records, m) {
       [](Input<uint8_t> codes, Input<int64_t> offsets, Input<bool> is_counted, int threads) {
         check_offsets(codes, offsets);
         if (is_counted.size() != 256) throw nb::value_error("256 codes are needed");
-        const size_t count = offsets.size() - 1, parts = (count + kRecordsPerPart - 1) / kRecordsPerPart;
+        const size_t count = offsets.size() - 1;
         std::vector<int64_t> counts(count);
         {
           nb::gil_scoped_release unlocked;
-          share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
-            for (size_t i = part * kRecordsPerPart; i < std::min(count, (part + 1) * kRecordsPerPart); i++) {
-              int64_t sum = 0;
-              for (int64_t k = offsets(i); k < offsets(i + 1); k++) sum += is_counted(codes(k));
-              counts[i] = sum;
-            }
+          for_each_record(count, threads, [&](size_t i) {
+            int64_t sum = 0;
+            for (int64_t k = offsets(i); k < offsets(i + 1); k++) sum += is_counted(codes(k));
+            counts[i] = sum;
           });
         }
         return owned_array(std::move(counts), {count});
@@ -227,16 +234,14 @@ NB_MODULE(_records, m) {
       "count_codes_in_records",
       [](Input<uint8_t> codes, Input<int64_t> offsets, Input<uint8_t> counted, int threads) {
         check_offsets(codes, offsets);
-        const size_t count = offsets.size() - 1, columns = counted.size(), parts = (count + kRecordsPerPart - 1) / kRecordsPerPart;
+        const size_t count = offsets.size() - 1, columns = counted.size();
         std::vector<uint32_t> counts(count * columns);
         {
           nb::gil_scoped_release unlocked;
-          share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
-            for (size_t i = part * kRecordsPerPart; i < std::min(count, (part + 1) * kRecordsPerPart); i++) {
-              uint32_t of_code[2][256] = {};  // at even and odd places: equal neighbours need not wait for each other
-              for (int64_t k = offsets(i); k < offsets(i + 1); k++) of_code[k % 2][codes(k)]++;
-              for (size_t c = 0; c < columns; c++) counts[i * columns + c] = of_code[0][counted(c)] + of_code[1][counted(c)];
-            }
+          for_each_record(count, threads, [&](size_t i) {
+            uint32_t of_code[2][256] = {};  // at even and odd places: equal neighbours need not wait for each other
+            for (int64_t k = offsets(i); k < offsets(i + 1); k++) of_code[k % 2][codes(k)]++;
+            for (size_t c = 0; c < columns; c++) counts[i * columns + c] = of_code[0][counted(c)] + of_code[1][counted(c)];
           });
         }
         return owned_array<nb::ndim<2>>(std::move(counts), {count, columns});
