@@ -73,7 +73,7 @@ class GroupedPreparedTask:
         pieces: list[TilePiece] = []
         for group in np.unique(query_groups).tolist():
             rows = np.flatnonzero(query_groups == group) + tile.query_start
-            selected = np.flatnonzero((target_groups == group) == self.groups.within_groups)
+            selected = np.flatnonzero(self.groups.select_groups(np.int64(group), target_groups))
             for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lane_count):
                 queries, targets = rows[start:stop], tile.targets[columns]
                 query_range = int(self.query_indices[queries[0]]), int(self.query_indices[queries[-1]]) + 1
@@ -84,15 +84,14 @@ class GroupedPreparedTask:
                 )
                 pieces.append(TilePiece(inner, queries - tile.query_start, columns))
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
-        cells = _count_selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within_groups)
+        cells = self._count_selected_cells(tile, query_groups, target_groups, firsts)
         return SplitTile(replace(tile, cells=cells), pieces)
 
-
-def _count_selected_cells(
-    task: Task, tile: Tile, query_groups: Integers, target_groups: Integers, first_targets: Integers | None, within_groups: bool
-) -> int:
-    selected = (query_groups[:, None] == target_groups[None, :]) == within_groups
-    if first_targets is not None:
-        selected &= tile.targets[None, :] >= first_targets[:, None]
-    queries, targets = task.queries.lengths[tile.query_start : tile.query_stop], task.targets.lengths[tile.targets]
-    return int(queries @ (selected @ targets)) * (2 if task.both_strands else 1)
+    def _count_selected_cells(self, tile: Tile, query_groups: Integers, target_groups: Integers, first_targets: Integers | None) -> int:
+        existing, which = np.unique(query_groups, return_inverse=True)
+        others, other_which = np.unique(target_groups, return_inverse=True)
+        selected = self.groups.select_groups(existing[:, None], others[None, :])[np.ix_(which, other_which)]
+        if first_targets is not None:
+            selected &= tile.targets[None, :] >= first_targets[:, None]
+        queries, targets = self.task.queries.lengths[tile.query_start : tile.query_stop], self.task.targets.lengths[tile.targets]
+        return int(queries @ (selected @ targets)) * (2 if self.task.both_strands else 1)

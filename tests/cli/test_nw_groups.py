@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import InputError
 from gpualign.core.execution.group_pairs import prepare_group_pairs
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.planning.group_pairs import GroupPairSelector
+from gpualign.core.planning.group_pairs import GroupPairSelector, pack_labels
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -133,15 +133,28 @@ class Recorded:
         yield from ()
 
 
+def shared_labels(rng, group_count):
+    """Sets of two properties' labels for groups, as bits and as sets; a set may be empty, and labels fill more than one word."""
+    sets = [[frozenset(rng.integers(0, count, rng.integers(0, 4)).tolist()) for _ in range(group_count)] for count in (3, 70)]
+    return tuple(pack_labels(some, count) for some, count in zip(sets, (3, 70), strict=True)), sets
+
+
+def agreement(sets):
+    """Which groups share a label of each property, bool[groups][groups]."""
+    return np.array([[all(some[g] & some[h] for some in sets) for h in range(len(sets[0]))] for g in range(len(sets[0]))])
+
+
 @pytest.mark.parametrize("pairing", Pairing)
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("exact", [True, False])
-def test_only_wanted_pairs_are_computed(pairing, within, exact):
+@pytest.mark.parametrize("labelled", [True, False])
+def test_only_wanted_pairs_are_computed(pairing, within, exact, labelled):
     rng = np.random.default_rng(6)
     longest = 50_000 if exact else 50  # of long records each pair is worth a rectangle of its own
     sequences = sequence_set([np.zeros(n, np.uint8) for n in rng.integers(6000 if exact else 5, longest, COUNT)])
     own = rng.integers(0, 4, COUNT)
-    groups = GroupPairSelector(own, own, within)
+    labels, sets = shared_labels(rng, 4) if labelled else ((), [])
+    groups = GroupPairSelector(own, own, within, labels)
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
     prepared = prepare_group_pairs(CpuEngine(1), task, Budget.from_total(1 << 30), groups)
     record = Recorded(prepared.inner)
@@ -154,7 +167,8 @@ def test_only_wanted_pairs_are_computed(pairing, within, exact):
     for tile in record.tiles:
         computed[np.ix_(order[tile.query_start : tile.query_stop], tile.targets)] += 1
     above = np.arange(COUNT)[None, :] >= pairing.first_targets(np.arange(COUNT))[:, None]
-    of_groups = (own[:, None] == own[None, :]) == within
+    agree = agreement(sets) if labelled else np.eye(4, dtype=bool)
+    of_groups = agree[own[:, None], own[None, :]] == within
     assert (computed[above & of_groups] == 1).all()
     assert not computed[~of_groups].any()
     assert computed.max() == 1
@@ -166,13 +180,18 @@ def test_only_wanted_pairs_are_computed(pairing, within, exact):
 def test_sums_are_those_of_plain_loops(rng):
     own, theirs = rng.integers(0, 4, 12), rng.integers(0, 5, 20)
     weights, firsts = rng.integers(1, 100, 20), np.sort(rng.integers(0, 21, 12))
-    for within in (True, False):
-        for first in (None, firsts):
-            plain = [
-                sum(int(weights[j]) for j in range(0 if first is None else first[i], 20) if (own[i] == theirs[j]) == within)
-                for i in range(12)
-            ]
-            assert GroupPairSelector(own, theirs, within).weight_sums(weights, first).tolist() == plain
+    labels, sets = shared_labels(rng, 5)
+    for agree, properties in ((np.eye(5, dtype=bool), ()), (agreement(sets), labels)):
+        for within in (True, False):
+            for first in (None, firsts):
+                plain = [
+                    sum(int(weights[j]) for j in range(0 if first is None else first[i], 20) if agree[own[i], theirs[j]] == within)
+                    for i in range(12)
+                ]
+                groups = GroupPairSelector(own, theirs, within, properties)
+                assert groups.weight_sums(weights, first).tolist() == plain
+                mask = groups.selection_mask(np.arange(12)[:, None], np.arange(20)[None, :])
+                assert (mask == (agree[own[:, None], theirs[None, :]] == within)).all()
 
 
 @pytest.mark.parametrize(
