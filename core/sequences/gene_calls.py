@@ -1,0 +1,32 @@
+"""Reads the gene calls of immune receptors, as programs write them. Pure."""
+
+from __future__ import annotations
+
+import re
+
+CALL_SUFFIXES = ("_call", "_gene")
+"""Ends of the titles of columns with gene calls: v_call, d_call, j_call and c_call in the AIRR Rearrangement Schema, v_gene and others
+elsewhere."""
+
+_SEPARATOR = re.compile(r",|\bor\b")
+_RECEPTOR_GENE = re.compile(r"(IG|TR)[A-Z]")
+_ALLELE = re.compile(r"\*.*")
+
+
+def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
+    """Return the genes that a call names, several if it is ambiguous and none if it is empty.
+
+    alleles: whether to return alleles, such as TRBV7-2*01, instead of genes, such as TRBV7-2
+
+    Calls are separated by commas or `or`. IMGT writes the species before a gene, and its functionality after it.
+
+    >>> sorted(gene_names("TRBV6-2*01,TRBV6-3*01")), sorted(gene_names("Homsap TRBV7-2*01 F", alleles=True))
+    (['TRBV6-2', 'TRBV6-3'], ['TRBV7-2*01'])
+    """
+    names = set()
+    for part in _SEPARATOR.split(call):
+        words = part.split()
+        if words:
+            name = next((word for word in words if _RECEPTOR_GENE.match(word)), words[0])
+            names.add(name if alleles else _ALLELE.sub("", name))
+    return frozenset(names)
