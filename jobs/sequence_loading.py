@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -21,14 +22,19 @@ from gpualign.core.sequences.loading import (
     UnknownLetters,
     count_letters,
     encode_all,
+    named_alphabet,
     read_raw_records,
     unique_records_in_files,
 )
+from gpualign.core.sequences.record_tables import TableColumns, TableRecords
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 BY_LETTERS_REASON = "by its letters"
 """`Inputs.alphabet_reason` if no parameter names the alphabet."""
+
+BY_TITLE_REASON = "by the title of the column"
+"""`Inputs.alphabet_reason` if the titles of columns name the alphabet."""
 
 _MAX_UNKNOWN_FRACTION = 0.1
 """Maximum fraction of unknown letters to replace; above it, the sequences are taken to be in a different alphabet."""
@@ -48,6 +54,7 @@ class ReadOptions:
     unknown: letter that replaces unknown letters, "n" for DNA or "x" for proteins; None: unknown letters are errors
     drop_empty: whether records without letters are left out
     strict: whether a file whose last line has no line end is an error
+    columns: columns to read of files that are tables
     """
 
     alphabet: str = "auto"
@@ -58,6 +65,7 @@ class ReadOptions:
     unknown: str | None = None
     drop_empty: bool = False
     strict: bool = False
+    columns: TableColumns = field(default_factory=TableColumns)
 
     def unknown_letters(self) -> UnknownLetters | None:
         """Return the replacement for unknown letters in one file. Raises `InputError` if the replacement belongs to the wrong alphabet."""
@@ -119,7 +127,7 @@ def read_inputs(
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
         reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
-    masked = should_mask_lower(raw, options, reporter)
+    masked, by_title = should_mask_lower(raw, options, reporter), named_alphabet(raw) != "auto"
     try:
         chosen, encoded = encode_all(raw, options.alphabet, masked, threads)
     except MixedAlphabets:
@@ -130,9 +138,8 @@ def read_inputs(
     joined = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
         report_stop_codons(joined, reporter)
-    return Inputs(
-        joined[0], joined[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS_REASON, is_masked=masked
-    )
+    reason = f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_TITLE_REASON if by_title else BY_LETTERS_REASON
+    return Inputs(joined[0], joined[-1], chosen, reason, is_masked=masked)
 
 
 def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
@@ -174,8 +181,11 @@ def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Re
         encode_eagerly=True,
         unknown=unknown,
         threads=threads,
+        columns=options.columns,
     )
     check_line_end(stream, source, raw.unterminated_id, options, reporter)
+    if raw.table is not None:
+        reporter.note(f"{source}: {describe_table(raw.table)}")
     if raw.is_plain_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty_ids:
@@ -332,6 +342,15 @@ def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
     letters = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
     records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
     return f"{source}: read {letters} in {records} as {unknown.replacement}"
+
+
+def describe_table(table: TableRecords) -> str:
+    """Describe what was read of a table."""
+    count, left_out = len(table.ids), table.row_count - len(table.ids)
+    text = f"a table; {count:,} {'sequence' if count == 1 else 'sequences'} of the column {table.sequence_title}"
+    if not left_out:
+        return text
+    return f"{text}; left out {left_out:,} of {table.row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive one"
 
 
 def describe_empty_records(ids: list[str]) -> str:

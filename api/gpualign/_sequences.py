@@ -16,6 +16,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet_name
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw_records
+from gpualign.core.sequences.record_tables import TableColumns
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.devices.resources import Resources
@@ -113,8 +114,10 @@ def read(
     allow_duplicates: bool = False,
     drop_empty: bool = False,
     unknown: str | None = None,
+    id_column: str | None = None,
+    sequence_column: str | None = None,
 ) -> Sequences:
-    """Read a FASTA or FASTQ file, plain or compressed.
+    """Read a file of sequences, plain or compressed: FASTA, FASTQ, or a table of immune receptors (AIRR).
 
     source: path of the file, or the file open in binary mode
     alphabet: "dna", "protein" or "auto" (determined from the letters)
@@ -123,14 +126,19 @@ def read(
     drop_empty: whether records without letters are left out
     unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None: such
         letters are errors
+    id_column, sequence_column: titles of the columns with ids and with sequences, for a table other than those of AIRR
 
     Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
-    flags = {"allow_duplicates": allow_duplicates, "degap": degap, "drop_empty": drop_empty}
     options = ReadOptions(
-        checked_alphabet_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()}
+        checked_alphabet_name(alphabet),
+        checked_flag("allow_duplicates", allow_duplicates),
+        checked_flag("degap", degap),
+        unknown=unknown,
+        drop_empty=checked_flag("drop_empty", drop_empty),
+        columns=TableColumns(id_column, sequence_column),
     )
     threads = Resources().host_threads
     raw = _read_raw_records(source, threads, options)
@@ -165,6 +173,7 @@ def _read_stream(stream: BinaryIO, name: str, o: ReadOptions, threads: int) -> R
         o.keep_descriptions,
         unknown=o.unknown_letters(),
         threads=threads,
+        columns=o.columns,
     )
 
 

@@ -43,7 +43,8 @@ class GroupPairSelector:
         if self.labels:
             shared = [(sets[groups] & sets[others]).any(axis=-1) for sets in self.labels]
             agree = np.logical_and.reduce(shared)
-        return agree == self.within_groups
+        selected: Booleans = agree == self.within_groups
+        return selected
 
     def weight_sums(self, weights: Integers, first_targets: Integers | None) -> Integers:
         """Return the total weight of the targets that are selected for each query: int64[queries].

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.sequences.string_column import StringColumn
+from gpualign.core.sequences._records import repeated
+from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 TITLE_KEYS = {"organism": "OS", "taxid": "OX", "gene": "GN"}
 """Key, in the titles of UniProt, of each annotation that titles have: OS=Homo sapiens OX=9606 GN=HBA1."""
@@ -34,12 +35,26 @@ class AnnotationColumn:
         codes = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), dtype=np.int32)
         return cls(StringColumn.from_strings([text if text.isprintable() else re.sub(r"[\t\r\n]", " ", text) for text in numbers]), codes)
 
+    @classmethod
+    def from_column(cls, texts: StringColumn, threads: int = 1) -> AnnotationColumn:
+        """Return the column with these texts, which must have no tabs or line ends. threads: maximum number of threads."""
+        again = repeated(texts.text, texts.offsets, threads)
+        is_first = np.ones(len(texts), dtype=np.bool_)
+        is_first[again[:, 0]] = False
+        codes = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+        codes[again[:, 0]] = codes[again[:, 1]]
+        return cls(texts.select(np.flatnonzero(is_first)), codes)
+
     def select(self, records: Integers) -> AnnotationColumn:
         """Return the column for some records, in the order of `records`. A record number of -1 stands for an unknown record."""
         if not len(records) or records.min() >= 0:
             return AnnotationColumn(self.values, self.codes[records])
         values = StringColumn.from_strings([*self.values, ""])
         return AnnotationColumn(values, np.append(self.codes, np.int32(len(self.values)))[records])
+
+    def first(self, count: int) -> AnnotationColumn:
+        """Return the column for the first `count` records, without copying."""
+        return AnnotationColumn(self.values, self.codes[:count])
 
     def texts_of(self, records: Integers) -> StringColumn:
         """Return the texts of some records, in the order of `records`."""
@@ -52,6 +67,11 @@ class AnnotationColumn:
     def is_any_of(self, texts: Collection[str]) -> Booleans:
         """Return a mask of the records whose text is one of `texts`."""
         return np.array([value in texts for value in self.values], dtype=np.bool_)[self.codes]
+
+
+def join_annotations(columns: Sequence[AnnotationColumn]) -> AnnotationColumn:
+    """Concatenate annotations into one column."""
+    return AnnotationColumn.from_column(join_columns(one.texts_of(np.arange(len(one.codes))) for one in columns))
 
 
 def annotations_from_titles(descriptions: StringColumn, names: Iterable[str]) -> dict[str, AnnotationColumn]:

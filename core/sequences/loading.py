@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -15,8 +15,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, AlphabetCensus, LetterKinds
+from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
 from gpualign.core.sequences.parser import EagerEncoding, Records, read_records
+from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -92,6 +94,7 @@ class RawRecords:
     eager_encoding: tells which letters are already encoded, if encoding was requested
     unterminated_id: id of the last record if the file does not end with a newline, else None
     file_ids: ids in the file, if repeated ids were numbered, else None
+    table: the records as rows of a table, if the file is one
     """
 
     source: str
@@ -106,6 +109,7 @@ class RawRecords:
     eager_encoding: EagerEncoding | None = None
     unterminated_id: str | None = None
     file_ids: StringColumn | None = None
+    table: TableRecords | None = None
 
 
 def clean_records(
@@ -209,6 +213,7 @@ def read_raw_records(
     encode_eagerly: bool = False,
     unknown: UnknownLetters | None = None,
     threads: int = 1,
+    columns: TableColumns = DEFAULT_COLUMNS,
 ) -> RawRecords:
     """Read all records in a file.
 
@@ -219,6 +224,7 @@ def read_raw_records(
     encode_eagerly: whether letters may be encoded while the file is being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; if None, nothing is replaced
     threads: maximum number of threads
+    columns: columns to read if the file is a table
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
@@ -226,7 +232,12 @@ def read_raw_records(
     # If letters are removed or replaced, their kinds must be counted afterwards.
     unchanged = not degap and unknown is None
     (everything,) = read_records(
-        stream, source, with_descriptions=with_descriptions, encode_eagerly=encode_eagerly and unchanged, threads=threads
+        stream,
+        source,
+        with_descriptions=with_descriptions,
+        encode_eagerly=encode_eagerly and unchanged,
+        threads=threads,
+        columns=columns,
     )
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
@@ -245,6 +256,7 @@ def read_raw_records(
         records.eager_encoding,
         everything.ids[len(everything) - 1] if everything.is_unterminated else None,
         None if ids is records.ids else records.ids,
+        everything.table,
     )
 
 
@@ -295,6 +307,7 @@ def encode(
     encoded: EagerEncoding | None = None,
     file_ids: StringColumn | None = None,
     threads: int = 1,
+    annotations: Mapping[str, AnnotationColumn] | None = None,
 ) -> SequenceSet:
     """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
@@ -302,13 +315,14 @@ def encode(
     encoded: tells which letters have already been replaced by codes; the letters must then be in writable memory
     file_ids: ids in the file, if repeated ids were numbered
     threads: maximum number of threads
+    annotations: annotations of the records, by name
 
     Raises the same errors as `encode_letters`.
     """
     whole = letters.without_margins()
     done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text, threads)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done, threads)
-    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions, known_file_ids=file_ids)
+    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions, known_file_ids=file_ids, annotations=annotations or {})
 
 
 def encode_all(
@@ -316,14 +330,33 @@ def encode_all(
 ) -> tuple[Alphabet, list[SequenceSet]]:
     """Encode the inputs of a run using one alphabet, and return the alphabet and the encoded sets.
 
-    alphabet: "dna", "protein" or "auto" (determined from the letters of all inputs)
+    alphabet: "dna", "protein" or "auto" (named by the columns of tables, or else determined from the letters of all inputs)
     mask_lower: whether to replace lower-case letters by N or X
     threads: maximum number of threads
 
     The letters of the inputs are lost, because the codes overwrite them.
     """
+    if alphabet == "auto":
+        alphabet = named_alphabet(inputs)
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [
-        encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.eager_encoding, raw.file_ids, threads)
+        encode(
+            raw.source,
+            raw.ids,
+            raw.letters,
+            chosen,
+            raw.descriptions,
+            mask_lower,
+            raw.eager_encoding,
+            raw.file_ids,
+            threads,
+            raw.table.annotations if raw.table else None,
+        )
         for raw in inputs
     ]
+
+
+def named_alphabet(inputs: Sequence[RawRecords]) -> str:
+    """Return the alphabet that the columns of the inputs name, if all are tables and name the same one; otherwise "auto"."""
+    names = {raw.table.alphabet if raw.table else "auto" for raw in inputs}
+    return names.pop() if len(names) == 1 else "auto"

@@ -17,6 +17,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, Alphabet, LetterKinds
+from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords, is_receptor_table, read_table_records
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK_BYTES = 1 << 20
@@ -98,6 +99,7 @@ class Records:
     letter_kinds: kinds of letters, if counted
     eager_encoding: tells which letters are already codes, if encoding was requested
     is_unterminated: whether these are the last records (possibly none) of a file that does not end with a newline
+    table: the records as rows of a table, if the file is one
     """
 
     ids: StringColumn
@@ -107,6 +109,7 @@ class Records:
     letter_kinds: LetterKinds | None = None
     eager_encoding: EagerEncoding | None = None
     is_unterminated: bool = False
+    table: TableRecords | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -119,6 +122,7 @@ def read_records(
     with_descriptions: bool = False,
     encode_eagerly: bool = False,
     threads: int = 1,
+    columns: TableColumns = DEFAULT_COLUMNS,
 ) -> Iterator[Records]:
     """Yield the records in a file, part by part.
 
@@ -126,15 +130,21 @@ def read_records(
     with_descriptions: whether to read descriptions
     encode_eagerly: whether letters may be encoded while the file is being read; has an effect only if all records are in one part
     threads: number of threads that may read an uncompressed regular file, if all records are in one part
+    columns: columns to read if the file is a table
 
-    A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
-    FASTQ.
+    A list with one sequence per line, or a table, is always a single part. Raises `InputError` if the file is neither such a list, nor a
+    table of receptors or one whose columns are given, nor complete FASTA or FASTQ.
     """
     file, size = stream, estimated_text_bytes(stream)
     location = plain_text(stream) if threads > 1 and min_letters is None else None
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+    if columns.are_given or is_receptor_table(first):
+        table = read_table_records(stream, source, columns, threads)
+        described = StringColumn(table.ids.text[:0], np.zeros_like(table.ids.offsets)) if with_descriptions else None
+        yield Records(table.ids, table.letters, described, is_unterminated=table.is_unterminated, table=table)
+        return
     skipped = 0
     if (comments := _COMMENTS.match(first)) is not None:
         skipped = len(stream.read(comments.end()))

@@ -15,7 +15,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes, find_codes
 from gpualign.core.sequences._records import encode as encode_into
 from gpualign.core.sequences.alphabet import INVALID_CODE, Alphabet
-from gpualign.core.sequences.annotations import AnnotationColumn
+from gpualign.core.sequences.annotations import AnnotationColumn, join_annotations
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -135,7 +135,8 @@ class SequenceSet:
         """Return a set of the first `count` records, without copying."""
         described = self.descriptions[:count] if self.descriptions is not None else None
         codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
-        return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
+        annotations = {name: column.first(count) for name, column in self.annotations.items()}
+        return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described, annotations=annotations)
 
     def first_record_with(self, code: int) -> int:
         """Return the number of the first record that contains a code. At least one record must contain it."""
@@ -156,7 +157,17 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
     starts = np.cumsum([0, *map(len, sets)]).tolist()
     source_files = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
     source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
-    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, source_files=source_files, known_file_ids=file_ids)
+    common = [name for name in first.annotations if all(name in one.annotations for one in others)]
+    return SequenceSet(
+        source,
+        ids,
+        codes.text,
+        codes.offsets,
+        descriptions=described,
+        source_files=source_files,
+        known_file_ids=file_ids,
+        annotations={name: join_annotations([one.annotations[name] for one in sets]) for name in common},
+    )
 
 
 def encode_letters(
