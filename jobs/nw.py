@@ -44,6 +44,7 @@ class NwOptions:
     scoring: scoring options, or a ready-made scoring
     with_self: whether, within one set, each record is also aligned with itself
     between, within: whether to align only pairs between different record groups, or within the same group
+    alleles: whether records must have the same alleles, not only the same genes, in columns of gene calls (`TableColumns.same`)
     end_gaps: "penalised", "free", "query" or "target"
     strand: "plus", or "both" to report each pair's better-scoring strand
     identity_def: identity definition number, see core/alignment/identity.py
@@ -61,6 +62,7 @@ class NwOptions:
     with_self: bool = False
     between: bool = False
     within: bool = False
+    alleles: bool = False
     end_gaps: str = EndGaps.PENALISED.value
     strand: str | None = None
     identity_def: int = DEFAULT_DEFINITION

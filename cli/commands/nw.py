@@ -10,10 +10,17 @@ from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import executor_option, global_kernel_options, long_run_options, run_options
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
-from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, strand_option, strict_option
+from gpualign.cli.options.input import (
+    drop_empty_option,
+    input_options,
+    mask_lower_option,
+    strand_option,
+    strict_option,
+    table_options,
+)
 from gpualign.cli.options.output import output_options
 from gpualign.cli.options.scoring import scoring_options
-from gpualign.cli.options.thresholds import group_options
+from gpualign.cli.options.thresholds import group_options, same_options
 
 
 @click.command(cls=CommandWithHeadings)
@@ -21,6 +28,7 @@ from gpualign.cli.options.thresholds import group_options
 @click.argument("seqs2", type=PathType(), required=False)
 @strand_option
 @input_options
+@table_options
 @drop_empty_option
 @mask_lower_option
 @strict_option
@@ -33,6 +41,7 @@ from gpualign.cli.options.thresholds import group_options
     help="Free end gaps. free: both ends of both sequences (overlap); query: gaps in the query (query inside target); target: the reverse.",
 )
 @output_options
+@same_options
 @group_options
 @Heading.PAIRS.option(
     "--add",
@@ -68,9 +77,9 @@ def nw(
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
-    One file: all of its pairs i < j. Two files: every query of SEQS against every target of SEQS2. Files are FASTA, FASTQ or a plain list
-    of peptides, also compressed; - is standard input, @LIST is all files named in a text file, one per line, as one set. A gap of n letters
-    costs open + (n-1) * extend. Scores are exact.
+    One file: all of its pairs i < j. Two files: every query of SEQS against every target of SEQS2. Files are FASTA, FASTQ, a plain list of
+    peptides or a table of immune receptors (AIRR), also compressed; - is standard input, @LIST is all files named in a text file, one per
+    line, as one set. A gap of n letters costs open + (n-1) * extend. Scores are exact.
 
     \b
     Examples:
@@ -113,6 +122,7 @@ def nw(
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
+    from gpualign.jobs.shared_annotations import check_columns, shared_annotation_pairs
 
     messages = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
@@ -122,6 +132,8 @@ def nw(
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
+    same = options.read_options.columns.same
+    check_columns(same, options.alleles, groups is not None)
     resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
     options = replace(options, resources=resources)
     spec = output_spec(options, others is None, add is not None)
@@ -135,12 +147,17 @@ def nw(
     if groups is not None:
         chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
+    elif same:
+        chosen = shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, messages)
+        spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages, spec.comparing_format)
     if job.pair_count == 0 and not dry_run:
         messages.note(
             "one sequence makes no pairs (--self aligns it with itself)"
-            if groups is None
+            if inputs.record_count == 1
+            else f"no two records agree in {' and '.join(same)}"
+            if same
             else f"no two records are of {'the same group' if options.within else 'different groups'}"
         )
     write_every_pair(spec, job, inputs.record_count, dry_run, messages, resources.host_threads)

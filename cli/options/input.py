@@ -36,6 +36,18 @@ def input_options(function: F) -> F:
     )(function)
 
 
+def table_options(function: F) -> F:
+    """Add the options that name columns of tables of records."""
+    return combine_options(
+        Heading.INPUT.option(
+            "--sequence-column",
+            metavar="TITLE",
+            help="Tables: column with the sequences.  [AIRR tables: junction_aa, else cdr3_aa, junction or cdr3]",
+        ),
+        Heading.INPUT.option("--id-column", metavar="TITLE", help="Tables: column with the ids.  [sequence_id]"),
+    )(function)
+
+
 def drop_empty_option(function: F) -> F:
     """Add --drop-empty, for records without letters, such as reads left empty by trimming."""
     return Heading.INPUT.option("--drop-empty", is_flag=True, help="Leave out records without letters instead of refusing them.")(function)

@@ -1,4 +1,4 @@
-"""Click types for numbers, sizes and shards."""
+"""Click types for numbers, sizes, lists of names and shards."""
 
 from __future__ import annotations
 
@@ -79,6 +79,17 @@ def _fraction_advice(text: str) -> str:
         return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""
     except ValueError:
         return ""
+
+
+class NameListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """Names delimited by commas, as a tuple without repetitions."""
+
+    name = "names"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        return tuple(dict.fromkeys(name.strip() for name in str(value).split(",") if name.strip()))
 
 
 class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on

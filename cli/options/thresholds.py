@@ -10,7 +10,7 @@ from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.param_types import FiniteNumberType, IntegerType
+from gpualign.cli.options.param_types import FiniteNumberType, IntegerType, NameListType
 
 
 def identity_definition_option() -> Callable[[F], F]:
@@ -139,6 +139,21 @@ def target_options(function: F) -> F:
             help="Table with the ids of records of DB in its first column and a line of titles; its other columns are for --fields and"
             " --where.",
         ),
+    )(function)
+
+
+def same_options(function: F) -> F:
+    """Add the options that select pairs of records that agree in columns of their table."""
+    return combine_options(
+        Heading.PAIRS.option(
+            "--same",
+            type=NameListType(),
+            default="",
+            metavar="TITLES",
+            help="Tables: only pairs with the same value in each of these columns, as in v_call,j_call. Of calls the genes are compared; of"
+            " several genes in a call any may be the same.",
+        ),
+        Heading.PAIRS.option("--alleles", is_flag=True, help="With --same: compare alleles, such as TRBV7-2*01, instead of genes."),
     )(function)
 
 

@@ -73,10 +73,10 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
         raise InputError(
             f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
         )
-    if is_matrix and (options.between or options.within):
+    if is_matrix and (options.between or options.within or options.read_options.columns.same):
         raise InputError(
-            f"{parameter('between')} and {parameter('within')} select rows of a table of pairs; a matrix holds every pair, unless it is"
-            f" {parameter('format', 'csr')}"
+            f"{parameter('between')}, {parameter('within')} and {parameter('same')} select rows of a table of pairs; a matrix holds every"
+            f" pair, unless it is {parameter('format', 'csr')}"
         )
     if is_matrix and has_added:
         raise InputError(f"{parameter('add')} writes a list of pairs; a matrix needs one file or two")
