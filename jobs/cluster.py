@@ -87,6 +87,9 @@ class ClusterOptions:
         if self.order is not None and self.method != "greedy":
             order, method = parameter("order"), parameter("method", self.method)
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
+        if aligned and self.method == "average" and self.alignment_options.scoring.hamming:
+            average = f"{parameter('method', 'average')} takes the mean of all distances"
+            raise InputError(f"{average}, and sequences of different lengths have no Hamming distance; choose another method")
         check_method(self.method)
 
 

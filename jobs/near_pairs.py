@@ -29,6 +29,7 @@ from gpualign.core.near_pairs.deduplication import (
     group_equal,
     singleton_groups,
 )
+from gpualign.core.near_pairs.hamming import HammingCounter
 from gpualign.core.near_pairs.neighbour_counts import GroupPairs
 from gpualign.core.planning.cost import UNIT_PAIR_COST
 from gpualign.core.planning.group_pairs import GroupPairSelector
@@ -427,7 +428,8 @@ def prepare_near_pair_job(
 
     Raises `RunError` if there is not enough memory.
     """
-    distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
+    hamming = task.scoring.hamming
+    distance_suffices = task.scoring.edit and not hamming and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     host_threads = resources.host_threads
     group = partial(group_equal, threads=host_threads) if grouped else singleton_groups
@@ -458,7 +460,11 @@ def prepare_near_pair_job(
     budget, aligning = Budget.from_total(left if distance_suffices else left // 2), Budget.from_total(left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distance_suffices else engines.aligner.prepare_pair_aligner(task, aligning)
+    aligner: PairAligner | None = None
+    if hamming:
+        aligner = HammingCounter(task)
+    elif not distance_suffices:
+        aligner = engines.aligner.prepare_pair_aligner(task, aligning)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")

@@ -125,7 +125,7 @@ def prepare_filtered(
             return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, prefix)
 
         bound = edit_bound(filter, task, options.identity_def)
-        if bound is not None and excludes_pairs(task, bound):
+        if bound is not None and (task.scoring.hamming or excludes_pairs(task, bound)):
             return replace(plan_near(bound, reporter), groups=filter.groups)
     every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
@@ -162,6 +162,8 @@ def _prepare_task(
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
     reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
+    if scoring.hamming:
+        _check_hamming(o, detail)
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
@@ -196,6 +198,22 @@ def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool
         f"{ambiguous_records} of {records} records have ambiguity letters; {_RULE_DESCRIPTIONS[ambiguous.rule]} ({ambiguous.rule.option})"
     )
     return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
+
+
+def _check_hamming(options: NwOptions, detail: Detail) -> None:
+    """Raise `InputError` for options that do not go with Hamming distances, which are computed for near pairs without an alignment."""
+    name, thresholds = parameter("hamming"), options.thresholds
+    if thresholds.max_distance is None:
+        raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say 1")
+    if detail is not Detail.SCORE:
+        raise InputError(f"{name} compares letters without aligning them; identities, coverages and CIGARs need {parameter('edit')}")
+    for other, conflicts in {
+        parameter("strand", BOTH): options.strand == BOTH,
+        parameter("end_gaps", options.end_gaps): options.end_gaps != EndGaps.PENALISED.value,
+        parameter("kernel", options.kernel): options.kernel != AUTO,
+    }.items():
+        if conflicts:
+            raise InputError(f"{name} compares letters without aligning them; it cannot be combined with {other}")
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:

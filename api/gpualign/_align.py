@@ -147,7 +147,10 @@ def align(
         alphabet = detect_alphabet(("the query", "the target"), StringColumn.from_bytes(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
-    aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring, mode == "local"), _MODES[mode], _END_GAPS[end_gaps])
+    checked = checked_scoring(scoring, mode == "local")
+    if checked.hamming:
+        raise InputError("Hamming distances are counted without an alignment; gpualign.pairs finds the pairs within one")
+    aligner, costs, covered = _aligner(alphabet, checked, _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():
             letter = chosen.letters[int(one[~covered[one]][0])]

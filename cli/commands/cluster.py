@@ -60,6 +60,7 @@ def cluster(
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
+    params["edit"] = params["edit"] or params["hamming"]
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]

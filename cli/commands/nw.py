@@ -91,6 +91,7 @@ def nw(
       gpualign nw reads.fasta -o scores.parquet              the table, for pandas, polars, DuckDB
       gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well
       gpualign nw --edit --max-distance 30 reads.fasta       only near pairs, by edit distance
+      gpualign nw airr.tsv --hamming --max-distance 1 --same v_call,j_call      neighbours of immune receptors
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
@@ -101,7 +102,8 @@ def nw(
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    edit, free_ends = params["edit"], params["end_gaps"] != "penalised"
+    params["edit"] = edit = params["edit"] or params["hamming"]
+    free_ends = params["end_gaps"] != "penalised"
     bounded = build_options(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
     # Beside the imports that follow.
     prestart_for_pairs(

@@ -35,7 +35,10 @@ def _scoring_options(gap_open_default: str, gap_extend_default: str) -> tuple[Ca
 def scoring_options(function: F) -> F:
     """Add the scoring options for global alignments."""
     edit = Heading.SCORING.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
-    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
+    hamming = Heading.SCORING.option(
+        "--hamming", is_flag=True, help="With --max-distance: number of unequal letters, of sequences of equal lengths only."
+    )
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming)(function)
 
 
 def local_scoring_options(function: F) -> F:

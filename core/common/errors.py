@@ -13,7 +13,12 @@ expected to contain."""
 
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
-_PYTHON_SPELLINGS = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
+_PYTHON_SPELLINGS = {
+    "edit": "Scoring(edit=True)",
+    "hamming": "Scoring(hamming=True)",
+    "no_traceback": "traceback=False",
+    "self": "with_self",
+}
 """Python spellings of the parameters whose names in Python differ from the names of the options."""
 
 

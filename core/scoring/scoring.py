@@ -36,7 +36,7 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 @dataclass(frozen=True)
 class ScoringOptions:
     """Scoring options as given by the user. An option that the user has not given is None. `gap` sets both gap costs to one value (linear
-    gaps)."""
+    gaps), and `hamming` implies `edit`."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -45,6 +45,7 @@ class ScoringOptions:
     gap_extend: int | None = None
     matrix: SubstitutionMatrix | None = None
     edit: bool = False
+    hamming: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Scoring:
     match, mismatch: scores of equal and of unequal letters, if the table has only these two values; otherwise None
     edit: whether results are edit distances, which are minimised. The table is then 0 for equal letters and -1 for unequal letters, and
         both gap costs are 1, so the distance is the negated score
+    hamming: whether results are Hamming distances, which only sequences of equal lengths have; `edit` is then set, too
     matrix: name of the matrix, if `match` and `mismatch` are not set
     """
 
@@ -68,6 +70,7 @@ class Scoring:
     mismatch: int | None = None
     edit: bool = False
     matrix: str | None = None
+    hamming: bool = False
 
     @property
     def has_linear_gaps(self) -> bool:
@@ -153,8 +156,10 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     if o.edit:
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:
-            raise InputError(f"{parameter('edit')} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
-        return Scoring("edit distance", _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
+            name = parameter("hamming" if o.hamming else "edit")
+            raise InputError(f"{name} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
+        name = "Hamming distance" if o.hamming else "edit distance"
+        return Scoring(name, _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True, hamming=o.hamming)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
         one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
         raise InputError(f"{one} and {other} exclude each other; give one of them")
