@@ -24,7 +24,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups, split_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -40,6 +40,7 @@ from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
+from gpualign.jobs.shared_annotations import check_columns, shared_annotation_pairs
 
 CLUSTERING_METHODS = ("single", "complete", "average", "greedy")
 
@@ -87,9 +88,12 @@ class ClusterOptions:
         if self.order is not None and self.method != "greedy":
             order, method = parameter("order"), parameter("method", self.method)
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
-        if aligned and self.method == "average" and self.alignment_options.scoring.hamming:
+        given, same = self.alignment_options, self.alignment_options.read_options.columns.same
+        check_columns(same, given.alleles, has_groups=False)
+        if aligned and self.method == "average" and (given.scoring.hamming or same):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
-            raise InputError(f"{average}, and sequences of different lengths have no Hamming distance; choose another method")
+            lacking = "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "some pairs are not compared"
+            raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
 
 
@@ -216,6 +220,12 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
     groups = group_equal(records, threads) if groups_equal else singleton_groups(records)
+    if same := o.read_options.columns.same:
+        selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
+        numbers = np.arange(len(records))
+        agrees_with_copies = selector.selection_mask(numbers, numbers)
+        groups = split_groups(groups, np.where(agrees_with_copies, selector.queries, selector.queries.max() + 1 + numbers))
+        filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
         distinct = inputs.queries.select(groups.first_records, threads)

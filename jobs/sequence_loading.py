@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import is_regular_file
-from gpualign.core.files.paths import open_input
+from gpualign.core.files.paths import STDIN_NAME, open_input
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_protein_matrix, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.sequences.loading import (
@@ -26,7 +26,7 @@ from gpualign.core.sequences.loading import (
     read_raw_records,
     unique_records_in_files,
 )
-from gpualign.core.sequences.record_tables import TableColumns, TableRecords
+from gpualign.core.sequences.record_tables import TableColumns, TableOrigin, TableRecords
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
@@ -55,6 +55,7 @@ class ReadOptions:
     drop_empty: whether records without letters are left out
     strict: whether a file whose last line has no line end is an error
     columns: columns to read of files that are tables
+    rereads_tables: whether the rows of tables will be needed again
     """
 
     alphabet: str = "auto"
@@ -66,6 +67,7 @@ class ReadOptions:
     drop_empty: bool = False
     strict: bool = False
     columns: TableColumns = field(default_factory=TableColumns)
+    rereads_tables: bool = False
 
     def unknown_letters(self) -> UnknownLetters | None:
         """Return the replacement for unknown letters in one file. Raises `InputError` if the replacement belongs to the wrong alphabet."""
@@ -85,6 +87,7 @@ class Inputs:
     alphabet_reason: human-readable reason for the alphabet
     has_added: whether the targets are the queries followed by added records
     is_masked: whether lower-case letters were read as N or X
+    tables: tables of the queries, if all their files are tables
     """
 
     queries: SequenceSet
@@ -93,6 +96,7 @@ class Inputs:
     alphabet_reason: str
     has_added: bool = False
     is_masked: bool = False
+    tables: tuple[TableOrigin, ...] = ()
 
     @property
     def one_set(self) -> bool:
@@ -127,6 +131,7 @@ def read_inputs(
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
         reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN_NOTE}")
+    tables = [one.table.origin for one in raw[: ends[0]] if one.table is not None]
     masked, by_title = should_mask_lower(raw, options, reporter), named_alphabet(raw) != "auto"
     try:
         chosen, encoded = encode_all(raw, options.alphabet, masked, threads)
@@ -139,7 +144,7 @@ def read_inputs(
     if chosen is PROTEIN:
         report_stop_codons(joined, reporter)
     reason = f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_TITLE_REASON if by_title else BY_LETTERS_REASON
-    return Inputs(joined[0], joined[-1], chosen, reason, is_masked=masked)
+    return Inputs(joined[0], joined[-1], chosen, reason, is_masked=masked, tables=tuple(tables) if len(tables) == ends[0] else ())
 
 
 def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
@@ -170,7 +175,9 @@ def read_set(paths: Iterable[str], options: ReadOptions, allow_empty: bool, repo
 
 
 def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Reporter, allow_empty: bool, threads: int) -> RawRecords:
-    unknown = options.unknown_letters()
+    unknown, columns = options.unknown_letters(), options.columns
+    if options.rereads_tables and (source == STDIN_NAME or not is_regular_file(stream)):
+        columns = replace(columns, keep_text=True)
     raw = read_raw_records(
         stream,
         source,
@@ -181,7 +188,7 @@ def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Re
         encode_eagerly=True,
         unknown=unknown,
         threads=threads,
-        columns=options.columns,
+        columns=columns,
     )
     check_line_end(stream, source, raw.unterminated_id, options, reporter)
     if raw.table is not None:

@@ -11,16 +11,19 @@ from gpualign.cli.options.clustering import cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
-from gpualign.cli.options.input import drop_empty_option, input_options, strict_option
+from gpualign.cli.options.input import drop_empty_option, input_options, strict_option, table_options
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
+from gpualign.cli.options.thresholds import same_options
 
 
 @click.command(cls=CommandWithHeadings)
 @click.argument("seqs", type=PathType(), required=False)
 @scoring_options
 @cluster_options
+@same_options
 @input_options
+@table_options
 @drop_empty_option
 @strict_option
 @cluster_output_options
@@ -40,18 +43,21 @@ def cluster(
 ) -> None:
     """Cluster similar records: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or compressed, or @LIST: all files named in a text file, one per line. Every pair is judged by its global
+    SEQS is FASTA, FASTQ or a table of immune receptors (AIRR), plain or compressed, or @LIST: all files named in a text file, one per
+    line. Every pair is judged by its global
     alignment, and no filter loses any. With --edges or --distances nothing is aligned: the pairs are read from the file, and SEQS or --ids,
     if given, must list all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster; on a tie the one nearest to these, then the first.
+    the record with the most near records in its cluster; on a tie the one nearest to these, then the first. The clusters of a table's
+    records are written as the column clone_id of that table, unless another format is named.
 
     \b
     Examples:
       gpualign cluster genes.fa --min-identity 0.97 > clusters.tsv
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
+      gpualign cluster airr.tsv --hamming --max-distance 1 --same v_call,j_call > clones.tsv      the table with clone_id
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
@@ -94,16 +100,18 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_alignments = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "strand", "ambiguous")
+    of_alignments = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "strand", "ambiguous", "same")
     given = {**params, "matrix": matrix}
-    if known is not None and (unused := [name for name in of_alignments if given[name] is not None]):
+    if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
         raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(*read.all_paths, edges, distances, ids)
     options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
-    reading = replace(options.alignment_options.read_options, keep_descriptions=spec.writes_sequences)
+    reading = replace(
+        options.alignment_options.read_options, keep_descriptions=spec.writes_sequences, rereads_tables=spec.may_extend_tables
+    )
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
     options.check(aligned=known is None)
@@ -116,6 +124,7 @@ def cluster(
     with OutputFiles(messages.note) as files:
         inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
+        spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)

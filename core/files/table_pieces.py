@@ -66,6 +66,7 @@ class DelimitedTable:
 
     source: name of the file, for messages
     header: the first line, without its line end
+    line_end: end of the first line
     delimiter: a tab, a comma or a semicolon
     titles: title of each column
     stream: text below the first line; it can be read only once
@@ -73,6 +74,7 @@ class DelimitedTable:
 
     source: str
     header: bytes
+    line_end: bytes
     delimiter: bytes
     titles: Sequence[str]
     stream: BinaryIO = field(repr=False)
@@ -129,7 +131,8 @@ def open_table(stream: BinaryIO, source: str) -> DelimitedTable:
 
     Raises `InputError` for a table of one column, and for the line endings of old Mac systems.
     """
-    header = stream.readline().rstrip(b"\r\n")
+    line = stream.readline()
+    header = line.rstrip(b"\r\n")
     if b"\r" in header:
         raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
     delimiter = delimiter_of(header)
@@ -137,4 +140,4 @@ def open_table(stream: BinaryIO, source: str) -> DelimitedTable:
     titles = [cell_text(cell) for cell in hidden.split(delimiter.encode())]
     if delimiter == BLANK or len(titles) < 2:
         raise InputError(f"{source}: line 1 has one column; expected the titles of a table, delimited by tabs, commas or semicolons")
-    return DelimitedTable(source, header, delimiter.encode(), titles, stream)
+    return DelimitedTable(source, header, line[len(header) :] or b"\n", delimiter.encode(), titles, stream)

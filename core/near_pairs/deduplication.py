@@ -85,6 +85,15 @@ def singleton_groups(records: Sized) -> DuplicateGroups:
     return DuplicateGroups(numbers, numbers)
 
 
+def split_groups(duplicates: DuplicateGroups, keys: Integers) -> DuplicateGroups:
+    """Return the groups of records that are equal and also have the same key. keys: int64[records], at least 0"""
+    _, firsts, numbers = np.unique(duplicates.group_of * (keys.max(initial=0) + 1) + keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return DuplicateGroups(rank[numbers], firsts[order])
+
+
 def expansion_bytes(queries: DuplicateGroups, targets: DuplicateGroups) -> int:
     """Return the memory, in bytes, that a `DuplicateExpansion` takes apart from near pairs."""
     if not (queries.repeated_count or targets.repeated_count):

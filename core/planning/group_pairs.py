@@ -46,6 +46,11 @@ class GroupPairSelector:
         selected: Booleans = agree == self.within_groups
         return selected
 
+    def select(self, records: Integers) -> GroupPairSelector:
+        """Return the selection among some records of one set."""
+        chosen = self.queries[records]
+        return replace(self, queries=chosen, targets=chosen)
+
     def weight_sums(self, weights: Integers, first_targets: Integers | None) -> Integers:
         """Return the total weight of the targets that are selected for each query: int64[queries].
 

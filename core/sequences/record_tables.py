@@ -42,11 +42,13 @@ class TableColumns:
     id_column: column of ids; None: `ID_TITLE`
     sequence_column: column of sequences; None: the first of `SEQUENCE_TITLES` that the table has
     same: columns in which records must agree to be compared; they become annotations of the records
+    keep_text: whether to keep the text of the table, because it will be needed again and cannot be read again
     """
 
     id_column: str | None = None
     sequence_column: str | None = None
     same: tuple[str, ...] = ()
+    keep_text: bool = False
 
     @property
     def are_given(self) -> bool:
@@ -55,6 +57,26 @@ class TableColumns:
 
 
 DEFAULT_COLUMNS = TableColumns()
+
+
+@dataclass(frozen=True)
+class TableOrigin:
+    """Source of a table's records, where its rows can be read again.
+
+    source: name of the file
+    columns: columns that were read
+    header: line of titles, without its line end
+    record_count: number of rows that are records
+    nbytes: size of the text in bytes, without the line of titles
+    text: the whole text, if it cannot be read from the file again
+    """
+
+    source: str
+    columns: TableColumns
+    header: bytes
+    record_count: int
+    nbytes: int
+    text: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -67,6 +89,7 @@ class TableRecords:
     sequence_title: title of the column of sequences
     row_count: number of rows, including those left out because their sequence is missing or not productive
     is_unterminated: whether the table does not end with a newline
+    origin: where the rows can be read again
     """
 
     ids: StringColumn
@@ -75,6 +98,7 @@ class TableRecords:
     sequence_title: str
     row_count: int
     is_unterminated: bool
+    origin: TableOrigin
 
     @property
     def alphabet(self) -> str:
@@ -132,6 +156,7 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
     annotated = {title: table.table.column_index(title) for title in columns.same}
     ids, letters, row_count, terminated = list[StringColumn](), list[StringColumn](), 0, True
     texts: dict[str, list[StringColumn]] = {title: [] for title in annotated}
+    nbytes, kept_text = 0, list[bytes]()
     for piece, sequences, is_record in table.pieces():
         kept = np.flatnonzero(is_record)
         row_count += len(piece)
@@ -140,11 +165,17 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
         for title, column in annotated.items():
             texts[title].append(read_cells(piece, column).select(kept))
         terminated = not piece.is_unterminated
+        nbytes += len(piece.raw)
+        if columns.keep_text:
+            kept_text.append(piece.raw)
     if not sum(map(len, ids)):
         found = f"; its {row_count:,} rows have none" if row_count > 1 else "; its only row has none" if row_count else ""
         raise InputError(f"{source}: a table without any productive sequence in the column '{table.sequence_title}'{found}")
     annotations = {title: AnnotationColumn.from_column(join_columns(cells), threads) for title, cells in texts.items()}
-    return TableRecords(join_columns(ids), join_columns(letters), annotations, table.sequence_title, row_count, not terminated)
+    header = table.table.header
+    text = b"".join([header, table.table.line_end, *kept_text]) if columns.keep_text else None
+    origin = TableOrigin(source, columns, header, sum(map(len, ids)), nbytes, text)
+    return TableRecords(join_columns(ids), join_columns(letters), annotations, table.sequence_title, row_count, not terminated, origin)
 
 
 def read_cells(piece: TablePiece, column: int) -> StringColumn:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core.clustering.clusters import Clustering
+from gpualign.core.clustering.table_writer import check_titles, write_clustered_tables
 from gpualign.core.clustering.writers import write_representatives, write_table, write_typed_table, write_uc
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -24,6 +25,7 @@ from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
+    from gpualign.core.sequences.record_tables import TableOrigin
     from gpualign.jobs.cluster import ClusterOptions
 
 
@@ -36,6 +38,7 @@ class ClusterSpec:
     uc_path: .uc file to write in addition; None: not written
     representatives_path: FASTA file of representatives to write in addition; None: not written
     container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
+    is_format_given: whether the user has named the format
     """
 
     format: str
@@ -43,6 +46,28 @@ class ClusterSpec:
     uc_path: Path | None
     representatives_path: Path | None
     container: str | None = None
+    is_format_given: bool = False
+
+    @property
+    def may_extend_tables(self) -> bool:
+        """True if the clusters become a column of the input, if that is a table."""
+        return self.format == "airr" or (self.format == "tsv" and not self.is_format_given)
+
+    def for_tables(self, tables: Sequence[TableOrigin], are_aligned: bool) -> ClusterSpec:
+        """Return the output for records from these tables, none if they are from other files. Raises `InputError` for a format that needs
+        tables without them, and for tables with different columns.
+
+        are_aligned: whether records are in the order of the tables, because their distances come from alignments
+        """
+        if not self.may_extend_tables:
+            return self
+        if tables and are_aligned:
+            check_titles(tables)
+            return replace(self, format="airr")
+        if self.format == "airr":
+            found = "these are no tables" if are_aligned else "known distances are not in their order"
+            raise InputError(f"{parameter('format', 'airr')} adds clusters to the tables of the records, and {found}; write tsv")
+        return self
 
     @property
     def outputs(self) -> list[Path | None]:
@@ -76,7 +101,7 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     missing."""
     chosen, path = pick_output(o.alignment_options.output_options, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
-    spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
+    spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path), o.alignment_options.output_options.format is not None)
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
@@ -135,6 +160,9 @@ def _write_format(format: str, stream: ByteWriter, clustered: ClusteredRecords, 
     elif format == "fasta":
         assert clustered.sequences is not None  # cluster_spec() requires them
         write_representatives(stream, clustered.sequences.queries, clustered.sequences.alphabet, clustered.clustering)
+    elif format == "airr":
+        assert clustered.sequences is not None  # ClusterSpec.for_tables() requires their tables
+        write_clustered_tables(stream, clustered.sequences.tables, clustered.clustering.labels)
     elif format == "uc":
         lengths = None if clustered.sequences is None else clustered.sequences.queries.lengths
         identities = cigars = is_reverse_complement = None
@@ -157,6 +185,10 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
+    if spec.format == "airr":
+        assert sequences is not None
+        width = len(str(len(ids))) + 1
+        return f"about {format_bytes(sum(len(one.header) + one.nbytes + width * one.record_count for one in sequences.tables))}"
     count = min(len(ids), _MAX_SAMPLED_RECORDS)
     numbers = np.arange(count, dtype=np.int64)
     sample = None

@@ -1,0 +1,96 @@
+"""Writes clusters into the tables that the records came from, as a column of their own."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import numpy as np
+
+from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.files.decompression import open_decompressed
+from gpualign.core.files.paths import open_input
+from gpualign.core.files.table_pieces import TablePiece
+from gpualign.core.output.writer import ByteWriter
+from gpualign.core.sequences.record_tables import RecordTable, TableOrigin
+
+CLUSTER_TITLE = "clone_id"
+"""Title of the column of clusters, as in the AIRR Rearrangement Schema."""
+
+
+def check_titles(tables: Sequence[TableOrigin]) -> None:
+    """Raise `InputError` for tables that do not have the same titles in the same order, and cannot become one table."""
+    first, *others = tables
+    for table in others:
+        if table.header != first.header:
+            raise InputError(
+                f"{table.source}: its columns are not those of {first.source}, and clusters are written as one table; cluster each file"
+                f" by itself, or give {parameter('format', 'tsv')}"
+            )
+
+
+def write_clustered_tables(stream: ByteWriter, tables: Sequence[TableOrigin], labels: Integers) -> None:
+    """Write tables as they were read, one after the other under one line of titles, with the cluster of each record in a column
+    `CLUSTER_TITLE`, which replaces an existing one and otherwise comes last. Rows that are no records have an empty cell there.
+
+    tables: tables with the same titles
+    labels: cluster of each record, counted from 0, in the order of the rows
+
+    Raises `RunError` if a table has changed since it was read.
+    """
+    written = 0
+    for number, origin in enumerate(tables):
+        with _open_again(origin) as text:
+            table = RecordTable(text, origin.source, origin.columns)
+            if table.table.header != origin.header:
+                raise _changed(origin)
+            titles = table.table.titles
+            column = titles.index(CLUSTER_TITLE) if CLUSTER_TITLE in titles else None
+            delimiter = table.table.delimiter
+            if number == 0:
+                title = b'"%b"' if origin.header.startswith(b'"') else b"%b"
+                stream.write(origin.header + (delimiter + title % CLUSTER_TITLE.encode() if column is None else b"") + table.table.line_end)
+            count = 0
+            for piece, _, is_record in table.pieces():
+                clusters = labels[written + count :][: np.count_nonzero(is_record)]
+                count += int(np.count_nonzero(is_record))
+                if count > origin.record_count:
+                    raise _changed(origin)
+                stream.write(_with_clusters(piece, column, delimiter, is_record, clusters))
+            if count != origin.record_count:
+                raise _changed(origin)
+            written += count
+
+
+def _with_clusters(piece: TablePiece, column: int | None, delimiter: bytes, is_record: Booleans, clusters: Integers) -> bytes:
+    """Return the rows of a piece with their clusters.
+
+    column: index of the column of clusters that the table has already; None: it has none
+    clusters: clusters of the rows that are records
+    """
+    starts, ends = (piece.row_ends, piece.row_ends) if column is None else piece.cells(column)
+    numbers = np.zeros(len(piece), dtype=np.int64)
+    numbers[is_record] = clusters + 1
+    before = b"" if column is not None else delimiter
+    pieces, place, raw = list[bytes](), 0, piece.raw
+    for start, end, cluster in zip(starts.tolist(), ends.tolist(), numbers.tolist(), strict=True):
+        pieces += (raw[place:start], before, b"%d" % cluster if cluster else b"")
+        place = end
+    pieces.append(raw[place:])
+    return b"".join(pieces)
+
+
+@contextmanager
+def _open_again(origin: TableOrigin) -> Iterator[BinaryIO]:
+    if origin.text is not None:
+        yield io.BytesIO(origin.text)
+        return
+    with open_input(origin.source) as (stream, source):
+        yield open_decompressed(stream, source)[1]
+
+
+def _changed(origin: TableOrigin) -> RunError:
+    return RunError(f"{origin.source} has changed since it was read; nothing was written")
