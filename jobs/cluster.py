@@ -35,12 +35,12 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
-from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance
+from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_same_columns
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
-from gpualign.jobs.shared_annotations import check_columns, shared_annotation_pairs
+from gpualign.jobs.shared_annotations import shared_annotation_pairs
 
 CLUSTERING_METHODS = ("single", "complete", "average", "greedy")
 
@@ -89,7 +89,7 @@ class ClusterOptions:
             order, method = parameter("order"), parameter("method", self.method)
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         given, same = self.alignment_options, self.alignment_options.read_options.columns.same
-        check_columns(same, given.alleles, has_groups=False)
+        check_same_columns(same, given.alleles, has_groups=False)
         if aligned and self.method == "average" and (given.scoring.hamming or same):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
             lacking = "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "some pairs are not compared"

@@ -15,6 +15,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.near_pairs.implied_bounds import identity_bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from gpualign.core.results.filter import Filter
@@ -167,3 +168,16 @@ def check_with_self(with_self: bool, one_set: bool) -> None:
     """Raise `InputError` if records are to be compared with themselves in a run that compares two files."""
     if with_self and not one_set:
         raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")
+
+
+def check_same_columns(same: Sequence[str], alleles: bool, has_groups: bool) -> None:
+    """Raise `InputError` for options that contradict each other.
+
+    same: columns in which records must agree
+    alleles: whether alleles must agree
+    has_groups: whether groups of records are given in addition
+    """
+    if alleles and not same:
+        raise InputError(f"{parameter('alleles')} compares alleles of the genes in {parameter('same')}: give that too")
+    if same and has_groups:
+        raise InputError(f"{parameter('same')} and {parameter('groups')} both choose the pairs; give one of them")

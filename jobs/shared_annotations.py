@@ -15,19 +15,6 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.reporter import Reporter
 
 
-def check_columns(same: Sequence[str], alleles: bool, has_groups: bool) -> None:
-    """Raise `InputError` for options that contradict each other.
-
-    same: columns in which records must agree
-    alleles: whether alleles must agree
-    has_groups: whether groups of records are given in addition
-    """
-    if alleles and not same:
-        raise InputError(f"{parameter('alleles')} compares alleles of the genes in {parameter('same')}: give that too")
-    if same and has_groups:
-        raise InputError(f"{parameter('same')} and {parameter('groups')} both choose the pairs; give one of them")
-
-
 def shared_annotation_pairs(
     queries: SequenceSet, targets: SequenceSet, same: Sequence[str], alleles: bool, reporter: Reporter
 ) -> GroupPairSelector:

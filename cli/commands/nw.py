@@ -98,7 +98,7 @@ def nw(
     from gpualign.cli.inputs.file_lists import input_files
     from gpualign.cli.options.params import build_options
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
-    from gpualign.jobs.options import PairThresholds
+    from gpualign.jobs.options import PairThresholds, check_same_columns
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
@@ -124,7 +124,6 @@ def nw(
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
-    from gpualign.jobs.shared_annotations import check_columns, shared_annotation_pairs
 
     messages = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
@@ -135,7 +134,7 @@ def nw(
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
     same = options.read_options.columns.same
-    check_columns(same, options.alleles, groups is not None)
+    check_same_columns(same, options.alleles, groups is not None)
     resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
     options = replace(options, resources=resources)
     spec = output_spec(options, others is None, add is not None)
@@ -150,6 +149,8 @@ def nw(
         chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     elif same:
+        from gpualign.jobs.shared_annotations import shared_annotation_pairs
+
         chosen = shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, messages)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)

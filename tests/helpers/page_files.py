@@ -55,9 +55,18 @@ def _genomes(path):
         _genes(path.parent / name)
 
 
-def _receptors(path):
-    rows = ["CASSLGQAYEQYF", "CASSLGQSYEQYF", "CASSPGTEAFF", "CASSPGTGAFF"]
-    _write(path, "".join(f">{_stem(path)}_{k}\n{row}\n" for k, row in enumerate(rows, 1)))
+def _receptor_table(path):
+    """An AIRR table of six receptors, of which one is not productive."""
+    rows = [("TRBV7-2*01", "T", "CASSLGQAYEQYF"), ("TRBV7-2*02", "T", "CASSLGQSYEQYF"), ("TRBV5-1*01", "F", "CASS*GTEAFF")]
+    rows = [(f"{_stem(path)}_{k}", gene, "TRBJ2-7*01", *rest) for k, (gene, *rest) in enumerate(rows * 2, 1)]
+    titles = ("sequence_id", "v_call", "j_call", "productive", "junction_aa")
+    _write(path, "".join("\t".join(cells) + "\n" for cells in (titles, *rows)))
+
+
+def _contig_table(path):
+    """The table of contigs that Cell Ranger writes, with the columns that are needed here."""
+    rows = ["AAAC-1,AAAC-1_contig_1,TRBV7-2,TRBJ2-7,true,CASSLGQAYEQYF", "CCCA-1,CCCA-1_contig_1,TRBV7-2,TRBJ2-7,true,CASSLGQSYEQYF"]
+    _write(path, "\n".join(["barcode,contig_id,v_gene,j_gene,productive,cdr3", *rows, ""]))
 
 
 def _proteins(path):
@@ -154,7 +163,8 @@ FILES = {
     **dict.fromkeys(["new.fasta", "old.fasta", "amplicons.fasta", "reads.fq.gz", "reads.fastq.gz"], _genes),
     **dict.fromkeys(["reads.fa", "reads.fasta"], _reads),
     "genomes/*.fa": _genomes,
-    **dict.fromkeys(["patient.fa", "healthy.fa", "cdr3.fa"], _receptors),
+    **dict.fromkeys(["airr.tsv", "patient.tsv", "healthy.tsv", "new_airr.tsv", "old_airr.tsv"], _receptor_table),
+    "filtered_contig_annotations.csv": _contig_table,
     "cdr3.txt": lambda path: _write(path, "CASSLGQAYEQYF\nCASSLGQSYEQYF\nCASSLGQAYEQYF\n"),
     "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
     "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),
