@@ -160,7 +160,7 @@ def cluster(
                 members = None
                 if alignments is not None and spec.writes_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, are_identities))
+            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)

@@ -32,19 +32,20 @@ def check_titles(tables: Sequence[TableOrigin]) -> None:
             )
 
 
-def write_clustered_tables(stream: ByteWriter, tables: Sequence[TableOrigin], labels: Integers) -> None:
+def write_clustered_tables(stream: ByteWriter, tables: Sequence[TableOrigin], labels: Integers, threads: int = 1) -> None:
     """Write tables as they were read, one after the other under one line of titles, with the cluster of each record in a column
     `CLUSTER_TITLE`, which replaces an existing one and otherwise comes last. Rows that are no records have an empty cell there.
 
     tables: tables with the same titles
     labels: cluster of each record, counted from 0, in the order of the rows
+    threads: maximum number of threads that read the tables
 
     Raises `RunError` if a table has changed since it was read.
     """
     written = 0
     for number, origin in enumerate(tables):
         with _open_again(origin) as text:
-            table = RecordTable(text, origin.source, origin.columns)
+            table = RecordTable(text, origin.source, origin.columns, threads)
             if table.table.header != origin.header:
                 raise _changed(origin)
             titles = table.table.titles

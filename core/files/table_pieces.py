@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from functools import partial
 from typing import BinaryIO
 
 import numpy as np
@@ -14,6 +15,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import cell_text, replace_quoted_delimiters
 
@@ -23,7 +25,7 @@ PIECE_BYTES = 4 << 20
 _MAX_TITLES_IN_MESSAGE = 20
 """Maximum number of columns named in a message."""
 
-_LINE_FEED, _CARRIAGE_RETURN = b"\n\r"
+_TAB, _LINE_FEED, _CARRIAGE_RETURN = b"\t\n\r"
 
 
 @dataclass(frozen=True)
@@ -89,41 +91,76 @@ class DelimitedTable:
             raise InputError(f"{self.source}: no column is called {quoted(title)}; there are {known}{did_you_mean(title, self.titles)}")
         return self.titles.index(title)
 
-    def pieces(self) -> Iterator[TablePiece]:
-        """Yield the rows in order. Blank lines are skipped. Raises an `InputError` that names the line for a row with too few or too many
-        cells."""
-        held, line = b"", 2
+    def pieces(self, threads: int = 1) -> Iterator[TablePiece]:
+        """Yield the rows in order. Blank lines are skipped. threads: maximum number of threads
+
+        Raises an `InputError` that names the line for a row with too few or too many cells.
+        """
+        line, width = 2, len(self.titles)
+        try:
+            for piece, line_count in map_in_order(partial(_find_cells, self.delimiter, width), self._texts(), threads):
+                yield piece
+                line += line_count
+        except _WrongRow as wrong:
+            columns = "1 column" if wrong.cell_count == 1 else f"{wrong.cell_count:,} columns"
+            message = f"{self.source}: line {line + wrong.index} has {columns}, the line of titles has {width:,}"
+            raise InputError(message) from None
+
+    def _texts(self) -> Iterator[tuple[bytes, bytes, bool]]:
+        """Yield (rows, the same with stand-ins for delimiters inside quotes, whether the last row lacks its line end)."""
+        line = 2
+        for raw, is_unterminated in self._blocks():
+            if self.delimiter == b"\t":
+                yield raw, raw, is_unterminated
+                continue
+            lines = replace_quoted_delimiters(iter(io.BytesIO(raw)), self.delimiter.decode(), self.source, line)
+            yield raw, b"".join(lines) if b'"' in raw else raw, is_unterminated
+            line += raw.count(b"\n")
+
+    def _blocks(self) -> Iterator[tuple[bytes, bool]]:
+        """Yield whole lines, many at once, and whether the last of them lacks its line end, which is then added."""
+        held = b""
         while block := self.stream.read(PIECE_BYTES):
-            cut = block.rfind(b"\n") + 1
-            if cut:
-                raw, held = held + block[:cut], block[cut:]
-                yield self._find_cells(raw, line)
-                line += raw.count(b"\n")
+            if cut := block.rfind(b"\n") + 1:
+                yield held + block[:cut], False
+                held = block[cut:]
             else:
                 held += block
         if held:
-            yield replace(self._find_cells(held + b"\n", line), is_unterminated=True)
+            yield held + b"\n", True
 
-    def _find_cells(self, raw: bytes, first_line: int) -> TablePiece:
-        hidden = raw
-        if self.delimiter != b"\t" and b'"' in raw:
-            lines = replace_quoted_delimiters(iter(io.BytesIO(raw)), self.delimiter.decode(), self.source, first_line)
-            hidden = b"".join(lines)
-        text = np.frombuffer(hidden, dtype=np.uint8)
-        ends_line = text == _LINE_FEED
-        ends = np.flatnonzero(ends_line | (text == self.delimiter[0]))
-        lines_of = np.flatnonzero(ends_line)
-        width = len(self.titles)
-        starts = np.append(0, lines_of[:-1] + 1)
-        if len(ends) != width * len(lines_of) or not np.array_equal(ends[width - 1 :: width], lines_of):
-            counts = np.diff(np.searchsorted(ends, lines_of, side="right"), prepend=0)
-            is_blank = (counts == 1) & ((lines_of == starts) | ((lines_of == starts + 1) & (text[starts] == _CARRIAGE_RETURN)))
-            if len(wrong := np.flatnonzero((counts != width) & ~is_blank)):
-                line, count = int(wrong[0]), int(counts[wrong[0]])
-                columns = "1 column" if count == 1 else f"{count:,} columns"
-                raise InputError(f"{self.source}: line {first_line + line} has {columns}, the line of titles has {width:,}")
-            ends, starts = ends[np.repeat(~is_blank, counts)], starts[~is_blank]
-        return TablePiece(raw, text, ends.reshape(-1, width), starts)
+
+@dataclass
+class _WrongRow(Exception):
+    """Row with a wrong number of cells.
+
+    index: number of lines before it in the piece
+    cell_count: number of its cells
+    """
+
+    index: int
+    cell_count: int
+
+
+def _find_cells(delimiter: bytes, width: int, texts: tuple[bytes, bytes, bool]) -> tuple[TablePiece, int]:
+    """Return (rows, number of lines that they take). texts: as yielded by `DelimitedTable._texts`. Raises `_WrongRow`."""
+    raw, hidden, is_unterminated = texts
+    text = np.frombuffer(hidden, dtype=np.uint8)
+    if delimiter == b"\t":
+        ends = np.flatnonzero(text <= _LINE_FEED)
+        if (text[ends] < _TAB).any():  # other control characters are parts of cells
+            ends = ends[text[ends] >= _TAB]
+    else:
+        ends = np.flatnonzero((text == _LINE_FEED) | (text == delimiter[0]))
+    line_ends = ends[text[ends] == _LINE_FEED]
+    starts = np.append(0, line_ends[:-1] + 1)
+    if len(ends) != width * len(line_ends) or not np.array_equal(ends[width - 1 :: width], line_ends):
+        counts = np.diff(np.searchsorted(ends, line_ends, side="right"), prepend=0)
+        is_blank = (counts == 1) & ((line_ends == starts) | ((line_ends == starts + 1) & (text[starts] == _CARRIAGE_RETURN)))
+        if len(wrong := np.flatnonzero((counts != width) & ~is_blank)):
+            raise _WrongRow(int(wrong[0]), int(counts[wrong[0]]))
+        ends, starts = ends[np.repeat(~is_blank, counts)], starts[~is_blank]
+    return TablePiece(raw, text, ends.reshape(-1, width), starts, is_unterminated), len(line_ends)
 
 
 def open_table(stream: BinaryIO, source: str) -> DelimitedTable:

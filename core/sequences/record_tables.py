@@ -118,11 +118,13 @@ class RecordTable:
 
     stream: decompressed text
     source: name of the file, for messages
+    threads: maximum number of threads that find cells
 
     Raises `InputError` if the table lacks a column that is needed.
     """
 
-    def __init__(self, stream: BinaryIO, source: str, columns: TableColumns) -> None:
+    def __init__(self, stream: BinaryIO, source: str, columns: TableColumns, threads: int = 1) -> None:
+        self._threads = threads
         self.table = open_table(stream, source)
         self.sequence_title = columns.sequence_column or _find_sequence_title(self.table)
         id_title = columns.id_column or ID_TITLE
@@ -133,7 +135,7 @@ class RecordTable:
 
     def pieces(self) -> Iterator[tuple[TablePiece, StringColumn, Booleans]]:
         """Yield rows, the sequence of each, and a mask of the rows that are records, because they have a productive sequence."""
-        for piece in self.table.pieces():
+        for piece in self.table.pieces(self._threads):
             letters = read_cells(piece, self.sequence_column)
             kept = letters.lengths > 0
             for row in np.flatnonzero(letters.lengths <= max(map(len, _MISSING_TEXTS))).tolist():
@@ -152,7 +154,7 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
 
     Raises `InputError` for a table that is invalid or has no records.
     """
-    table = RecordTable(stream, source, columns)
+    table = RecordTable(stream, source, columns, threads)
     annotated = {title: table.table.column_index(title) for title in columns.same}
     ids, letters, row_count, terminated = list[StringColumn](), list[StringColumn](), 0, True
     texts: dict[str, list[StringColumn]] = {title: [] for title in annotated}

@@ -120,6 +120,7 @@ class ClusteredRecords:
     sequences: record sequences; None: only the ids are known
     member_alignments: alignments of the members with their representatives; None: not computed
     are_identities: whether the distances are 1 - identity
+    threads: maximum number of threads that read the records' tables again
     """
 
     ids: Sequence[str]
@@ -127,6 +128,7 @@ class ClusteredRecords:
     sequences: Inputs | None
     member_alignments: MemberAlignments | None
     are_identities: bool
+    threads: int = 1
 
     @property
     def has_integer_distances(self) -> bool:
@@ -162,7 +164,7 @@ def _write_format(format: str, stream: ByteWriter, clustered: ClusteredRecords, 
         write_representatives(stream, clustered.sequences.queries, clustered.sequences.alphabet, clustered.clustering)
     elif format == "airr":
         assert clustered.sequences is not None  # ClusterSpec.for_tables() requires their tables
-        write_clustered_tables(stream, clustered.sequences.tables, clustered.clustering.labels)
+        write_clustered_tables(stream, clustered.sequences.tables, clustered.clustering.labels, clustered.threads)
     elif format == "uc":
         lengths = None if clustered.sequences is None else clustered.sequences.queries.lengths
         identities = cigars = is_reverse_complement = None
