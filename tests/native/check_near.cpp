@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "cpu/near_pairs/src/column_distances.hpp"
 #include "cpu/near_pairs/src/near_bound.hpp"
 #include "cpu/near_pairs/src/near_records.hpp"
 #include "cpu/near_pairs/src/near_tile.hpp"
@@ -108,6 +109,46 @@ void check(const NearKernels& kernels, int64_t count, int64_t longest, int lette
   }
 }
 
+// Distances along columns, letter by letter.
+int64_t column_distance(const Codes& a, const Codes& b, const ColumnDistance& of) {
+  const int64_t m = static_cast<int64_t>(a.size()), n = static_cast<int64_t>(b.size()), shorter = std::min(m, n);
+  const int64_t gap = m == n ? m : std::min<int64_t>(6, 3 + (shorter + 1) / 2 - 3);  // floor((s - 5) / 2) = (s + 1) / 2 - 3
+  const auto cost = [&](int64_t i, int64_t j) { return of.costs[32 * a[static_cast<size_t>(i)] + b[static_cast<size_t>(j)]]; };
+  int64_t sum = 0;
+  for (int64_t i = of.trim_start; i < gap - (m == n ? of.trim_end : 0); i++) sum += cost(i, i);
+  for (int64_t i = of.trim_end; i < shorter - gap; i++) sum += cost(m - 1 - i, n - 1 - i);
+  return of.weight * sum + of.gap_cost * std::abs(m - n);
+}
+
+void check_columns(const NearKernels& kernels, int64_t count, int64_t longest, int letters, const std::vector<int64_t>& limits) {
+  const Set set(count, longest, letters);
+  std::vector<int64_t> ids(static_cast<size_t>(count)), firsts(ids.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::iota(firsts.begin(), firsts.end(), 1);
+  std::vector<uint8_t> costs(32 * 32);
+  for (size_t a = 0; a < 32; a++)
+    for (size_t b = 0; b < 32; b++) costs[32 * a + b] = static_cast<uint8_t>(a == b ? 0 : 1 + (a + b) % 4);
+  const ColumnDistance distance{costs.data(), 4, 3, 12, 3, 2};
+  const Sequences sequences{set.codes.data(), set.offsets.data()};
+  const Cancel cancel;
+  for (const int64_t limit : limits) {
+    NearTileResult found;
+    const ColumnTile tile{sequences, sequences, ids.data(), firsts.data(), count, ids.data(), count, limit, count * count};
+    bool equal = column_pairs(kernels, tile, distance, cancel, found);
+    std::vector<std::vector<int64_t>> pairs, truth;
+    for (size_t k = 0; k < found.queries.size(); k++) pairs.push_back({found.queries[k], found.targets[k], found.distances[k]});
+    std::sort(pairs.begin(), pairs.end());
+    for (int64_t i = 0; i < count; i++)
+      for (int64_t j = i + 1; j < count; j++) {
+        const int64_t d = column_distance(set.records[static_cast<size_t>(i)], set.records[static_cast<size_t>(j)], distance);
+        if (d <= limit) truth.push_back({i, j, d});
+      }
+    if (equal && pairs == truth) continue;
+    failures++;
+    std::printf("FAILED columns of %d letters, limit %d on %s\n", letters, static_cast<int>(limit), kernels.name);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -118,6 +159,8 @@ int main() {
     check(kernels, 40, 300, 4, 0, 0, {5, 16, 17, 48, 49, 120, 1000});
     check(kernels, 40, 150, 15, 5, 512, {5, 16, 48, 60});
     check(kernels, 40, 150, 32, 3, 4096, {5, 20, 60});
+    check_columns(kernels, 300, 16, 4, {0, 9, 30, 600});
+    check_columns(kernels, 100, 130, 32, {15, 300, 600});
     std::printf("%s: checked\n", kernels.name);
   }
   std::printf("%d failures\n", failures);

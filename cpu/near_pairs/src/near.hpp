@@ -58,6 +58,18 @@ static inline int band_planes(const RecordPlanes& a, const RecordPlanes& b) {
   return larger <= 2 ? 2 : larger == 3 || smaller <= 2 ? 3 : kMaxCodePlanes;
 }
 
+// ---- distances along columns: substitution costs of one query and many targets (column_costs.hpp)
+struct ColumnTask {
+  const uint8_t* planes;       // [planes][2][stride]: letters of a position of all targets, first those below 16 (else 128), then the
+                               // others, less 16 (else 128)
+  const int32_t* plane_of;     // [columns] plane of a column's letters
+  const uint8_t* const* rows;  // [columns] costs of the query's letter with each letter, 32 bytes
+  int columns;
+  uint8_t limit;   // at most 253 - 2 times the largest cost
+  int64_t count;   // targets, with padding a multiple of the bytes of any vector
+  int64_t stride;  // at least count
+};
+
 struct NearKernels {
   const char* name;
   int vector_bytes;
@@ -79,6 +91,8 @@ struct NearKernels {
   bool (*band64)(const BandTask& task);
   bool (*band_wide)(const BandTask& task);
   bool (*band_free_ends)(const BandTask& task);  // one or several words of 64 bits
+  // Stores the targets whose sum of costs is at most the limit, and these sums; returns their number. There is room for all targets.
+  int64_t (*sum_columns)(const ColumnTask& task, uint32_t* lanes, uint8_t* sums);
 };
 
 }  // namespace gpualign

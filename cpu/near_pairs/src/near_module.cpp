@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "column_distances.hpp"
 #include "core/common/src/owned_array.hpp"
 #include "cpu/src/dispatch.hpp"
 #include "near_bound.hpp"
@@ -131,6 +132,62 @@ std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruc
   return column(std::move(distances));
 }
 
+using Costs = nb::ndarray<const uint8_t, nb::shape<32, 32>, nb::c_contig, nb::device::cpu>;
+
+// Returns sequences after checking that their offsets ascend within the codes, which are below 32.
+Sequences checked_sequences(const Codes& codes, const Numbers& offsets, const char* what) {
+  const size_t count = offsets.shape(0);
+  bool is_valid = count > 0 && offsets(0) == 0 && offsets(count - 1) == static_cast<int64_t>(codes.shape(0));
+  for (size_t i = 1; is_valid && i < count; i++) is_valid = offsets(i - 1) < offsets(i) && offsets(i) - offsets(i - 1) < (1 << 24);
+  for (size_t i = 0; is_valid && i < codes.shape(0); i++) is_valid = codes(i) < 32;
+  if (!is_valid)
+    throw nb::value_error((std::string(what) + ": offsets must ascend from 0 to the number of codes, codes be below 32").c_str());
+  return {codes.data(), offsets.data()};
+}
+
+std::optional<Found> column_tile(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
+                                 Numbers firsts, Codes target_codes, Numbers target_offsets, Numbers target_ids, Costs costs, int weight,
+                                 int gap_cost, int trim_start, int trim_end, int64_t max_distance, int64_t most, const Cancel& cancel) {
+  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+  const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
+  const Sequences targets = checked_sequences(target_codes, target_offsets, "targets");
+  const auto check = [](const Numbers& ids, const Numbers& offsets, const char* what) {
+    for (size_t i = 0; i < ids.shape(0); i++)
+      if (ids(i) < 0 || ids(i) + 1 >= static_cast<int64_t>(offsets.shape(0)))
+        throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+  };
+  check(query_ids, query_offsets, "query_ids");
+  check(target_ids, target_offsets, "target_ids");
+  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
+  for (size_t i = 1; i < target_ids.shape(0); i++)
+    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
+      throw nb::value_error("targets must be in ascending order of length");
+  int largest = 0;
+  for (size_t i = 0; i < 32 * 32; i++) largest = costs.data()[i] > largest ? costs.data()[i] : largest;
+  if (largest > 64 || weight < 1 || gap_cost < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
+      max_distance / weight > kMaxColumnSum(largest))
+    throw nb::value_error("the costs or the distance are out of range");
+  const ColumnDistance distance{costs.data(), largest, weight, gap_cost, trim_start, trim_end};
+  const ColumnTile tile{queries,
+                        targets,
+                        query_ids.data(),
+                        firsts.data(),
+                        static_cast<int64_t>(query_ids.shape(0)),
+                        target_ids.data(),
+                        static_cast<int64_t>(target_ids.shape(0)),
+                        max_distance,
+                        most};
+  NearTileResult result;
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = column_pairs(kernels, tile, distance, cancel, result);
+  }
+  if (!done) return std::nullopt;
+  return Found{column(std::move(result.queries)), column(std::move(result.targets)), column(std::move(result.distances)),
+               column(std::move(result.steps)), result.overflow};
+}
+
 }  // namespace
 
 NB_MODULE(_near, m) {
@@ -203,4 +260,15 @@ NB_MODULE(_near, m) {
         nb::arg("bound"), nb::arg("cancel"),
         "Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. "
         "Record numbers are int64, in any order.");
+  m.def("column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("firsts"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("costs"), nb::arg("weight"),
+        nb::arg("gap_cost"), nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
+        "Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if "
+        "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; "
+        "it is fastest if targets of one length that share letters in the middle are neighbours. costs: uint8[32][32], symmetric, at "
+        "most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start "
+        "letters and the last trim_end cost nothing. If there are more than `most` pairs, overflow is set.");
+  m.def(
+      "middle_first", [](int n) { return n < 0 ? std::vector<int32_t>() : middle_first(n); }, nb::arg("n"),
+      "Return the positions of a string of n letters in the order in which column_tile compares them.");
 }

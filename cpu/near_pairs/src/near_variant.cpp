@@ -1,4 +1,5 @@
 // The table of near-pair kernels of one instruction set; see simd.hpp.
+#include "column_costs.hpp"
 #include "near_band.hpp"
 #include "near_screen.hpp"
 
@@ -25,6 +26,7 @@ const NearKernels near_kernels = {
     run_band<uint64_t, kOneWord>,
     run_band<uint64_t, kWide>,
     run_band<uint64_t, kWideFreeEnds>,
+    sum_columns,
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -1,0 +1,41 @@
+// Sums of substitution costs of one query and many targets along given columns, one target in each byte of a vector.
+//
+// Targets are sorted so that neighbours share the letters of the first columns. Most vectors then exceed the limit in all lanes after a few
+// columns, and the others are not computed.
+#pragma once
+#include "cpu/src/simd.hpp"
+#include "near.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+constexpr int kColumnsPerTest = 2;  // columns after which vectors are left whose lanes all exceed the limit
+
+static int64_t sum_columns(const ColumnTask& task, uint32_t* lanes, uint8_t* sums) {
+  const Bytes limit = broadcast<uint8_t>(task.limit), above = broadcast<uint8_t>(static_cast<uint8_t>(task.limit + 1));
+  int64_t found = 0;
+  for (int64_t first = 0; first < task.count; first += kVectorBytes) {
+    Bytes sum{};
+    bool is_any_within = true;
+    for (int c = 0; c < task.columns && is_any_within; c++) {
+      const uint8_t* const letters = task.planes + 2 * task.plane_of[c] * task.stride + first;
+      Bytes low, high;
+      memcpy(&low, letters, sizeof low);
+      memcpy(&high, letters + task.stride, sizeof high);
+      sum += look_up_16_or_0(task.rows[c], low) | look_up_16_or_0(task.rows[c] + 16, high);
+      if (c % kColumnsPerTest == kColumnsPerTest - 1) {
+        sum = sum < above ? sum : above;  // so that no sum exceeds a byte
+        is_any_within = !all_zero((Bytes)(sum <= limit));
+      }
+    }
+    const Bytes within = (Bytes)(sum <= limit);
+    if (!is_any_within || all_zero(within)) continue;
+    for (int lane = 0; lane < kVectorBytes; lane++) {
+      if (!within[lane]) continue;
+      lanes[found] = static_cast<uint32_t>(first + lane);
+      sums[found++] = sum[lane];
+    }
+  }
+  return found;
+}
+
+}  // namespace gpualign::GPUALIGN_ISA

@@ -1,0 +1,117 @@
+#include "column_distances.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace gpualign {
+
+namespace {
+
+constexpr int64_t kTargetsAtATime = 2048;  // their letters fit the second-level cache
+constexpr int64_t kLanes = 64;             // bytes of the longest vector
+constexpr uint8_t kNoLetter = 128;         // for which a look-up yields 0
+
+// A column of two strings: positions of its letters.
+struct Column {
+  int32_t query, target;
+};
+
+// Returns the columns that cost something, in the order of `positions` of the target.
+std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& distance, const std::vector<int32_t>& positions) {
+  const int32_t shorter = std::min(m, n);
+  const int32_t below = shorter < 5 ? (shorter - 6) / 2 : (shorter - 5) / 2;  // floor((s - 5) / 2)
+  const int32_t gap = m == n ? m : std::min(6, 3 + below);
+  std::vector<Column> out;
+  for (const int32_t at : positions) {
+    const int32_t from_end = n - 1 - at;
+    if (at < gap) {
+      if (at >= distance.trim_start && (m != n || from_end >= distance.trim_end)) out.push_back({at, at});
+    } else if (from_end < shorter - gap) {
+      if (from_end >= distance.trim_end) out.push_back({m - 1 - from_end, at});
+    }
+  }
+  return out;
+}
+
+// Targets of one length: their letters by position, as in ColumnTask.
+struct Panel {
+  std::vector<uint8_t> planes;
+  int64_t count = 0, stride = 0;
+
+  void fill(const Sequences& targets, const int64_t* ids, int64_t targets_here, int32_t length) {
+    count = targets_here;
+    stride = (count + kLanes - 1) / kLanes * kLanes;
+    planes.assign(static_cast<size_t>(2 * length * stride), kNoLetter);
+    for (int64_t k = 0; k < count; k++) {
+      const uint8_t* const codes = targets.record(ids[k]).codes;
+      for (int32_t at = 0; at < length; at++) planes[static_cast<size_t>((2 * at + (codes[at] >= 16)) * stride + k)] = codes[at] & 15;
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<int32_t> middle_first(int32_t n) {
+  std::vector<int32_t> positions(static_cast<size_t>(n));
+  for (int32_t at = 0; at < n; at++) positions[static_cast<size_t>(at)] = at;
+  std::stable_sort(positions.begin(), positions.end(),
+                   [n](int32_t a, int32_t b) { return std::abs(2 * a - (n - 1)) < std::abs(2 * b - (n - 1)); });
+  return positions;
+}
+
+bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const ColumnDistance& distance, const Cancel& cancel,
+                  NearTileResult& result) {
+  const int64_t most_sum = kMaxColumnSum(distance.largest_cost);
+  Panel panel;
+  std::vector<uint32_t> lanes(kTargetsAtATime);
+  std::vector<uint8_t> sums(kTargetsAtATime);
+  std::vector<int32_t> plane_of;
+  std::vector<const uint8_t*> rows;
+  result.steps.assign(1, 0);
+  for (int64_t start = 0; start < tile.target_count;) {
+    const int32_t n = static_cast<int32_t>(tile.targets.length(tile.target_ids[start]));
+    int64_t stop = start;
+    while (stop < tile.target_count && stop - start < kTargetsAtATime && tile.targets.length(tile.target_ids[stop]) == n) stop++;
+    panel.fill(tile.targets, tile.target_ids + start, stop - start, n);
+    const std::vector<int32_t> positions = middle_first(n);
+    std::map<int32_t, std::vector<Column>> columns_by_length;
+    for (int64_t i = 0; i < tile.query_count; i++) {
+      if (cancel.requested) return false;
+      const Record query = tile.queries.record(tile.query_ids[i]);
+      const int32_t m = static_cast<int32_t>(query.length);
+      const int64_t gap = static_cast<int64_t>(distance.gap_cost) * std::abs(m - n);
+      if (gap > tile.max_distance) continue;
+      auto known = columns_by_length.find(m);
+      if (known == columns_by_length.end()) known = columns_by_length.emplace(m, columns_of(m, n, distance, positions)).first;
+      const std::vector<Column>& columns = known->second;
+      plane_of.clear();
+      rows.clear();
+      for (const Column& column : columns) {
+        plane_of.push_back(column.target);
+        rows.push_back(distance.costs + 32 * query.codes[column.query]);
+      }
+      const uint8_t limit = static_cast<uint8_t>(std::min(most_sum, (tile.max_distance - gap) / distance.weight));
+      const ColumnTask task{panel.planes.data(), plane_of.data(), rows.data(), static_cast<int>(columns.size()), limit,
+                            panel.stride,        panel.stride};
+      const int64_t found = kernels.sum_columns(task, lanes.data(), sums.data());
+      for (int64_t k = 0; k < found; k++) {
+        if (lanes[static_cast<size_t>(k)] >= panel.count) break;  // padding
+        const int64_t target = tile.target_ids[start + lanes[static_cast<size_t>(k)]];
+        if (target < tile.firsts[i]) continue;
+        result.queries.push_back(tile.query_ids[i]);
+        result.targets.push_back(target);
+        result.distances.push_back(static_cast<int32_t>(distance.weight * sums[static_cast<size_t>(k)] + gap));
+      }
+    }
+    if (static_cast<int64_t>(result.queries.size()) > tile.max_pairs) {
+      result = NearTileResult();
+      result.steps.assign(1, 0);
+      result.overflow = true;
+      return true;
+    }
+    start = stop;
+  }
+  return true;
+}
+
+}  // namespace gpualign

@@ -1,0 +1,40 @@
+// Near pairs by distances of columns: short strings with a gap at a fixed place, as TCRdist compares CDR3s.
+#pragma once
+#include <cstdint>
+
+#include "cpu/src/work.hpp"
+#include "near_tile.hpp"
+
+namespace gpualign {
+
+// The distance of strings of m and n letters, s = min(m, n): weight * (costs of the letters in the same column) + gap_cost * |m - n|. The
+// first g letters of both are in the same columns, and so are the last s - g; if m = n, all are. The first trim_start letters and the last
+// trim_end cost nothing. g = min(6, 3 + floor((s - 5) / 2)) (Dash et al. 2017, https://doi.org/10.1038/nature22383, as in pwseqdist).
+struct ColumnDistance {
+  const uint8_t* costs;  // [32][32], symmetric
+  int largest_cost;
+  int weight, gap_cost;
+  int trim_start, trim_end;
+};
+
+constexpr int kMaxColumnSum(int largest_cost) { return 253 - 2 * largest_cost; }
+
+struct ColumnTile {
+  Sequences queries, targets;
+  const int64_t* query_ids;  // [query_count]
+  const int64_t* firsts;     // [query_count] smallest target record that each query is compared with
+  int64_t query_count;
+  const int64_t* target_ids;  // [target_count], in ascending order of length
+  int64_t target_count;
+  int64_t max_distance;
+  int64_t max_pairs;  // near pairs that the result may hold
+};
+
+// Returns the positions of a string of n letters from the middle to the ends. Targets that share letters there should be neighbours.
+std::vector<int32_t> middle_first(int32_t n);
+
+// Finds the near pairs of a tile, in any order. Returns false if cancelled.
+bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const ColumnDistance& distance, const Cancel& cancel,
+                  NearTileResult& result);
+
+}  // namespace gpualign
