@@ -90,9 +90,11 @@ class ClusterOptions:
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         given, same = self.alignment_options, self.alignment_options.read_options.columns.same
         check_same_columns(same, given.alleles, has_groups=False)
-        if aligned and self.method == "average" and (given.scoring.hamming or same):
+        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
-            lacking = "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "some pairs are not compared"
+            lacking = (
+                "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "only near pairs have one here"
+            )
             raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
 

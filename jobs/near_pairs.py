@@ -443,7 +443,7 @@ def prepare_near_pair_job(
     left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets))
     others = _select_distinct(task.targets, targets, host_threads)
     distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
-    edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
+    edit = task.scoring if task.scoring.tcrdist else make_scoring(task.alphabet, ScoringOptions(edit=True))
     ambiguous = task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records)
     near = Task(
         distinct,

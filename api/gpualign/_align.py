@@ -148,8 +148,8 @@ def align(
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     checked = checked_scoring(scoring, mode == "local")
-    if checked.hamming:
-        raise InputError("Hamming distances are counted without an alignment; gpualign.pairs finds the pairs within one")
+    if checked.hamming or checked.tcrdist:
+        raise InputError("Hamming distances and TCRdists are computed without an alignment; gpualign.pairs finds the pairs within one")
     aligner, costs, covered = _aligner(alphabet, checked, _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():

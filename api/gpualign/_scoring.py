@@ -25,6 +25,7 @@ class Scoring:
     matrix: name or file of a substitution matrix, used instead of `match` and `mismatch`
     edit: whether to compute the unit-cost edit distance; cannot be combined with any other field
     hamming: whether to count the unequal letters of sequences of equal lengths, which sets `edit` and needs a maximum distance
+    tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; only `gap` goes with it
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 
@@ -40,20 +41,24 @@ class Scoring:
     matrix: str | None = None
     edit: bool = False
     hamming: bool = False
+    tcrdist: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
-        object.__setattr__(self, "hamming", checked_flag("hamming", self.hamming))
-        object.__setattr__(self, "edit", checked_flag("edit", self.edit) or self.hamming)
+        for name in ("edit", "hamming", "tcrdist"):
+            object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
+        object.__setattr__(self, "edit", self.edit or self.hamming or self.tcrdist)
         if self.matrix is not None and not isinstance(self.matrix, (str, PathLike)):
             raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load_matrix(self.matrix)
-        return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit, self.hamming)
+        return ScoringOptions(
+            self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit, self.hamming, self.tcrdist
+        )
 
 
 DEFAULT_SCORING = Scoring()
@@ -63,6 +68,9 @@ EDIT = Scoring(edit=True)
 
 HAMMING = Scoring(hamming=True)
 """Number of unequal letters, of sequences of equal lengths."""
+
+TCRDIST = Scoring(tcrdist=True)
+"""TCRdist of CDR3s (Dash et al. 2017)."""
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:

@@ -102,13 +102,12 @@ def nw(
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    params["edit"] = edit = params["edit"] or params["hamming"]
+    params["edit"] = edit = params["edit"] or params["hamming"] or params["tcrdist"]
     free_ends = params["end_gaps"] != "penalised"
     bounded = build_options(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
+    device = "cpu" if cluster or params["tcrdist"] else params["device"]
     # Beside the imports that follow.
-    prestart_for_pairs(
-        "cpu" if cluster else params["device"], queries, others, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded
-    )
+    prestart_for_pairs(device, queries, others, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
 
     from gpualign.cli.inputs.file_lists import check_stdin

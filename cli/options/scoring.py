@@ -38,7 +38,13 @@ def scoring_options(function: F) -> F:
     hamming = Heading.SCORING.option(
         "--hamming", is_flag=True, help="With --max-distance: number of unequal letters, of sequences of equal lengths only."
     )
-    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming)(function)
+    tcrdist = Heading.SCORING.option(
+        "--tcrdist",
+        is_flag=True,
+        help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017); --gap sets the cost of a letter in the gap.  [12; as in pwseqdist"
+        " and scirpy: 4]",
+    )
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist)(function)
 
 
 def local_scoring_options(function: F) -> F:

@@ -16,6 +16,7 @@ _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=(
 _PYTHON_SPELLINGS = {
     "edit": "Scoring(edit=True)",
     "hamming": "Scoring(hamming=True)",
+    "tcrdist": "Scoring(tcrdist=True)",
     "no_traceback": "traceback=False",
     "self": "with_self",
 }

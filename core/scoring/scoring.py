@@ -20,7 +20,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.matrices import SubstitutionMatrix
-from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.scoring.tcrdist import GAP_COST, WEIGHT, amino_acid_costs
+from gpualign.core.sequences.alphabet import PROTEIN, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 MAX_SCORE = 2**31 - 1
@@ -36,7 +37,7 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 @dataclass(frozen=True)
 class ScoringOptions:
     """Scoring options as given by the user. An option that the user has not given is None. `gap` sets both gap costs to one value (linear
-    gaps), and `hamming` implies `edit`."""
+    gaps), and `hamming` and `tcrdist` imply `edit`."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -46,6 +47,7 @@ class ScoringOptions:
     matrix: SubstitutionMatrix | None = None
     edit: bool = False
     hamming: bool = False
+    tcrdist: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Scoring:
     edit: whether results are edit distances, which are minimised. The table is then 0 for equal letters and -1 for unequal letters, and
         both gap costs are 1, so the distance is the negated score
     hamming: whether results are Hamming distances, which only sequences of equal lengths have; `edit` is then set, too
+    tcrdist: whether results are distances by core/scoring/tcrdist.py; `edit` is then set, too, and the table has the negated costs of
+        unequal letters
     matrix: name of the matrix, if `match` and `mismatch` are not set
     """
 
@@ -71,6 +75,12 @@ class Scoring:
     edit: bool = False
     matrix: str | None = None
     hamming: bool = False
+    tcrdist: bool = False
+
+    @property
+    def is_listed_distance(self) -> bool:
+        """True if results are distances that are only computed for pairs within a distance, without an alignment."""
+        return self.hamming or self.tcrdist
 
     @property
     def has_linear_gaps(self) -> bool:
@@ -140,6 +150,21 @@ def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
     return set("EFILPQ") <= set(matrix.letters)
 
 
+def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
+    """Return the scoring of TCRdist. Raises `InputError` for nucleotides and conflicting options."""
+    name = parameter("tcrdist")
+    for other in ("match", "mismatch", "gap_open", "gap_extend", "matrix"):
+        if getattr(o, other) is not None:
+            raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(other)}")
+    if o.hamming:
+        raise InputError(f"{name} and {parameter('hamming')} are two distances; give one of them")
+    if alphabet is not PROTEIN:
+        raise InputError(f"{name} compares amino acids; these are nucleotides (if not, say {parameter('alphabet', 'protein')})")
+    gap = GAP_COST if o.gap is None else o.gap
+    _check_gap_costs(gap, gap)
+    return Scoring(f"TCRdist of CDR3s, gap {gap}", -WEIGHT * amino_acid_costs(), gap, gap, edit=True, tcrdist=True)
+
+
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """Return the scoring for the options, using the alphabet's defaults for options that the user has not given.
 
@@ -153,6 +178,8 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit in 32 bits.
     """
     o = options
+    if o.tcrdist:
+        return _make_tcrdist(alphabet, o)
     if o.edit:
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:

@@ -122,7 +122,10 @@ def test_other_methods(tmp_path, rng, method):
     [
         (["@list"], "2.tsv: its columns are not those of 1.tsv, and clusters are written as one table; cluster each file by itself"),
         (["a.fa", "--format", "airr"], "--format airr adds clusters to the tables of the records, and these are no tables; write tsv"),
-        (["1.tsv", "--method", "average", "--same", "v_call"], "--method average takes the mean of all distances, and some pairs are not"),
+        (
+            ["1.tsv", "--method", "average", "--same", "v_call"],
+            "takes the mean of all distances, and only near pairs have one",
+        ),
         (["a.fa", "--same", "v_call"], "--same compares columns of a table, and a.fa is no table"),
         (["1.tsv", "--alleles"], "--alleles compares alleles of the genes in --same: give that too"),
         (["1.tsv", "-o", "1.tsv"], "the output 1.tsv is also an input"),

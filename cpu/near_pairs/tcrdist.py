@@ -1,0 +1,117 @@
+"""Finds the pairs of CDR3s within a TCRdist, by comparing all pairs of a tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TilePairs
+from gpualign.core.common.arrays import Integers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Tile, TileLimits
+from gpualign.core.scoring.tcrdist import TRIM_END, TRIM_START, WEIGHT
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.cpu.alignment._kernels import Cancel
+from gpualign.cpu.near_pairs import _near
+
+KERNEL = "TCRdist of all pairs, a target in each byte of a vector"
+
+PAIRS_PER_SECOND = 3e9
+"""Pairs that a thread with AVX2 compares per second, at distances of up to 20."""
+
+_MAX_BAND_ROWS = 1 << 14
+"""Maximum number of queries in a tile. The letters of all targets are laid out once for the queries of a tile."""
+
+_MIN_BANDS_PER_THREAD = 8
+"""Minimum number of tiles for each thread, if there are enough queries, because the first tiles of one set have the most pairs."""
+
+_EXPECTED_NEAR_FRACTION = 1e-3
+_NEAR_PAIR_BYTES = 100
+"""Memory, in bytes, that a near pair takes on its way from the kernel to the output, including temporary copies."""
+_BYTES_PER_PAIR = 25
+"""Memory, in bytes, that a pair takes between kernel and output."""
+
+_SORTED_LETTERS = 12
+"""Number of letters by which targets are sorted, which fit 64 bits."""
+
+
+def tile_limits(task: Task, budget: Budget, threads: int) -> TileLimits:
+    """Return limits by which tiles are whole bands, whose near pairs fit in the memory for results."""
+    fitting = int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * _EXPECTED_NEAR_FRACTION * _NEAR_PAIR_BYTES))
+    rows = min(_MAX_BAND_ROWS, fitting, -(-len(task.queries) // (_MIN_BANDS_PER_THREAD * threads)))
+    scratch = 8 * len(task.targets)
+    return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 1, 1 << 62, band_rows=max(1, rows))
+
+
+class TcrdistPairFinder:
+    """Finds the near pairs of tiles.
+
+    task: task whose edit bound is the largest distance of near pairs
+    instruction_set: name of the kernel variant
+    result_bytes: memory, in bytes, from which the maximum number of pairs per kernel call follows
+    """
+
+    def __init__(self, task: Task, instruction_set: str, result_bytes: int) -> None:
+        assert task.edit_bound is not None
+        self._task = task
+        self._instruction_set = instruction_set
+        self._order = _similar_neighbours(task.targets)
+        self._max_distance = int(task.edit_bound.constant)
+        self._costs = np.zeros((32, 32), dtype=np.uint8)
+        letters = len(task.scoring.substitution)
+        self._costs[:letters, :letters] = -task.scoring.substitution // WEIGHT
+        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
+
+    def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
+        queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
+        is_target = np.zeros(len(self._task.targets), dtype=np.bool_)
+        is_target[tile.targets] = True
+        pairs = self._find_pairs(queries, tile.pairing.first_targets(queries), self._order[is_target[self._order]], cancel)
+        if pairs is None:
+            return None
+        return TilePairs(tile, pairs.sorted() if len(pairs) else pairs, {"pairs": tile.cells, "TCRdist": len(pairs)})
+
+    def _find_pairs(self, queries: Integers, first_targets: Integers, targets: Integers, cancel: Cancel) -> NearPairs | None:
+        """Return the near pairs of some queries; None if cancelled. If the pairs do not fit in memory, the queries are halved; the pairs of
+        one query always fit."""
+        sets, scoring = (self._task.queries, self._task.targets), self._task.scoring
+        result = _near.column_tile(
+            self._instruction_set,
+            sets[0].codes,
+            sets[0].offsets,
+            queries,
+            first_targets,
+            sets[1].codes,
+            sets[1].offsets,
+            targets,
+            self._costs,
+            WEIGHT,
+            scoring.gap_open,
+            TRIM_START,
+            TRIM_END,
+            self._max_distance,
+            self._max_pairs if len(queries) > 1 else 1 << 40,
+            cancel,
+        )
+        if result is None:
+            return None
+        if not result.overflow:
+            return NearPairs(result.queries, result.targets, result.distances.astype(np.int64))
+        half = len(queries) // 2
+        halves = [self._find_pairs(queries[part], first_targets[part], targets, cancel) for part in (slice(half), slice(half, None))]
+        complete = [part for part in halves if part is not None]
+        return join_pairs(complete) if len(complete) == 2 else None
+
+
+def _similar_neighbours(records: SequenceSet) -> Integers:
+    """Return the records in ascending order of length, and those of one length by the letters that are compared first."""
+    by_length = np.argsort(records.lengths, kind="stable")
+    lengths, starts = np.unique(records.lengths[by_length], return_index=True)
+    parts = []
+    for length, numbers in zip(lengths.tolist(), np.split(by_length, starts[1:]), strict=True):
+        keys = np.zeros(len(numbers), dtype=np.int64)
+        for position in _near.middle_first(length)[:_SORTED_LETTERS]:
+            keys = keys * 32 + records.codes[records.offsets[numbers] + position]
+        parts.append(numbers[np.argsort(keys, kind="stable")])
+    return np.concatenate(parts)
