@@ -1,0 +1,147 @@
+"""Immune receptors: clones of an AIRR table and near CDR3s, as whole commands beside whole scripts of scirpy.
+
+python benchmarks/receptors.py [--clones 20000 1000000] [--tcrdist 20000 100000 1000000] [--python scirpy/bin/python] [--runs 3]
+                               [--output results/receptors.md]
+
+Receptors are made up (near_sets.py): one chain for each cell, of 48 V genes; a fifth of the records repeat a CDR3, and 2 % are not
+productive. scirpy is in a Python of its own, which is named by --python, and runs on sets of up to --peer-records. The numbers of clones
+and of near pairs must be equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from common import finish, machine, table
+from near_sets import cdr3, repeated
+
+GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+_TITLES = ("cell_id", "sequence_id", "productive", "locus", "v_call", "j_call", "junction", "junction_aa", "duplicate_count")
+_CODONS = {
+    **{"A": "GCT", "C": "TGT", "D": "GAT", "E": "GAA", "F": "TTT", "G": "GGT", "H": "CAT", "I": "ATT", "K": "AAA", "L": "CTG"},
+    **{"M": "ATG", "N": "AAT", "P": "CCT", "Q": "CAG", "R": "CGT", "S": "AGC", "T": "ACC", "V": "GTG", "W": "TGG", "Y": "TAT"},
+}
+
+
+CLONES = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import scirpy as ir
+path, out = sys.argv[1:]
+data = ir.io.read_airr(path)
+ir.pp.index_chains(data)
+ir.tl.chain_qc(data)
+ir.pp.ir_dist(data, metric="hamming", cutoff=1, sequence="aa")
+ir.tl.define_clonotype_clusters(
+    data, metric="hamming", sequence="aa", receptor_arms="VDJ", dual_ir="primary_only", same_v_gene=True, within_group=None, n_jobs=-1
+)
+data.obs[["cc_aa_hamming"]].to_csv(out, sep="\\t")
+"""
+TCRDIST = """
+import sys, csv, warnings
+warnings.simplefilter("ignore")
+import numpy, scipy.sparse
+from scirpy.ir_dist.metrics import TCRdistDistanceCalculator
+path, out = sys.argv[1:]
+rows = csv.DictReader(open(path), delimiter="\\t")
+strings = numpy.unique([row["junction_aa"] for row in rows if row["productive"] == "T"])
+scipy.sparse.save_npz(out, TCRdistDistanceCalculator(cutoff=15, n_jobs=-1).calc_dist_mat(strings))
+"""
+
+
+def write_table(path: Path, count: int, repeats: int | None = None, seed: int = 5) -> None:
+    """Write an AIRR table of receptors. repeats: number of records that repeat a CDR3; None: a fifth"""
+    rng = np.random.default_rng([seed, count])
+    repeats = count // 5 if repeats is None else repeats
+    distinct = cdr3(count - repeats, seed)
+    texts = np.array(distinct + repeated(distinct, repeats, seed), dtype=object)[rng.permutation(count)].tolist()
+    v_genes = rng.choice(48, count, p=rng.dirichlet(np.full(48, 0.7))).tolist()
+    j_genes, families = rng.integers(1, 8, count).tolist(), rng.integers(1, 3, count).tolist()
+    productive = np.where(rng.random(count) < 0.02, "F", "T").tolist()
+    with path.open("w") as file:
+        file.write("\t".join(_TITLES) + "\n")
+        for k, text in enumerate(texts):
+            genes = f"TRBV{2 + v_genes[k] // 2}-{1 + v_genes[k] % 2}*01\tTRBJ{families[k]}-{j_genes[k]}*01"
+            name, letters = f"cell{k}-1", "".join(map(_CODONS.__getitem__, text))
+            file.write(f"{name}\t{name}_contig_1\t{productive[k]}\tTRB\t{genes}\t{letters}\t{text}\t{1 + k % 9}\n")
+
+
+def seconds(words: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def clone_count(path: Path) -> int:
+    """Number of clones in the last column of a table."""
+    with path.open() as file:
+        next(file)
+        return len({line.rstrip("\n").rpartition("\t")[2] for line in file} - {"", "nan"})
+
+
+def near_count(path: Path) -> int:
+    """Number of near pairs i < j in a matrix of gpualign's or scirpy's, of which either holds each twice, and scirpy's the diagonal."""
+    near = scipy.sparse.load_npz(path).tocoo()
+    return int(np.count_nonzero(near.row < near.col))
+
+
+def timed(words: list[str], peer: list[str] | None, runs: int) -> tuple[float, float | None]:
+    """Median seconds of a command and of a peer, which take turns."""
+    ours, theirs = list[float](), list[float]()
+    for _ in range(runs):
+        ours.append(seconds(words))
+        if peer:
+            theirs.append(seconds(peer))
+    return float(np.median(ours)), float(np.median(theirs)) if theirs else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clones", type=int, nargs="*", default=[20_000, 1_000_000], help="receptors of tables that get clones")
+    parser.add_argument("--tcrdist", type=int, nargs="*", default=[20_000, 100_000, 1_000_000], help="distinct CDR3s")
+    parser.add_argument("--peer-records", type=int, default=100_000, help="most records for scirpy")
+    parser.add_argument("--python", help="a Python that has scirpy")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tables, ours, theirs = folder / "airr.tsv", folder / "ours", folder / "theirs"
+
+        def measure(job: str, count: int, words: list[str], script: str, output: Path, count_results: Callable[[Path], int]) -> None:
+            peer = [options.python, "-c", script, str(tables), f"{theirs}{output.suffix}"]
+            has_peer = options.python is not None and count <= options.peer_records
+            whole, other = timed(words, peer if has_peer else None, options.runs)
+            results = count_results(output)
+            if has_peer and (found := count_results(Path(peer[-1]))) != results:
+                raise SystemExit(f"{job}: {results:,} by gpualign, {found:,} by scirpy")
+            compared = ["", ""] if other is None else [f"{other:.1f}", f"{other / whole:.0f}"]
+            rows.append([job, f"{count:,}", f"{results:,}", f"{whole:.2f}", *compared])
+            print(rows[-1], file=sys.stderr, flush=True)
+
+        for count in options.clones:
+            write_table(tables, count)
+            output = ours.with_suffix(".tsv")
+            words = [GPUALIGN, "cluster", str(tables), "--hamming", "--max-distance", "1", "--same", "v_call", "-o", str(output)]
+            measure("clones: one mismatch, same V gene, AIRR to AIRR", count, words, CLONES, output, clone_count)
+        for count in options.tcrdist:
+            write_table(tables, count, repeats=0)
+            output = ours.with_suffix(".npz")
+            words = [GPUALIGN, "nw", str(tables), "--tcrdist", "--gap", "4", "--max-distance", "15"]
+            measure("TCRdist <= 15", count, [*words, "--format", "csr", "-o", str(output)], TCRDIST, output, near_count)
+    notes = [f"Seconds of whole processes, medians of {options.runs} runs in turns; the last column is scirpy's by gpualign's."]
+    header = ["job", "receptors", "clones or near pairs", "gpualign", "scirpy", "ratio"]
+    finish(f"# Receptors\n\n{machine()}.\n\n" + table("Immune receptors", header, rows, notes), options.output)
+
+
+if __name__ == "__main__":
+    main()
