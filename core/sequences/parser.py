@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, Alphabet, LetterKinds
@@ -162,7 +162,8 @@ def read_records(
             reads = ", which gpualign dist reads" if kind in (FileKind.VCF, FileKind.CLUSTAL, FileKind.PHYLIP) else ""
             raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        other = "; tables of SNPs are for gpualign dist" if "\t" in start else ""
+        table = f"; the column of sequences in a table is named by {parameter('sequence_column')}, and tables of SNPs are for gpualign dist"
+        other = table if "\t" in start else ""
         raise InputError(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"

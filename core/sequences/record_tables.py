@@ -12,6 +12,7 @@ import numpy as np
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_table
 from gpualign.core.sequences.alphabet import PROTEIN
@@ -109,7 +110,8 @@ class TableRecords:
 def is_receptor_table(start: bytes) -> bool:
     """Return whether a file is a table of receptors: its first line has the titles of ids and of sequences. start: first bytes of the
     file"""
-    titles = {cell_text(cell) for cell in start.split(b"\n", 1)[0].split(b"\t")}
+    line = start.split(b"\n", 1)[0]
+    titles = {cell_text(cell) for cell in line.split(delimiter_of(line).encode())}
     return ID_TITLE in titles and not titles.isdisjoint(SEQUENCE_TITLES)
 
 

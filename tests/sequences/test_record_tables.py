@@ -74,6 +74,7 @@ def test_columns_are_chosen_by_title():
     assert list(read(table).letters) == ["CASF", "CASR"]
     assert list(read(table, TableColumns(sequence_column="cdr3")).letters) == ["CAF", "CAR"]
     assert list(read(table, TableColumns("cdr3_aa")).ids) == ["1", "2"]
+    assert list(read(table.replace(b"\t", b",")).letters) == ["CASF", "CASR"]
     ten_x = (
         b"barcode,contig_id,productive,cdr3\nAA-1,AA-1_contig_1,True,CASSF\nAA-1,AA-1_contig_2,False,CAVF\nAC-1,AC-1_contig_1,true,None\n"
     )
