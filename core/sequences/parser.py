@@ -162,8 +162,8 @@ def read_records(
             reads = ", which gpualign dist reads" if kind in (FileKind.VCF, FileKind.CLUSTAL, FileKind.PHYLIP) else ""
             raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        table = f"; the column of sequences in a table is named by {parameter('sequence_column')}, and tables of SNPs are for gpualign dist"
-        other = table if "\t" in start else ""
+        named = f"; the column of sequences in a table is named by {parameter('sequence_column')}, and tables of SNPs are for gpualign dist"
+        other = named if "\t" in start else ""
         raise InputError(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"
