@@ -111,7 +111,7 @@ def _similar_neighbours(records: SequenceSet) -> Integers:
     parts = []
     for length, numbers in zip(lengths.tolist(), np.split(by_length, starts[1:]), strict=True):
         keys = np.zeros(len(numbers), dtype=np.int64)
-        for position in _near.middle_first(length)[:_SORTED_LETTERS]:
+        for position in _near.comparison_order(length)[:_SORTED_LETTERS]:
             keys = keys * 32 + records.codes[records.offsets[numbers] + position]
         parts.append(numbers[np.argsort(keys, kind="stable")])
     return np.concatenate(parts)

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace gpualign {
 
 namespace {
 
-constexpr int64_t kTargetsAtATime = 2048;  // their letters fit the second-level cache
-constexpr int64_t kLanes = 64;             // bytes of the longest vector
-constexpr uint8_t kNoLetter = 128;         // for which a look-up yields 0
+constexpr int64_t kTargetsAtATime = 8192;       // their letters fit the second-level cache
+constexpr int64_t kLanes = 64;                  // bytes of the longest vector
+constexpr uint8_t kNoLetter = 128;              // for which a look-up yields 0
+constexpr int32_t kGapStart = 6, kGapStop = 9;  // positions that most often lie in the gap
+constexpr int kLeading = 2;                     // letters by which runs of targets are left out
 
 // A column of two strings: positions of its letters.
 struct Column {
@@ -33,29 +36,61 @@ std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& dista
   return out;
 }
 
-// Targets of one length: their letters by position, as in ColumnTask.
+// Neighbouring targets with the same letters at the positions that are compared first.
+struct Run {
+  int64_t start, stop;
+  uint8_t letters[kLeading];
+};
+
+// Targets of one length: their letters by position, as in ColumnTask, and the runs of those that share leading letters.
 struct Panel {
   std::vector<uint8_t> planes;
+  std::vector<Run> runs;
   int64_t count = 0, stride = 0;
 
-  void fill(const Sequences& targets, const int64_t* ids, int64_t targets_here, int32_t length) {
+  void fill(const Sequences& targets, const int64_t* ids, int64_t targets_here, const std::vector<int32_t>& positions) {
+    const int32_t length = static_cast<int32_t>(positions.size());
+    runs.clear();
     count = targets_here;
     stride = (count + kLanes - 1) / kLanes * kLanes;
     planes.assign(static_cast<size_t>(2 * length * stride), kNoLetter);
     for (int64_t k = 0; k < count; k++) {
       const uint8_t* const codes = targets.record(ids[k]).codes;
       for (int32_t at = 0; at < length; at++) planes[static_cast<size_t>((2 * at + (codes[at] >= 16)) * stride + k)] = codes[at] & 15;
+      Run run{k, k + 1, {}};
+      for (int c = 0; c < kLeading && c < length; c++) run.letters[c] = codes[positions[static_cast<size_t>(c)]];
+      if (!runs.empty() && std::equal(run.letters, run.letters + kLeading, runs.back().letters))
+        runs.back().stop = k + 1;
+      else
+        runs.push_back(run);
+    }
+  }
+
+  // Stores ranges [start, stop) of whole vectors that hold every target whose leading letters cost at most the limit. rows: costs of the
+  // query's letter in the column of each leading letter, null if that is in no column.
+  void ranges_within(const uint8_t* const* rows, int limit, std::vector<std::pair<int64_t, int64_t>>& ranges) const {
+    ranges.clear();
+    for (const Run& run : runs) {
+      int cost = 0;
+      for (int c = 0; c < kLeading; c++)
+        if (rows[c]) cost += rows[c][run.letters[c]];
+      if (cost > limit) continue;
+      const int64_t start = run.start / kLanes * kLanes, stop = (run.stop + kLanes - 1) / kLanes * kLanes;
+      if (!ranges.empty() && start <= ranges.back().second)
+        ranges.back().second = stop;
+      else
+        ranges.emplace_back(start, stop);
     }
   }
 };
 
 }  // namespace
 
-std::vector<int32_t> middle_first(int32_t n) {
+std::vector<int32_t> comparison_order(int32_t n) {
   std::vector<int32_t> positions(static_cast<size_t>(n));
   for (int32_t at = 0; at < n; at++) positions[static_cast<size_t>(at)] = at;
-  std::stable_sort(positions.begin(), positions.end(),
-                   [n](int32_t a, int32_t b) { return std::abs(2 * a - (n - 1)) < std::abs(2 * b - (n - 1)); });
+  const auto rank = [](int32_t at) { return at < kGapStart ? kGapStart - 1 - at : at >= kGapStop ? at - kGapStop : 2 + at; };
+  std::stable_sort(positions.begin(), positions.end(), [&](int32_t a, int32_t b) { return rank(a) < rank(b); });
   return positions;
 }
 
@@ -67,13 +102,14 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
   std::vector<uint8_t> sums(kTargetsAtATime);
   std::vector<int32_t> plane_of;
   std::vector<const uint8_t*> rows;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
   result.steps.assign(1, 0);
   for (int64_t start = 0; start < tile.target_count;) {
     const int32_t n = static_cast<int32_t>(tile.targets.length(tile.target_ids[start]));
     int64_t stop = start;
     while (stop < tile.target_count && stop - start < kTargetsAtATime && tile.targets.length(tile.target_ids[stop]) == n) stop++;
-    panel.fill(tile.targets, tile.target_ids + start, stop - start, n);
-    const std::vector<int32_t> positions = middle_first(n);
+    const std::vector<int32_t> positions = comparison_order(n);
+    panel.fill(tile.targets, tile.target_ids + start, stop - start, positions);
     std::map<int32_t, std::vector<Column>> columns_by_length;
     for (int64_t i = 0; i < tile.query_count; i++) {
       if (cancel.requested) return false;
@@ -83,24 +119,35 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
       if (gap > tile.max_distance) continue;
       auto known = columns_by_length.find(m);
       if (known == columns_by_length.end()) known = columns_by_length.emplace(m, columns_of(m, n, distance, positions)).first;
-      const std::vector<Column>& columns = known->second;
       plane_of.clear();
       rows.clear();
-      for (const Column& column : columns) {
+      const uint8_t* leading[kLeading] = {};
+      for (const Column& column : known->second) {
         plane_of.push_back(column.target);
         rows.push_back(distance.costs + 32 * query.codes[column.query]);
+        for (int c = 0; c < kLeading && c < n; c++)
+          if (column.target == positions[static_cast<size_t>(c)]) leading[c] = rows.back();
       }
       const uint8_t limit = static_cast<uint8_t>(std::min(most_sum, (tile.max_distance - gap) / distance.weight));
-      const ColumnTask task{panel.planes.data(), plane_of.data(), rows.data(), static_cast<int>(columns.size()), limit,
-                            panel.stride,        panel.stride};
-      const int64_t found = kernels.sum_columns(task, lanes.data(), sums.data());
-      for (int64_t k = 0; k < found; k++) {
-        if (lanes[static_cast<size_t>(k)] >= panel.count) break;  // padding
-        const int64_t target = tile.target_ids[start + lanes[static_cast<size_t>(k)]];
-        if (target < tile.firsts[i]) continue;
-        result.queries.push_back(tile.query_ids[i]);
-        result.targets.push_back(target);
-        result.distances.push_back(static_cast<int32_t>(distance.weight * sums[static_cast<size_t>(k)] + gap));
+      panel.ranges_within(leading, limit, ranges);
+      for (const auto& [first, last] : ranges) {
+        const ColumnTask task{panel.planes.data() + first,
+                              plane_of.data(),
+                              rows.data(),
+                              static_cast<int>(plane_of.size()),
+                              limit,
+                              last - first,
+                              panel.stride};
+        const int64_t found = kernels.sum_columns(task, lanes.data(), sums.data());
+        for (int64_t k = 0; k < found; k++) {
+          const int64_t lane = first + lanes[static_cast<size_t>(k)];
+          if (lane >= panel.count) break;  // padding
+          const int64_t target = tile.target_ids[start + lane];
+          if (target < tile.firsts[i]) continue;
+          result.queries.push_back(tile.query_ids[i]);
+          result.targets.push_back(target);
+          result.distances.push_back(static_cast<int32_t>(distance.weight * sums[static_cast<size_t>(k)] + gap));
+        }
       }
     }
     if (static_cast<int64_t>(result.queries.size()) > tile.max_pairs) {

@@ -30,8 +30,9 @@ struct ColumnTile {
   int64_t max_pairs;  // near pairs that the result may hold
 };
 
-// Returns the positions of a string of n letters from the middle to the ends. Targets that share letters there should be neighbours.
-std::vector<int32_t> middle_first(int32_t n);
+// Returns the positions of a string of n letters in the order in which they are compared: those on both sides of the usual gap first, as
+// they differ most and are seldom in the gap. Targets that share letters there should be neighbours.
+std::vector<int32_t> comparison_order(int32_t n);
 
 // Finds the near pairs of a tile, in any order. Returns false if cancelled.
 bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const ColumnDistance& distance, const Cancel& cancel,

@@ -265,10 +265,11 @@ NB_MODULE(_near, m) {
         nb::arg("gap_cost"), nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
         "Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if "
         "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; "
-        "it is fastest if targets of one length that share letters in the middle are neighbours. costs: uint8[32][32], symmetric, at "
+        "it is fastest if targets of one length that share the letters compared first (comparison_order) are neighbours. costs: "
+        "uint8[32][32], symmetric, at "
         "most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start "
         "letters and the last trim_end cost nothing. If there are more than `most` pairs, overflow is set.");
   m.def(
-      "middle_first", [](int n) { return n < 0 ? std::vector<int32_t>() : middle_first(n); }, nb::arg("n"),
+      "comparison_order", [](int n) { return n < 0 ? std::vector<int32_t>() : comparison_order(n); }, nb::arg("n"),
       "Return the positions of a string of n letters in the order in which column_tile compares them.");
 }
