@@ -81,7 +81,9 @@ def test_every_extension_has_a_check_under_sanitizers(sanitized):
 
 
 def test_sources_and_tests_of_sanitized_extensions_exist(sanitized):
-    added = re.findall(r"^nanobind_add_module\((\w+) STABLE_ABI NB_STATIC\s([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    call = r"^(?:nanobind_add_module\((\w+) STABLE_ABI NB_STATIC|gpualign_plain_sources\((\w+))\s([^)]*)\)"
+    added = [(one or other, files) for one, other, files in re.findall(call, (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)]
+    assert {name for name, _ in added} >= {*sanitized.EXTENSIONS}
     for name, files in added:
         if name in sanitized.EXTENSIONS:
             matched = {path for pattern in sanitized.EXTENSIONS[name].sources for path in ROOT.glob(pattern)}
