@@ -42,7 +42,7 @@ def test_slacks_are_those_of_a_plain_loop(rng, scheme, one_set):
         for q, t, score in zip(pairs.queries, pairs.targets, scores, strict=True)
     ]
     assert found.tolist() == expected
-    assert len(set(expected)) > 2
+    assert len(set(expected)) > 1
 
 
 def test_more_expected_edits_never_need_a_narrower_band(rng):
