@@ -28,7 +28,8 @@ def _server():
 def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
     """The finished process, stdout and stderr as bytes."""
     words = [*map(str, arguments)]
-    done = _server().run(words, stdin, cwd, LIMIT) if env is None and _server() else None
+    # A forked process has the memory of all imports, which a summary would tell.
+    done = _server().run(words, stdin, cwd, LIMIT) if env is None and "--summary" not in words and _server() else None
     if done is None:
         done = subprocess.run(
             [*_COMMAND, *words],
