@@ -69,11 +69,11 @@ def test_a_last_line_without_an_end_is_told(letters, text, end):
 
 
 def scanned(data, chunk, letters=None):
-    before, records._CHUNK_BYTES = records._CHUNK_BYTES, chunk
+    before, records.CHUNK_BYTES = records.CHUNK_BYTES, chunk
     try:
         parts = list(read_records(io.BytesIO(data), "x", letters))
     finally:
-        records._CHUNK_BYTES = before
+        records.CHUNK_BYTES = before
     for part in parts:
         of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *LETTER_KIND_DEFINITIONS)
         assert (
