@@ -17,10 +17,10 @@ from gpualign.jobs.every_pair import EveryPairJob
 from gpualign.jobs.near_pairs import NearPairJob, excludes_pairs
 from gpualign.jobs.options import CLUSTER_MIN_COVERAGE
 
-_MIN_PAIR_COUNT = 100_000
+MIN_PAIR_COUNT = 100_000
 """Minimum number of pairs for which advice is given."""
 
-_MIN_CELLS = 300_000_000_000
+MIN_CELLS = 300_000_000_000
 """Minimum number of DP cells for which times are estimated, because an estimate takes a second. Two cores compute this many cells in about
 half a minute."""
 
@@ -37,13 +37,13 @@ def explain_full_alignment(
     plan_near: plans the search for the pairs within a bound
     """
     task = full_job.task
-    if full_job.pair_count < _MIN_PAIR_COUNT:
+    if full_job.pair_count < MIN_PAIR_COUNT:
         return None
     if edit_bound(filter, task, identity_definition) is not None:
         reason: str | None = "the thresholds allow as many edits as unrelated sequences have"
     else:
         reason = describe_missing_bound(filter, task, identity_definition)
-    if reason is None or full_job.total_work < _MIN_CELLS:
+    if reason is None or full_job.total_work < MIN_CELLS:
         return reason and f"every pair is aligned: {reason}"
     rate = measure_cell_rate(task, full_job.engine, full_job.budget, letters=_SAMPLE_LETTERS)
     text = f"every pair is aligned, which takes about {format_duration(full_job.total_work / rate)}: {reason}"

@@ -23,7 +23,7 @@ from typing import ClassVar
 _SIGNAL_VERBS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _EXIT_CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
 _PROGRESS_SIGNAL = getattr(signal, "SIGUSR1", None)  # not every system has it
-_GRACE_SECONDS = 2.0
+GRACE_SECONDS = 2.0
 """Number of seconds after the first signal during which a second signal does not interrupt the cleanup."""
 
 
@@ -100,7 +100,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
             _State.pending_signal = number
         return
     if _State.signal_name is not None:
-        if time.monotonic() - _State.signal_time < _GRACE_SECONDS:
+        if time.monotonic() - _State.signal_time < GRACE_SECONDS:
             return
         _State.was_repeated = True
     _State.signal_name, _State.signal_time = signal.Signals(number).name, time.monotonic()

@@ -21,7 +21,7 @@ _PLANES_AT_ONCE = 8
 _BIALLELIC_CODES = frozenset({0, 1})
 """Codes that replace the calls at a site that has only two different calls."""
 
-_SEARCH_SECONDS_PER_CALL = 1e-9
+SEARCH_SECONDS_PER_CALL = 1e-9
 """Upper estimate of the time per call, in seconds, that one thread takes to find the sites with two different calls and to code them."""
 
 
@@ -117,7 +117,7 @@ def _split_saves_time(samples: int, used_codes: frozenset[int], counter: Prepare
     calls bit by bit (`Operation.DIFFER`).
     """
     halves = counter.products_only or MISSING not in used_codes
-    return halves and samples / 2 / counter.comparisons_per_second / 2 > _SEARCH_SECONDS_PER_CALL / counter.threads
+    return halves and samples / 2 / counter.comparisons_per_second / 2 > SEARCH_SECONDS_PER_CALL / counter.threads
 
 
 def _all_sites(codes: Codes, used_codes: frozenset[int]) -> _SiteSubset:

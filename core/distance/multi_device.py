@@ -27,7 +27,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 _MIN_PIECES_PER_ENGINE = 4
 """Minimum number of pieces per engine in a run: with fewer, most engines would be idle while the last pieces are computed."""
 
-_MIN_ROWS_PER_PIECE = 128
+MIN_ROWS_PER_PIECE = 128
 """Minimum rows per piece when splitting bands to reach `_MIN_PIECES_PER_ENGINE`: one block of a GPU kernel handles this many rows."""
 
 _PIECES_IN_FLIGHT_PER_ENGINE = 2
@@ -164,7 +164,7 @@ class _EngineGroup:
         """
         every = list(bands)
         needed = -(-_MIN_PIECES_PER_ENGINE * len(self.counters) // max(1, len(every)))
-        pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS_PER_PIECE)))]
+        pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // MIN_ROWS_PER_PIECE)))]
         output, progress = _OrderedOutput(), _DeduplicatedProgress(on_progress)
         sites = sum(panel.site_count for panel in panels)
         workers = [

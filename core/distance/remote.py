@@ -21,10 +21,10 @@ from gpualign.core.execution.remote.serialization import downcast_integers
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 from gpualign.core.execution.totals import Closable
 
-_MAX_PIECE_BYTES = 32 << 20
+MAX_PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, in bytes."""
 
-_MIN_PIECES_PER_WORKER = 8
+MIN_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work although pieces near the end of a triangle are small."""
 
 _EXAMINED_PAIRS_FACTOR = 8
@@ -113,7 +113,7 @@ class CounterServer:
         rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
         if rule is None:
             return self._count_band(request, request.pieces(rows))
-        return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * _MAX_PIECE_BYTES // a_row))))
+        return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * MAX_PIECE_BYTES // a_row))))
 
     def _count_band(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
         """Return the counts for a band, each matrix in the narrowest integer type that holds its values."""
@@ -134,7 +134,7 @@ class CounterServer:
         def until_enough() -> Iterator[SampleBand]:
             nonlocal stop
             for piece in every:
-                if sum(map(len, pairs)) * selected_pair_bytes(len(names)) > _MAX_PIECE_BYTES:
+                if sum(map(len, pairs)) * selected_pair_bytes(len(names)) > MAX_PIECE_BYTES:
                     return
                 stop = piece.stop
                 yield piece
@@ -207,7 +207,7 @@ class RemoteDistanceEngine:
         """
         pool, shared = self._pool, SharedArguments.of(CachedArgument(RemoteCountRequest(self._settings, request)))
         properties: CounterProperties = pool.ask(shared, None)
-        piece_bytes = max(1, min(_MAX_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
+        piece_bytes = max(1, min(MAX_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
 
         @cache
         def words(sites: int) -> int:
@@ -276,7 +276,7 @@ class RemoteDistanceEngine:
         pair_bytes: size of the result for a pair, in bytes; 0: the size of a piece is not limited
         max_bytes: maximum size of the result for a piece, in bytes
         """
-        share = _MIN_PIECES_PER_WORKER * self._pool.worker_count()
+        share = MIN_PIECES_PER_WORKER * self._pool.worker_count()
         for band in bands:
             columns = max(1, band.shape[1])
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 import time
@@ -214,6 +215,17 @@ def run_workers(
         handle.report(None)
 
     threads = [threading.Thread(target=work, args=pair, name=f"{thread_name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
+
+    def end() -> None:
+        shared.stop()
+        if stop is not None:
+            stop()
+        for thread in threads:
+            thread.join()
+
+    # A program may end with this iterator left open, which is closed when Python no longer runs daemon threads: from 3.13 on, joining would
+    # take forever.
+    atexit.register(end)
     for thread in threads:
         thread.start()
     try:
@@ -236,8 +248,5 @@ def run_workers(
                 shared.buffer.release(item.tile.cells)
                 yield item
     finally:
-        shared.stop()
-        if stop is not None:
-            stop()
-        for thread in threads:
-            thread.join()
+        atexit.unregister(end)
+        end()

@@ -19,7 +19,7 @@ from gpualign.core.results.filter import Filter
 _CHUNK_VALUES = 1 << 18
 """Number of values that are copied together."""
 
-_MAX_INT32 = np.iinfo(np.int32).max
+MAX_INT32 = np.iinfo(np.int32).max
 """Largest value of a 32-bit index."""
 
 
@@ -70,7 +70,7 @@ def write_csr(stream: BinaryIO, spools: SpoolFiles, dtype: NumberType, queries: 
         np.add.at(counts, numbers, added)
     starts = np.concatenate(([0], np.cumsum(counts)))
     count = int(starts[-1])
-    index = np.dtype(np.int32 if count <= _MAX_INT32 else np.int64)
+    index = np.dtype(np.int32 if count <= MAX_INT32 else np.int64)
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         _copy_vector(archive, "indices", indices, np.dtype(np.int32), index, count)
         write_member(archive, "indptr", starts.astype(index))
@@ -107,4 +107,4 @@ class CsrSink(PairsSink):
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:
     """Return the type that holds values + 1 if the task's values have type `dtype`."""
     longest = task.queries.max_length, task.targets.max_length
-    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.score_bounds(*longest)[1] >= _MAX_INT32 else dtype
+    return np.dtype(np.int64) if dtype == np.int32 and task.scoring.score_bounds(*longest)[1] >= MAX_INT32 else dtype

@@ -44,7 +44,7 @@ MAX_TILES_PER_WORKER = 4
 _MAX_TILE_SHRINKAGE = 16
 """Maximum factor by which tiles shrink near the end of a plan that several workers share. Kernels would be slow on even smaller tiles."""
 
-_BLOCK_TARGETS = 1 << 17
+BLOCK_TARGETS = 1 << 17
 """Number of targets whose costs are computed at a time."""
 
 MIN_BAND_TARGETS = 16
@@ -278,7 +278,7 @@ class Plan:
             reach = block_start + int(np.searchsorted(before, before[first] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lane_count) * self.limits.lane_count)
             if block_stop < len(targets) and max(reach, to) >= block_stop:  # the tile may end after this block
-                size = max(_BLOCK_TARGETS, 2 * (block_stop - block_start) if first == 0 else 0)
+                size = max(BLOCK_TARGETS, 2 * (block_stop - block_start) if first == 0 else 0)
                 cells_before_block += float(before[first])
                 block_start, block_stop = at, min(len(targets), at + size)
                 before = self._cells_before(start, stop, targets[block_start:block_stop])

@@ -1,6 +1,6 @@
 """Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
-A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_PASS_TOP` best targets, or more for a
+A search for the best hits is a single run. A search for every passing hit first asks for the `FIRST_PASS_TOP` best targets, or more for a
 large E-value, which is nearly always enough, and then repeats the search, keeping all targets or as many as fit in memory, for queries that
 may have more hits (core/execution/hit_collectors.py tells which). Queries are searched in batches because hits are written in query order:
 hits of later queries wait for a query that is searched again.
@@ -32,8 +32,8 @@ from gpualign.core.search.hit_selection import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
-_FIRST_PASS_TOP = 1000
-_FIRST_PASS_TOP_PER_EVALUE = 30
+FIRST_PASS_TOP = 1000
+FIRST_PASS_TOP_PER_EVALUE = 30
 """Number of targets initially kept per query in a search for every hit above a threshold: at least the first, and the second times the
 maximum E-value. Of real proteins against 20,000, 1 to 21 targets for each unit of a maximum E-value of 100 reach the score cutoff."""
 
@@ -42,7 +42,7 @@ _WAITING_HITS_DIVISOR = 8
 
 _HIT_BYTES = 24
 
-_PROBE_QUERY_COUNT = 256
+PROBE_QUERY_COUNT = 256
 """Number of queries in the first batch of a large search. If most of these must be searched again, later batches keep all targets from the
 start."""
 
@@ -90,10 +90,10 @@ def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, en
     elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # every hit may pass
     else:
-        by_evalue = 0 if filter.max_evalue is None else int(_FIRST_PASS_TOP_PER_EVALUE * min(filter.max_evalue, targets))
+        by_evalue = 0 if filter.max_evalue is None else int(FIRST_PASS_TOP_PER_EVALUE * min(filter.max_evalue, targets))
         held = memory // _WAITING_HITS_DIVISOR
         in_memory = _hits_in_memory(task, Budget.from_total(memory - held))
-        top = min(max(_FIRST_PASS_TOP, min(by_evalue, in_memory)), targets)
+        top = min(max(FIRST_PASS_TOP, min(by_evalue, in_memory)), targets)
     if filter.target_limit is None and top < targets:
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
@@ -151,8 +151,8 @@ class _MultiPassSearch:
         first, query_stop, most = self.search.plan.start, self.search.plan.query_stop, self._max_top_count
         top_count, start = task.top_count or 0, first
         while start < query_stop:
-            probe = start == first and query_stop - first >= 2 * _PROBE_QUERY_COUNT and top_count < most
-            stop = min(query_stop, start + (min(_PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
+            probe = start == first and query_stop - first >= 2 * PROBE_QUERY_COUNT and top_count < most
+            stop = min(query_stop, start + (min(PROBE_QUERY_COUNT, self.search.group_size) if probe else self.search.group_size))
             for result in self._run_pass(np.arange(start, stop), top_count):
                 yield order.add_first_pass(result)
             if len(again := order.missing_queries):

@@ -39,7 +39,7 @@ from gpualign.core.sequences.string_column import StringColumn
 FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _CHECKSUM_CHUNK_BYTES = 16 << 20
-_BATCH_LETTERS = 8 << 20
+BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
 
@@ -302,7 +302,7 @@ class IndexBuilder:
         disk.
         """
         census, number, last = AlphabetCensus(), 0, ""
-        for some in read_records(stream, self._source, _BATCH_LETTERS):
+        for some in read_records(stream, self._source, BATCH_LETTERS):
             records, numbers = clean_records(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
             last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
@@ -401,11 +401,11 @@ class IndexBuilder:
 
 
 def _batches(lengths: Integers) -> Iterator[slice]:
-    """Yield ranges of consecutive records that have approximately `_BATCH_LETTERS` letters. Each range has at least one record."""
+    """Yield ranges of consecutive records that have approximately `BATCH_LETTERS` letters. Each range has at least one record."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):
         before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH_LETTERS, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + BATCH_LETTERS, side="right")))
         yield slice(start, stop)
         start = stop

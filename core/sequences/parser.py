@@ -20,12 +20,12 @@ from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIO
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords, is_receptor_table, read_table_records
 from gpualign.core.sequences.string_column import StringColumn
 
-_CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Size of the buffer in bytes. It grows if a record is longer. The buffer is reused, because allocating memory takes longer than filling
 it."""
-_PIECE_BYTES = 1 << 18
+PIECE_BYTES = 1 << 18
 """Size in bytes of the pieces of a file that several threads read. The text of a piece and its letters fit the cache of a core."""
-_MIN_THREAD_BYTES = 4 << 20
+MIN_THREAD_BYTES = 4 << 20
 """Minimum number of bytes of a file for each of several threads that read it. Scanning these takes 3 ms, and starting a thread 0.05 ms."""
 _MAX_THREADS = 32
 """Maximum number of threads that read a file. Each holds a few pieces and their records, and more would wait for each other."""
@@ -255,7 +255,7 @@ class _ParallelScan:
 
         start: position of a record after the last one that was scanned; the kinds of all earlier records must have been counted
         """
-        threads = min(self._threads, (self._text.stop - start) // _MIN_THREAD_BYTES)
+        threads = min(self._threads, (self._text.stop - start) // MIN_THREAD_BYTES)
         if threads < 2 or start < self._next_attempt:
             return False
         table = None if self._encoded is None else self._encoded.encoding
@@ -268,7 +268,7 @@ class _ParallelScan:
                 *LETTER_KIND_DEFINITIONS,
                 table,
                 INVALID_CODE,
-                _PIECE_BYTES,
+                PIECE_BYTES,
                 threads,
             )
             self._kinds.add(kinds)
@@ -278,7 +278,7 @@ class _ParallelScan:
             else:
                 self._encoded.extend(self._scanner, self._kinds)
         # More than the threads may have scanned in vain, so that many unusual records do not waste much time.
-        self._next_attempt = start + threads * _CHUNK_BYTES
+        self._next_attempt = start + threads * CHUNK_BYTES
         self._stream.continue_in(self._file, start)
         return True
 
@@ -318,7 +318,7 @@ def _scan(stream: _WatchedStream, scanner: RecordScanner, source: str, fastq: bo
 
     Yields from time to time, so that the caller can process the records scanned so far.
     """
-    buffer, held, last = np.empty(_CHUNK_BYTES, dtype=np.uint8), 0, False
+    buffer, held, last = np.empty(CHUNK_BYTES, dtype=np.uint8), 0, False
     while not last:
         if parallel is not None and held and parallel.advance(stream.position - held):
             held = 0

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
 # block of targets takes little of it.
-_DIFFERENCE_TILE_CELLS = 8_000_000_000
-_BITSLICED_TILE_CELLS = 60_000_000_000
-_PATH_TILE_CELLS, _SLICED_PATH_TILE_CELLS = 4_000_000_000, 12_000_000_000
-_LOCAL_TILE_CELLS = 4_000_000_000
+DIFFERENCE_TILE_CELLS = 8_000_000_000
+BITSLICED_TILE_CELLS = 60_000_000_000
+PATH_TILE_CELLS, SLICED_PATH_TILE_CELLS = 4_000_000_000, 12_000_000_000
+LOCAL_TILE_CELLS = 4_000_000_000
 
 # Cells per second of a core with AVX2, for the slower scorings and machines: two threads of a core share its rate.
 _CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDIT, _CELLS_PER_SECOND_LOCAL = 12e9, 40e9, 110e9, 10e9
@@ -200,7 +200,7 @@ class CpuEngine:
 
         threads = self._fit_threads(scratch, budget.scratch_bytes, f"on targets of up to {longest:,} letters")
         recipe = self.make_score_recipe(task, budget.scratch_bytes // threads)
-        cells = _tile_cells(task, threads, _BITSLICED_TILE_CELLS if recipe.bitsliced else _DIFFERENCE_TILE_CELLS)
+        cells = _tile_cells(task, threads, BITSLICED_TILE_CELLS if recipe.bitsliced else DIFFERENCE_TILE_CELLS)
         if recipe.bitsliced and len(task.targets) < recipe.lane_count(vector_bytes):
             cells = max(cells, _shared_vector_tile_cells(task, threads, vector_bytes))
         rate = (
@@ -234,7 +234,7 @@ class CpuEngine:
         threads = self._fit_threads(
             lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
         )
-        lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, _LOCAL_TILE_CELLS)
+        lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, LOCAL_TILE_CELLS)
         if len(task.queries) * len(task.targets) < threads * lanes:
             lanes = 1  # too few pairs to fill the lanes of all threads: pairs are aligned on their own, and each thread should get some
         elif len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
@@ -272,7 +272,7 @@ class CpuEngine:
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
         recipe, threads, block = self._fit_path_recipe(task, budget)
         lanes = recipe.lane_count(self.instruction_set.vector_bytes)
-        cells = _tile_cells(task, threads, _SLICED_PATH_TILE_CELLS if recipe.sliced else _PATH_TILE_CELLS)
+        cells = _tile_cells(task, threads, SLICED_PATH_TILE_CELLS if recipe.sliced else PATH_TILE_CELLS)
         scratch = min(budget.scratch_bytes, threads * block)
         limits = TileLimits(
             budget.result_bytes,

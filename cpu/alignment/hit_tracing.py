@@ -29,7 +29,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _MAX_CALL_HITS, _MIN_CALL_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
-_MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
+MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
@@ -146,7 +146,7 @@ class HitTracer:
     def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function to each item. If there is little work, no threads are used, because loading the thread library alone takes
         several milliseconds."""
-        if self._pool is None and self._cells > _MAX_UNTHREADED_CELLS:
+        if self._pool is None and self._cells > MAX_UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")

@@ -35,13 +35,13 @@ from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cp
 _CACHE_LINE_WORDS = 8
 _COMPARISONS_PER_SECOND = 1.5e11  # comparisons per second of a core with AVX2
 
-_TILE_ROWS = 64
+TILE_ROWS = 64
 """Number of rows per tile: as many as the kernel keeps in the L2 cache."""
 
-_MAX_TILE_COMPARISONS = 20_000_000_000
+MAX_TILE_COMPARISONS = 20_000_000_000
 """Maximum number of comparisons per tile: a few hundredths of a second."""
 
-_SELECTION_TILE_ROWS, _SELECTION_TILE_COLUMNS = 192, 496
+SELECTION_TILE_ROWS, SELECTION_TILE_COLUMNS = 192, 496
 """Minimum numbers of rows and columns per tile when selecting near pairs; multiples of them make whole blocks in pair_selector.hpp."""
 
 _MAX_SELECTION_TILE_COMPARISONS = 5_000_000_000
@@ -135,8 +135,8 @@ class CpuDistanceEngine:
                 for number, panel in enumerate(panels):
                     relates = relationship_term(panel) is not None
                     terms = relationship.panel_terms(number) if relates else None
-                    width = max(_TILE_ROWS, _MAX_TILE_COMPARISONS // max(1, panel.site_count * _TILE_ROWS))
-                    size = (_RELATIONSHIP_TILE_COLUMNS, _RELATIONSHIP_TILE_ROWS) if relates else (width, _TILE_ROWS)
+                    width = max(TILE_ROWS, MAX_TILE_COMPARISONS // max(1, panel.site_count * TILE_ROWS))
+                    size = (_RELATIONSHIP_TILE_COLUMNS, _RELATIONSHIP_TILE_ROWS) if relates else (width, TILE_ROWS)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in _tiles(band, *size)]
                     try:
@@ -238,8 +238,8 @@ def _selection_tiles(band: SampleBand, site_count: int, max_tile_pairs: int, thr
         rows * columns // (_SELECTION_TILES_PER_THREAD * threads),
         max_tile_pairs,
     )
-    scale = max(1, math.isqrt(pairs // (_SELECTION_TILE_ROWS * _SELECTION_TILE_COLUMNS)))
-    return _tiles(band, scale * _SELECTION_TILE_COLUMNS, scale * _SELECTION_TILE_ROWS)
+    scale = max(1, math.isqrt(pairs // (SELECTION_TILE_ROWS * SELECTION_TILE_COLUMNS)))
+    return _tiles(band, scale * SELECTION_TILE_COLUMNS, scale * SELECTION_TILE_ROWS)
 
 
 class _Progress:

@@ -25,14 +25,14 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 
-_TILE_SECONDS = 0.4
+TILE_SECONDS = 0.4
 """Estimated computing time of a tile, in seconds. It is long compared with the host's share of the work, but short enough that all devices
 are equally busy and that a run stops quickly."""
 
 _TILES_PER_SEARCH_BAND = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
-_BAND_ROWS = 1024
-_TARGET_COUNT_STEP = 1024  # step of the number of targets of a tile: whole blocks of every kernel
+BAND_ROWS = 1024  # queries of a band, unless a search asks for fewer
+TARGET_COUNT_STEP = 1024  # step of the number of targets of a tile: whole blocks of every kernel
 _MAX_WAITING_HIT_TILES = 64  # tiles of a search whose hits may wait to be traced
 _MAX_SAMPLE_SIZE = 4096  # records that represent the lengths of a set
 
@@ -122,7 +122,7 @@ class CudaEngine:
         hardware = self._devices[0].hardware
         recipe = make_recipe(task, self._host_traceback, packed_score_type(device.arch for device in self._devices))
         # The kernel of a first band of queries against all targets.
-        queries, targets = _sampled_lengths(task.queries.lengths[:_BAND_ROWS]), np.sort(_sampled_lengths(task.targets.lengths))
+        queries, targets = _sampled_lengths(task.queries.lengths[:BAND_ROWS]), np.sort(_sampled_lengths(task.targets.lengths))
         variant = choose_kernel_variant(recipe, queries, targets, hardware)
         rate = (
             variant.cells_per_clock
@@ -130,18 +130,18 @@ class CudaEngine:
             * hardware.clock_hz
             / (_PATH_TILE_DIVISOR if task.needs_more_than_final_cell else 1)
         )
-        cells = int(rate * _TILE_SECONDS)
-        rows = _BAND_ROWS
+        cells = int(rate * TILE_SECONDS)
+        rows = BAND_ROWS
         if task.top_count is not None:
             # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-            rows = max(1, min(_BAND_ROWS, -(-_TILES_PER_SEARCH_BAND * cells // mean)))
+            rows = max(1, min(BAND_ROWS, -(-_TILES_PER_SEARCH_BAND * cells // mean)))
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(
             *memory,
             task.pair_bytes + padding,
-            _TARGET_COUNT_STEP,
+            TARGET_COUNT_STEP,
             cells,
             rows,
             bytes_per_letter=task.path_bytes_per_letter,

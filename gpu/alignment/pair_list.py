@@ -23,8 +23,8 @@ from gpualign.gpu.alignment.pair_list_worker import PairListWorker
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe
 from gpualign.gpu.runtime.device import Device
 
-_MAX_BATCH_PAIRS = 1 << 15
-_MIN_CELLS_PER_THREAD = 2e9
+MAX_BATCH_PAIRS = 1 << 15  # pairs of a list that a device aligns at a time
+MIN_CELLS_PER_THREAD = 2e9
 """Minimum size of all lists so far, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes
 some tenths of a second for less."""
 
@@ -131,7 +131,7 @@ class CudaPairAligner:
         """Return the workers of the devices; None if the lists so far are too short to open them. cells: size of another list"""
         with self._lock:
             self._cells += cells
-            if self._workers is None and self._cells >= _MIN_CELLS_PER_THREAD * self._host.threads:
+            if self._workers is None and self._cells >= MIN_CELLS_PER_THREAD * self._host.threads:
                 self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
             return self._workers
 
@@ -145,7 +145,7 @@ class CudaPairAligner:
         left, for_host = np.arange(len(pairs)), list[Integers]()
         slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
         while len(left) and (usable := list(workers)):  # another list may leave out a worker
-            results = self._run(workers, plan_batches(lengths, left, slacks, usable[0].warp_lanes, _MAX_BATCH_PAIRS), pairs)
+            results = self._run(workers, plan_batches(lengths, left, slacks, usable[0].warp_lanes, MAX_BATCH_PAIRS), pairs)
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
             for_host.append(np.setdiff1d(left, traced, assume_unique=True))

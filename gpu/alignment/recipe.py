@@ -130,7 +130,7 @@ def _result_dtype(task: Task) -> np.dtype[np.integer]:
     if task.mode is Mode.LOCAL or task.top_count is not None or task.needs_more_than_final_cell:
         return task.score_dtype
     low, high = task.scoring.score_bounds(task.queries.max_length, task.targets.max_length)
-    narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))
+    narrow: tuple[np.dtype[np.integer], ...] = np.dtype(np.uint8), np.dtype(np.int16)
     return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.score_dtype)
 
 

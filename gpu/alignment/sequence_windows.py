@@ -17,7 +17,7 @@ from gpualign.core.scoring.recurrence_forms import RebasedForm
 from gpualign.gpu.alignment.recipe import Lengths
 
 _STRIDE_FACTORS = (1, 4, 16)  # strides to choose from, in overlaps: short windows are many, long ones have few cells in common
-_MIN_STRIDE = 1024  # letters; a chain takes some hundred columns to start
+MIN_STRIDE = 1024  # letters; a chain takes some hundred columns to start
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,6 @@ def _choices(form: RebasedForm, other_length: int, length: int) -> Iterator[Wind
     aligned = max_aligned_letters(form, other_length)
     if aligned is None:
         return
-    for stride in sorted({max(_MIN_STRIDE, factor * (aligned - 1)) for factor in _STRIDE_FACTORS}):
+    for stride in sorted({max(MIN_STRIDE, factor * (aligned - 1)) for factor in _STRIDE_FACTORS}):
         if stride + aligned - 1 < length:
             yield Windows(stride, aligned - 1)

@@ -30,8 +30,8 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _MAX_BATCHES_IN_FLIGHT = 3  # one is computed, the next one waits, one is collected
-_MAX_SEQUENCE_MEMORY_FRACTION = 0.5  # fraction of the used memory for the sequences of the whole task
-_MAX_RESULT_BYTES = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
+MAX_SEQUENCE_MEMORY_FRACTION = 0.5  # fraction of the used memory for the sequences of the whole task
+MAX_RESULT_BYTES = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
 _TARGET_INPUT_BYTES = 48  # of a target, its letters left out: its numbers, while they are made, and where it begins
 _INPUT_COPIES = 2  # as made by the layout, and in pinned memory
 _MIN_SPLIT_TARGETS = 128  # of a batch that is halved: the targets of a block of threads with 16-bit scores
@@ -110,7 +110,7 @@ class AlignmentWorker:
             self._pipeline.resident.begin_batch()  # time 0 of `FinishedBatch`
             self._host = HostResources(copiers, _COPY_THREADS, self._pipeline.wait)
             self._allowance = self._pipeline.usable_memory()
-            self._resident = self._upload_sequences(self._allowance * _MAX_SEQUENCE_MEMORY_FRACTION)
+            self._resident = self._upload_sequences(self._allowance * MAX_SEQUENCE_MEMORY_FRACTION)
             for batch in self._take_batches():
                 if self._port.stopped():
                     break
@@ -166,10 +166,10 @@ class AlignmentWorker:
             piece = waiting.popleft()
             memory = self._allowance // _MAX_BATCHES_IN_FLIGHT
             halves = piece.halves(_MIN_SPLIT_TARGETS)
-            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _MAX_RESULT_BYTES and self._has_room_for_input(piece)
+            fits = self._open[piece.tile.number].output.result_bytes(piece) <= MAX_RESULT_BYTES and self._has_room_for_input(piece)
             if fits or not halves:
                 submission = self._make_submission(piece, memory)
-                fits = submission.min_bytes <= memory and submission.output.host_bytes <= _MAX_RESULT_BYTES
+                fits = submission.min_bytes <= memory and submission.output.host_bytes <= MAX_RESULT_BYTES
             if halves and not fits:
                 self._open[piece.tile.number].batch_count += 1
                 waiting.extendleft(reversed(halves))

@@ -22,13 +22,13 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
 _TILE_NANOSECONDS = 2e8
-_TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
-_BAND_ROWS = 1 << 15
+TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
+BAND_ROWS = 1 << 15  # queries of a band
 _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _BYTES_PER_NEAR_PAIR = 64
 """Host memory, in bytes, that a near pair needs on its way from a device to the output."""
 
-_MAX_NEAR_PAIRS = 1 << 22
+MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs that are copied back together, because pinned host memory is expensive."""
 
 
@@ -90,16 +90,16 @@ def prepare_near_pairs(
     on_device_failure: called with a failed device whose work the remaining devices take over; None: the work is not taken over
     """
     recipe = make_near_pair_recipe(task, has_tensor_cores(devices[0].arch))
-    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *_TILE_PAIR_LIMITS))
+    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *TILE_PAIR_LIMITS))
     limits = TileLimits(
-        budget.result_bytes, budget.scratch_bytes, task.pair_bytes, _TARGET_COUNT_STEP, pairs, _BAND_ROWS, worker_count=len(devices)
+        budget.result_bytes, budget.scratch_bytes, task.pair_bytes, _TARGET_COUNT_STEP, pairs, BAND_ROWS, worker_count=len(devices)
     )
     selected = [
         (screening_kernel or screening_kernels(device.arch)[0]) if recipe.cascade.q else LENGTH_SCREENING_KERNEL for device in devices
     ]
     kernel = recipe.cascade.describe() + (f" ({selected[0].title})" if recipe.cascade.q else "")
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
-    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, _MAX_NEAR_PAIRS))
+    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, MAX_NEAR_PAIRS))
     seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
     return CudaNearPairPreparedTask(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, on_finished, on_device_failure, process_id

@@ -26,7 +26,7 @@ from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
-_MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
+MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 24  # room for the candidates of a rectangle
 _MAX_BAND_WORD_COLUMNS = 1 << 37
 """Maximum work of verifying a rectangle's candidates, in words (of 64 diagonals) times columns. It takes less than a second."""
 
@@ -143,7 +143,7 @@ class NearPairWorker:
         """Return the capacities of a rectangle's lists of pairs, limited by device memory and by the time for verifying candidates."""
         in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(query_rows.max_diagonals))
         in_memory = self._slot_bytes // 4 // sum(BYTES_PER_LISTED_PAIR)
-        candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
+        candidates = max(MIN_CANDIDATES, min(MAX_CANDIDATES, in_time, in_memory))
         return ListCapacities(candidates, max(1, min(self._max_results, candidates)))
 
     def _split_rectangle(self, rectangle: Rectangle, max_pieces: int) -> None:

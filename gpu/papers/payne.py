@@ -30,7 +30,7 @@ METHODS = ("naive", "coalesced", "char", "register", "shared")
 """Methods in the paper's order."""
 
 _MAX_BLOCKS_PER_LAUNCH = (1 << 31) - 1
-_PIECE_BYTES = 256 << 20
+PIECE_BYTES = 256 << 20  # genotypes that are on the device at a time
 
 _ONLY_DIFFERENCES_MESSAGE = (
     f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
@@ -132,7 +132,7 @@ class PayneEngine(SingleDeviceEngine):
         for panel in panels:
             if panel.recipe.terms:
                 codes = decode_calls(panel)
-                step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
+                step = max(4, PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
                     self._launch_kernel(pipeline, codes[:, start : start + step], band, distances)
             on_progress(band.pair_count * panel.site_count)

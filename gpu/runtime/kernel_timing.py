@@ -9,7 +9,7 @@ from gpualign.gpu.runtime.device import wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
-_BUSY_FILL_BYTES = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
+BUSY_FILL_BYTES = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 KernelLog = Callable[[float, int], None]
 """Called with the kernel time in seconds and the number of DP cells or comparisons computed."""
@@ -25,7 +25,7 @@ def log_kernel_time(pipeline: StreamPipeline, stream: StreamBuffers, work_count:
         yield
         return
     # Keep the device busy while the host launches, so that the times of short kernels do not include the host's.
-    stream.fill(pipeline.resident.address("ballast", _BUSY_FILL_BYTES, max_bytes=0), 0, _BUSY_FILL_BYTES)
+    stream.fill(pipeline.resident.address("ballast", BUSY_FILL_BYTES, max_bytes=0), 0, BUSY_FILL_BYTES)
     started = stream.record_event()
     yield
     ended = stream.record_event()

@@ -38,13 +38,13 @@ from gpualign.jobs.output.interrupted_run import InterruptedRun, open_locked
 from gpualign.jobs.output.journal_file import JournalFile, boot_id
 from gpualign.jobs.output.run_identity import ResumePolicy
 
-_MIN_SECONDS_TO_JOURNAL = 2.0
+MIN_SECONDS_TO_JOURNAL = 2.0
 """Minimum seconds before a run starts a journal."""
 
-_MIN_RUN_TO_DIGEST_RATIO = 100
+MIN_RUN_TO_DIGEST_RATIO = 100
 """A journal, which needs a digest of the input, is started only when the run has taken this many times as long as the digest will take."""
 
-_CHECKPOINT_PAUSE_SECONDS, _SYNC_PAUSE_SECONDS = 0.2, 1.0
+CHECKPOINT_PAUSE_SECONDS, SYNC_PAUSE_SECONDS = 0.2, 1.0
 """Minimum seconds between checkpoints, and between the end of one disk sync and the start of the next."""
 
 
@@ -158,10 +158,10 @@ class CheckpointedOutput:
 
     def rows_written(self, rows: int) -> None:
         now = time.monotonic()
-        if rows <= self._rows or self._silent or now - self._checkpointed < _CHECKPOINT_PAUSE_SECONDS:
+        if rows <= self._rows or self._silent or now - self._checkpointed < CHECKPOINT_PAUSE_SECONDS:
             return
         if not self.has_journal:
-            if now - self._start < _MIN_SECONDS_TO_JOURNAL + _MIN_RUN_TO_DIGEST_RATIO * self._resume_policy.digest_seconds:
+            if now - self._start < MIN_SECONDS_TO_JOURNAL + MIN_RUN_TO_DIGEST_RATIO * self._resume_policy.digest_seconds:
                 return
             self._begin_journal()
         if self._silent:
@@ -169,7 +169,7 @@ class CheckpointedOutput:
         checkpoint = self._make_mark(rows)  # may wait for a disk, and be interrupted
         self._rows, self._checkpointed = rows, now
         self._write_checkpoint(checkpoint)
-        if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE_SECONDS:
+        if self._journal is not None and not self._aside.busy and now - self._synced >= SYNC_PAUSE_SECONDS:
             with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.start(partial(self._sync, self._journal, rows))
 

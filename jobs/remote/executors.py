@@ -26,7 +26,7 @@ _MIN_PROCESS_LIMIT = 16
 _ADDRESS_PATTERN = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 
-_CONNECT_TIMEOUT_SECONDS = 10
+CONNECT_TIMEOUT_SECONDS = 10  # until a scheduler counts as one that does not answer
 _END_TIMEOUT_SECONDS = 0.25
 _HANDLED_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
@@ -157,7 +157,7 @@ def _connect(name: str, reporter: Reporter) -> Any:
             " its workers; outside a closed network use tls:// (docs/cluster.md)"
         )
     try:
-        return distributed.Client(address, timeout=_CONNECT_TIMEOUT_SECONDS, set_as_default=False, direct_to_workers=True)
+        return distributed.Client(address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False, direct_to_workers=True)
     except (OSError, TimeoutError, asyncio.TimeoutError) as error:  # the last differs from TimeoutError before Python 3.11
         raise RunError(f"{parameter('cluster', name)}: no Dask scheduler answers there ({error})") from error
     except (TypeError, ValueError) as error:  # TLS without certificates

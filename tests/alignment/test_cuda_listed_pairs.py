@@ -1,12 +1,11 @@
 """Listed pairs on CUDA devices against those of the CPU engine: on the host everywhere, on a device where there is one."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from host_device import FailingDevice, HostDevice, WaitingDevice
+from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice
 from listed import all_pairs_in_disorder, families
 from path_cases import SCHEMES
 from relatives import mutated
@@ -20,7 +19,6 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment import pair_list
 from gpualign.gpu.alignment.pair_bands import CELLS_PER_LANE, plan_batches
 from gpualign.gpu.alignment.pair_list import CudaPairEngine
-from gpualign.gpu.alignment.pair_list_worker import PairListWorker
 
 BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismatch", "free extension", "free gaps"]
 
@@ -28,7 +26,7 @@ BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismat
 @pytest.fixture(autouse=True)
 def every_list_is_long(monkeypatch):
     """For a device: lists go to the host up to 2 x 10^9 cells for each of its threads, which take an emulated device minutes."""
-    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 0)
+    monkeypatch.setattr(pair_list, "MIN_CELLS_PER_THREAD", 0)
 
 
 def both(devices, queries, targets, scheme, pairs, detail=Detail.PATH, end_gaps=EndGaps.PENALISED):
@@ -108,7 +106,7 @@ def test_tiny_sequences(rng, device):
 
 
 def test_several_devices_and_many_batches(rng, monkeypatch):
-    monkeypatch.setattr(pair_list, "_MAX_BATCH_PAIRS", 7)  # of 32,768
+    monkeypatch.setattr(pair_list, "MAX_BATCH_PAIRS", 7)  # of 32,768
     queries, targets = families(rng, 4, 10, 60)
     devices = [HostDevice(), HostDevice()]
     check(*both(devices, queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
@@ -189,24 +187,28 @@ def test_an_error_on_the_way_closes_the_device(rng, monkeypatch):
 
 def test_closing_the_aligner_ends_the_work_of_another_thread(rng, monkeypatch):
     """The device stops, and the host does not take over the rest of the list."""
-    entered = threading.Event()
+    entered, closing, launch = threading.Event(), threading.Event(), HostStream.launch
 
-    def wait(self, pairs, batches, deliver):
+    def wait(*given):
         entered.set()
-        while not self._stopped:
-            time.sleep(0.001)
+        assert closing.wait(60)
+        return launch(*given)
 
-    monkeypatch.setattr(PairListWorker, "_align_batches", wait)
+    monkeypatch.setattr(HostStream, "launch", wait)
+    monkeypatch.setattr(pair_list, "MAX_BATCH_PAIRS", 7)  # so that there is more to be done behind the first batch
     queries, targets = families(rng, 4, 6, 60)
     task = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH)
-    aligner = CudaPairEngine(lambda: [HostDevice()], CpuEngine(2), pytest.fail).prepare_pair_aligner(task, Budget.from_total(1 << 28))
+    pairs, device = all_pairs_in_disorder(rng, queries, targets), HostDevice()
+    aligner = CudaPairEngine(lambda: [device], CpuEngine(2), pytest.fail).prepare_pair_aligner(task, Budget.from_total(1 << 28))
     assert aligner.uses_device
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(aligner.align_pairs, all_pairs_in_disorder(rng, queries, targets))
+        future = pool.submit(aligner.align_pairs, pairs)
         assert entered.wait(60)
+        threading.Timer(0.2, closing.set).start()
         aligner.close()
         with pytest.raises(RunError, match="stopped"):
             future.result(timeout=60)
+    assert len(device.launched) == 1 < len(pairs) // 7
 
 
 @pytest.mark.parametrize(("scheme", "end_gaps"), [("16 bits", EndGaps.PENALISED), ("default", EndGaps.FREE)])
@@ -230,7 +232,7 @@ def test_short_lists_open_the_device_once_they_are_many(rng, monkeypatch):
     queries, targets = families(rng, 4, 6, 60)
     pairs = all_pairs_in_disorder(rng, queries, targets)
     cells = float((queries.lengths[pairs.queries] * targets.lengths[pairs.targets]).sum())
-    monkeypatch.setattr(pair_list, "_MIN_CELLS_PER_THREAD", 2.5 * cells)
+    monkeypatch.setattr(pair_list, "MIN_CELLS_PER_THREAD", 2.5 * cells)
     device, host = HostDevice(), CpuEngine(1)
     task, budget = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28)
     aligner = CudaPairEngine(lambda: [device], host, pytest.fail).prepare_pair_aligner(task, budget)

@@ -129,7 +129,7 @@ def test_batches_without_a_wanted_pair(rng, monkeypatch):
     """Halved down to single pairs, many batches of a set with itself hold none that is wanted."""
     if compiler() is None:
         pytest.skip("no C++ compiler on this machine")
-    monkeypatch.setattr(worker, "_MAX_RESULT_BYTES", 300)  # of 64 MB: an emulated device takes minutes for as many paths
+    monkeypatch.setattr(worker, "MAX_RESULT_BYTES", 300)  # of 64 MB: an emulated device takes minutes for as many paths
     sequences = relatives(rng, 12, 60, 4)
     for host in (False, True):
         engine = CudaEngine([HostDevice()], host_traceback=host)

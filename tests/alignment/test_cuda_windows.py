@@ -182,7 +182,7 @@ def test_windows_of_one_set(rng, device, divide, pairing):
 
 def test_windows_where_memory_is_short(rng, divide, monkeypatch):
     """Sequences come with each batch, and there are slots for some of the windows at a time."""
-    monkeypatch.setattr(worker, "_MAX_SEQUENCE_MEMORY_FRACTION", 0.0)  # small sequences beside windows that need all other memory
+    monkeypatch.setattr(worker, "MAX_SEQUENCE_MEMORY_FRACTION", 0.0)  # small sequences beside windows that need all other memory
     short, long = long_and_short(rng, 4, 900)
     device = HostDevice(reported=1 << 18)
     launches, launch = [], HostStream.launch
@@ -195,7 +195,7 @@ def test_windows_where_memory_is_short(rng, divide, monkeypatch):
 
 
 def test_long_targets_are_divided_without_being_told(rng, device, monkeypatch):
-    monkeypatch.setattr(sequence_windows, "_MIN_STRIDE", 60)  # of 1,024 letters: an emulated device takes minutes for longer targets
+    monkeypatch.setattr(sequence_windows, "MIN_STRIDE", 60)  # of 1,024 letters: an emulated device takes minutes for longer targets
     chosen, choose = [], worker.choose_kernel_variant
     monkeypatch.setattr(worker, "choose_kernel_variant", lambda *given: chosen.append(choose(*given)) or chosen[-1])
     short, long = long_and_short(rng, 4, 2500 if isinstance(device, HostDevice) else 200_000)

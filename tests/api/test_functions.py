@@ -460,3 +460,14 @@ def test_a_descriptor_is_no_path(tmp_path):
 
 def test_records_of_biopython_are_aligned():
     assert gpualign.align(SeqRecord(Seq("ACGT"), id="a"), b"AGT").cigar == gpualign.align("ACGT", "AGT").cigar
+
+
+def test_a_program_ends_while_pairs_are_left(rng):
+    """Python closes the iterator when it no longer runs the threads that compute for it."""
+    script = f"""
+import gpualign
+pairs = gpualign.iter_pairs({texts(rng, 400, 300)!r}, fields=["query", "score", "cigar"], threads=2, device="cpu")
+next(pairs)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")

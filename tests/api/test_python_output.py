@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import LIMIT, gpualign_here
+from processes import started
 
 import gpualign
 
@@ -66,8 +67,9 @@ signal.raise_signal(signal.SIGINT)
 
 
 def test_signals_stay_those_of_the_caller(folder):
-    done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=LIMIT, cwd=folder)
-    assert done.stderr.endswith("\nKeyboardInterrupt\n"), done.stderr
+    with started([sys.executable, "-c", SIGNALS], stderr=subprocess.PIPE, cwd=folder) as job:
+        errors = job.communicate(timeout=LIMIT)[1].decode()
+    assert errors.endswith("\nKeyboardInterrupt\n"), errors
     assert names() == ["x.fa", "x.gpa", "x.npy"]
 
 

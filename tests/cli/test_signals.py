@@ -182,7 +182,7 @@ import os, signal, sys, threading, time
 from gpualign.cli import main
 from gpualign.core.common import signals
 signals.install_handlers()
-signals._GRACE_SECONDS = 0.8
+signals.GRACE_SECONDS = 0.8
 def hang():
     sys.stdout.write("hangs\\n")
     sys.stdout.flush()
@@ -241,7 +241,7 @@ import os, signal, sys, threading, time
 from gpualign.cli import main
 from gpualign.core.common import signals
 signals.install_handlers()
-signals._GRACE_SECONDS = 0.3
+signals.GRACE_SECONDS = 0.3
 def hang():
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
     time.sleep(60)

@@ -46,7 +46,8 @@ SMALL = {
 }
 # What rows to standard output have no use for: matrices, and names that files take when they are complete.
 OF_FILES = {
-    *("glob", "gpualign.jobs.output.stale_files", "gpualign.jobs.output.commit", "gpualign.core.files.journal"),
+    *(() if sys.version_info >= (3, 13) else ("glob",)),  # from then on pathlib loads it
+    *("gpualign.jobs.output.stale_files", "gpualign.jobs.output.commit", "gpualign.core.files.journal"),
     *(
         "gpualign.jobs.output.matrices",
         "gpualign.core.output.matrix",

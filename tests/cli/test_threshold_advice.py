@@ -12,7 +12,7 @@ from gpualign.jobs import threshold_advice
 @pytest.fixture
 def genes(rng, tmp_path, monkeypatch):
     """500 unrelated records of 60 letters, taken as many enough for times: really those are for jobs of minutes."""
-    monkeypatch.setattr(threshold_advice, "_MIN_CELLS", 1_000_000)
+    monkeypatch.setattr(threshold_advice, "MIN_CELLS", 1_000_000)
     records = ("".join(rng.choice(list("ACGT"), 60)) for _ in range(500))
     path = tmp_path / "genes.fa"
     path.write_text("".join(f">r{k}\n{letters}\n" for k, letters in enumerate(records)))
@@ -51,9 +51,9 @@ def test_nothing_is_said_where_pairs_are_skipped_or_all_are_wanted(genes, words)
 
 
 def test_small_jobs_are_told_the_reason_alone(genes, monkeypatch):
-    monkeypatch.setattr(threshold_advice, "_MIN_CELLS", 10**12)
+    monkeypatch.setattr(threshold_advice, "MIN_CELLS", 10**12)
     assert "every pair is aligned: gaps at the ends" in gpualign_here("nw", genes, "--min-identity", 0.97)[1]
-    monkeypatch.setattr(threshold_advice, "_MIN_PAIR_COUNT", 10**6)
+    monkeypatch.setattr(threshold_advice, "MIN_PAIR_COUNT", 10**6)
     assert "every pair" not in gpualign_here("nw", genes, "--min-identity", 0.97)[1]
 
 

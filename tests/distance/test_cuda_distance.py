@@ -82,7 +82,7 @@ def side_by_side(engines, note=lambda text: None):
 @pytest.fixture
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS_PER_PIECE", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device.MIN_ROWS_PER_PIECE", 3)
 
 
 def small_pieces(monkeypatch, sites=0):

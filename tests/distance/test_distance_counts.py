@@ -227,7 +227,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
     codes[:, ::100] = rng.integers(0, 4, (13, 30))
     codes[rng.random(codes.shape) < missing] = MISSING
     # A search that takes no time is worth it for few samples, for which a plain loop gives the distances.
-    monkeypatch.setattr(pack, "_SEARCH_SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(pack, "SEARCH_SECONDS_PER_CALL", 0.0)
     task = DistanceTask(METRICS["hamming"], MissingRule(rule), False)
     prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
     if engine is ProductsOnly or not missing:
@@ -240,7 +240,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
 
 def test_few_sites_stay_together(rng, monkeypatch):
     """Each panel has planes of whole vectors: two of them would take more than one."""
-    monkeypatch.setattr(pack, "_SEARCH_SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(pack, "SEARCH_SECONDS_PER_CALL", 0.0)
     codes = random_codes(rng, 9, 300, 3)
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
     prepared = prepare(dense_source(codes, CallKind.NUCLEOTIDE), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)

@@ -26,7 +26,7 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few samples are work for several: one device gets 128 rows or more, and results are compared with plain loops."""
-    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS_PER_PIECE", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device.MIN_ROWS_PER_PIECE", 3)
 
 
 class Watched:

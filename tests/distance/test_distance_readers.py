@@ -406,7 +406,7 @@ def test_genotypes_of_vcf(tmp_path, scratch):
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, but 1 alternative alleles"),
         (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, but 0 alternative alleles"),
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
-        (vcf_text("", []), "cannot be read as VCF or BCF"),
+        (vcf_text("", []), "cannot be read as VCF or BCF|no samples"),  # by the HTSlib of cyvcf2
         (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),
     ],
 )

@@ -76,7 +76,7 @@ def test_much_work_is_cudas(much, detail):
 @pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
 def test_cuda_that_has_started_is_taken_for_less_work(monkeypatch, begun, taken):
     """Its start is spent already, and would be in vain."""
-    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())  # what a driver would have left in this process
+    monkeypatch.setattr(start, "context_started", lambda: begun)
     some = CpuEngine(1).prepare(records_of_1000_letters(100), BUDGET).estimated_seconds
     task = records_of_1000_letters(round(100 * (0.9 * CUDA_START_SECONDS / some) ** 0.5))
     prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT_REPORTER).prepare(task, BUDGET)

@@ -345,15 +345,20 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @needs_dask
 def test_no_scheduler_there(small_16s, monkeypatch):
+    from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.remote import executors
 
-    monkeypatch.setattr(executors, "_CONNECT_TIMEOUT_SECONDS", 0.5)  # the second address never answers
+    def connect(name):
+        with executors.open_cluster(name, Resources(), _Notes(told)):
+            raise AssertionError("somebody answered")
+
+    monkeypatch.setattr(executors, "CONNECT_TIMEOUT_SECONDS", 0.5)  # the second address never answers
     told = []
     with pytest.raises(gpualign_package.RunError, match="no Dask scheduler answers there"):
-        executors._connect(f"dask://127.0.0.1:{free_port()}", _Notes(told))
+        connect(f"dask://127.0.0.1:{free_port()}")
     assert not told
     with pytest.raises(gpualign_package.RunError):
-        executors._connect(f"tcp://192.0.2.1:{free_port()}", _Notes(told))
+        connect(f"tcp://192.0.2.1:{free_port()}")
     assert "not encrypted" in told[0]
 
 

@@ -206,7 +206,7 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
     from gpualign.gpu.alignment import engine as cuda_engine
 
     # Several tiles for both; of real sizes an emulated device takes minutes for one.
-    for name, value in (("_TILE_SECONDS", 1e-7), ("_TARGET_COUNT_STEP", 4), ("_BAND_ROWS", 5)):
+    for name, value in (("TILE_SECONDS", 1e-7), ("TARGET_COUNT_STEP", 4), ("BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
     task = replace(task, mode=mode, top_count=3 if mode is Mode.LOCAL else None)
     cpu, device = Small(2, seconds=1e-9, begin=together(0)), WaitingDevice(together(1))
@@ -235,7 +235,7 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
 @needs_compiler
 @pytest.mark.slow
 def test_a_device_that_fails_leaves_all_to_the_cpu(task, expected, told, monkeypatch):
-    monkeypatch.setattr("gpualign.gpu.alignment.engine._TILE_SECONDS", 1e-7)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine.TILE_SECONDS", 1e-7)
 
     broken = FailingDevice()
 

@@ -211,9 +211,9 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
 
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
-    dump = pickle.dumps
+    dump, sent = pickle.dumps, CachedArgument.call_value
     # Damage on the way, of which the sender knows nothing.
-    monkeypatch.setattr(CachedArgument, "call_value", lambda part, share: dump(_first_letter_changed(part._content)))
+    monkeypatch.setattr(CachedArgument, "call_value", lambda part, share: dump(_first_letter_changed(pickle.loads(sent(part, None)))))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
         RemoteEngine(fleet, SETTINGS).prepare(task, Budget.from_total(MEMORY))
@@ -344,8 +344,8 @@ def distance_kind(metric):
 @pytest.mark.parametrize("answer_bytes", [None, 400])
 def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
     if answer_bytes:
-        monkeypatch.setattr(distance_remote, "_MAX_PIECE_BYTES", answer_bytes)  # of 32 MB
-    monkeypatch.setattr(distance_remote, "_MIN_PIECES_PER_WORKER", 2)  # so that 60 samples are several answers of several pieces
+        monkeypatch.setattr(distance_remote, "MAX_PIECE_BYTES", answer_bytes)  # of 32 MB
+    monkeypatch.setattr(distance_remote, "MIN_PIECES_PER_WORKER", 2)  # so that 60 samples are several answers of several pieces
     codes = random_codes(rng, 60, 200)
     codes[:9] = np.where(codes[:9] == 1, 0, codes[:9])  # without kinships
     codes[30, 20:] = MISSING

@@ -47,7 +47,7 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
     monkeypatch.setattr("fuzz.matrices.IDS", {kind: ids[:count] for kind, ids in IDS.items()})
     star = np.zeros((count, count))
     star[0, 1:] = star[1:, 0] = 1
-    for values in (star, 1 - np.eye(count)):
+    for values in (star, 1 - np.eye(count))[: count - 1]:  # of two records they are the same
         wrong = [fault for one in of_layout(layout, values) if (fault := check(tmp_path / "m", one))]
         assert not wrong, "\n".join(wrong[:5])
 

@@ -114,7 +114,7 @@ def near(rng):
 
 def lists(rng):
     """Listed pairs in bands of every width, of every parity of their first diagonal."""
-    pair_list._MIN_CELLS_PER_THREAD = 0
+    pair_list.MIN_CELLS_PER_THREAD = 0
     queries, targets = families(rng, 4, 24, 1200)
     pairs = all_pairs_in_disorder(rng, queries, targets, 200)
     pairs = pairs.select(slice(200))

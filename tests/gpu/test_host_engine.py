@@ -141,7 +141,7 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
 def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch, force):
     force(chain, strip_rows=12)
     # A launch has more than 10^9 strips only after hours. Strips of 96 rows on the host: 3 pairs of 3 strips.
-    monkeypatch.setattr(chained, "_MAX_STRIPS_PER_LAUNCH", 10)
+    monkeypatch.setattr(chained, "MAX_STRIPS_PER_LAUNCH", 10)
     sequences = sequence_set([rng.integers(0, 4, n) for n in (200, 150, 20)])
     device = HostDevice()
     scores = run_scores(sequences, sequences, LINEAR, engine=CudaEngine([device]))

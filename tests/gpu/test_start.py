@@ -2,6 +2,7 @@
 
 import ctypes
 import gzip
+import importlib
 import itertools
 import os
 import random
@@ -63,8 +64,9 @@ class FakeDriver:
 def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
-    monkeypatch.setattr(start, "_started_devices", set())  # this process may have started some
-    return fake
+    importlib.reload(start)  # this process may have started some
+    yield fake
+    importlib.reload(start)
 
 
 def test_contexts_start_once(driver):

@@ -4,8 +4,8 @@ import json
 import sys
 
 EAGER = (
-    "import gpualign.jobs.output.checkpoint as r; r._MIN_SECONDS_TO_JOURNAL = 0; r._MIN_RUN_TO_DIGEST_RATIO = 0;"
-    " r._CHECKPOINT_PAUSE_SECONDS = 0; r._SYNC_PAUSE_SECONDS = 0.02;"
+    "import gpualign.jobs.output.checkpoint as r; r.MIN_SECONDS_TO_JOURNAL = 0; r.MIN_RUN_TO_DIGEST_RATIO = 0;"
+    " r.CHECKPOINT_PAUSE_SECONDS = 0; r.SYNC_PAUSE_SECONDS = 0.02;"
     "import dataclasses, gpualign.core.execution.runner as c; make = c.make_plan;"
     "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
     "import gpualign.core.distance.preparation as d; bands = d.plan_bands;"
@@ -41,5 +41,5 @@ def marked(journal):
 def eager_here(monkeypatch):
     """The same, without smaller bands, for commands in this process. By itself a run has a journal after two seconds, and hundreds of
     tests need one."""
-    for name in ("_MIN_SECONDS_TO_JOURNAL", "_MIN_RUN_TO_DIGEST_RATIO", "_CHECKPOINT_PAUSE_SECONDS"):
+    for name in ("MIN_SECONDS_TO_JOURNAL", "MIN_RUN_TO_DIGEST_RATIO", "CHECKPOINT_PAUSE_SECONDS"):
         monkeypatch.setattr(f"gpualign.jobs.output.checkpoint.{name}", 0)

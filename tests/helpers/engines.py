@@ -48,11 +48,11 @@ def three_threads(monkeypatch):
     monkeypatch.setattr(WorkerHandle, "next_tile", dawdling)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     # Tiles of real sizes give each of three threads some work only if a command takes a second; every golden file is made by this engine.
-    for name in ("_DIFFERENCE_TILE_CELLS", "_BITSLICED_TILE_CELLS", "_PATH_TILE_CELLS", "_LOCAL_TILE_CELLS"):
+    for name in ("DIFFERENCE_TILE_CELLS", "BITSLICED_TILE_CELLS", "PATH_TILE_CELLS", "LOCAL_TILE_CELLS"):
         monkeypatch.setattr(engine, name, 1)
-    monkeypatch.setattr(distance_engine, "_TILE_ROWS", 1)
-    monkeypatch.setattr(distance_engine, "_MAX_TILE_COMPARISONS", 1)
-    monkeypatch.setattr(distance_engine, "_SELECTION_TILE_COLUMNS", 1)
+    monkeypatch.setattr(distance_engine, "TILE_ROWS", 1)
+    monkeypatch.setattr(distance_engine, "MAX_TILE_COMPARISONS", 1)
+    monkeypatch.setattr(distance_engine, "SELECTION_TILE_COLUMNS", 1)
     return EngineChoice(("--device", "cpu", "--threads", "3"), ", 3 threads)")
 
 
@@ -77,9 +77,9 @@ def side_by_side(monkeypatch):
 
     cuda_on_host(monkeypatch)
     # Likewise: a host that emulates a device would need minutes for several tiles of 0.4 s of a device.
-    monkeypatch.setattr(engine, "_TILE_SECONDS", 1e-7)
-    monkeypatch.setattr(engine, "_BAND_ROWS", 3)
-    monkeypatch.setattr(engine, "_TARGET_COUNT_STEP", 1)
+    monkeypatch.setattr(engine, "TILE_SECONDS", 1e-7)
+    monkeypatch.setattr(engine, "BAND_ROWS", 3)
+    monkeypatch.setattr(engine, "TARGET_COUNT_STEP", 1)
     monkeypatch.setattr(LoadBalancer, "may_take", lambda *_: True)
     return EngineChoice(("--device", "all"), ", cuda (host)")
 

@@ -237,8 +237,8 @@ def test_tiles_of_any_size(rng, device, use, monkeypatch):
     many = clusters(rng, 90 if isinstance(device, HostDevice) else 700, 60, 4)
     whole = check(many, many, distance_bound(4), Pairing.ABOVE, device)
     for pairs, rows in ((1, 7), (4096, 33)):
-        monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (pairs, pairs))
-        monkeypatch.setattr(prepared_module, "_BAND_ROWS", rows)
+        monkeypatch.setattr(prepared_module, "TILE_PAIR_LIMITS", (pairs, pairs))
+        monkeypatch.setattr(prepared_module, "BAND_ROWS", rows)
         assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
 
 
@@ -248,9 +248,9 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
     many = clusters(rng, 40, 60, 4)
     whole = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
     assert len(whole[0]) > 60
-    monkeypatch.setattr(worker_module, "_MIN_CANDIDATES", candidates)
-    monkeypatch.setattr(worker_module, "_MAX_CANDIDATES", candidates)
-    monkeypatch.setattr(prepared_module, "_MAX_NEAR_PAIRS", found)
+    monkeypatch.setattr(worker_module, "MIN_CANDIDATES", candidates)
+    monkeypatch.setattr(worker_module, "MAX_CANDIDATES", candidates)
+    monkeypatch.setattr(prepared_module, "MAX_NEAR_PAIRS", found)
     device.launched = []
     assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
 
@@ -407,7 +407,7 @@ def test_a_sample_counts_what_steps_leave(rng):
 @on_the_host
 def test_devices_share_the_tiles_and_are_left_clean(rng, use, monkeypatch):
     use(SKETCHES)
-    monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (100, 100))
+    monkeypatch.setattr(prepared_module, "TILE_PAIR_LIMITS", (100, 100))
     devices = [HostDevice(), HostDevice(), HostDevice()]
     many = clusters(rng, 60, 60, 4)
     check(many, many, distance_bound(4), Pairing.ABOVE, *devices)
@@ -437,7 +437,7 @@ def test_records_that_do_not_fit_are_an_error_and_free(rng, use, reported, limit
 @on_the_host
 def test_stopping_early_frees_everything(rng, use, monkeypatch):
     use(SKETCHES)
-    monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (100, 100))
+    monkeypatch.setattr(prepared_module, "TILE_PAIR_LIMITS", (100, 100))
     many = clusters(rng, 60, 60, 4)
     device = HostDevice()
     prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), edit_bound=distance_bound(4)), Budget.from_total(1 << 26))

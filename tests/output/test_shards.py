@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from command import GPUALIGN, LIMIT, gpualign_here
+from command import GPUALIGN, LIMIT, gpualign, gpualign_here
 from eager import eager_here
 
 from gpualign.cli.commands.merge import merge
@@ -76,10 +76,10 @@ JOBS = {
 
 
 def run(words, cwd, check=True):
-    done = subprocess.run([GPUALIGN, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
-    assert not check or done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+    done = gpualign(*words, check=check, cwd=cwd)
+    told = done.stderr.decode()
+    assert "Traceback" not in told
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), told)
 
 
 def outputs(folder):

@@ -159,7 +159,7 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, dtype):
     """More pairs than are copied together."""
     count, rows, columns = 600_000, 900, 1000
     if dtype == np.int64:  # 2^31 pairs would take 34 GB
-        monkeypatch.setattr(csr, "_MAX_INT32", count - 1)
+        monkeypatch.setattr(csr, "MAX_INT32", count - 1)
     places = np.sort(rng.choice(rows * columns, count, replace=False))
     queries, targets, values = places // columns, places % columns, rng.integers(0, 9, count)
     names = [SampleNames([f"{side}{k}" for k in range(size)]) for side, size in (("q", rows), ("t", columns))]

@@ -295,18 +295,11 @@ def test_an_interrupt_while_nobody_reads(inputs):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, bands, format):
+def test_columns_are_made_by_threads_unless_a_format_compares_rows(aligned, bands, monkeypatch, format):
     made, chosen = set(), FORMATS[format]()
-
-    class Watched:
-        def __getattr__(self, name):
-            return getattr(chosen, name)
-
-        def columns(self, block, mask):
-            made.add(threading.current_thread().name)
-            return chosen.columns(block, mask)
-
-    sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
+    columns = type(chosen).columns
+    monkeypatch.setattr(type(chosen), "columns", lambda *given: made.add(threading.current_thread().name) or columns(*given))
+    sink = TableSink(io.BytesIO(), aligned.task, chosen, threads=3)
     sink.block_run_bytes = 1
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     sink.write(bands[0])

@@ -51,7 +51,7 @@ def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
 
 
 def test_two_sets_pieces_and_bands(rng, engine, monkeypatch):
-    monkeypatch.setattr(payne, "_PIECE_BYTES", 9 * 4 * 32)  # of 256 MB of genotypes
+    monkeypatch.setattr(payne, "PIECE_BYTES", 9 * 4 * 32)  # of 256 MB of genotypes
     same(dense_source(random_codes(rng, 9, 100), queries=4), engine)
     same(dense_source(random_codes(rng, 9, 100)), engine, memory=2000)
 

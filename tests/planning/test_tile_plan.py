@@ -305,5 +305,5 @@ def test_tiles_do_not_depend_on_how_many_costs_are_held(queries, targets, lanes,
 
     at_once = tiles()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tile_plan, "_BLOCK_TARGETS", block)  # of 131,072: few targets have tiles that a reader can follow
+        patch.setattr(tile_plan, "BLOCK_TARGETS", block)  # of 131,072: few targets have tiles that a reader can follow
         assert tiles() == at_once

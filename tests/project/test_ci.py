@@ -75,13 +75,25 @@ def test_run_names_its_arguments():
     assert (done.returncode, done.stderr) == (2, "usage: .ci/run [--all]\n")
 
 
+def test_the_first_python_that_there_is_is_found():
+    mine = "{}.{}".format(*sys.version_info)
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run([ROOT / ".ci" / "find_python", "2.0", mine], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    ask = "import sys; print('{}.{}'.format(*sys.version_info))"
+    assert subprocess.run([done.stdout.strip(), "-c", ask], capture_output=True, text=True).stdout.strip() == mine
+    none = subprocess.run([ROOT / ".ci" / "find_python", "2.0"], capture_output=True, text=True)
+    assert (none.returncode, none.stdout) == (1, "")
+
+
 def test_every_extension_has_a_check_under_sanitizers(sanitized):
     made = re.findall(r"^nanobind_add_module\((\w+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
     assert sorted(made) == sorted([*sanitized.EXTENSIONS, "_distance", "_kernels", "_near"])  # these three: test_native.py
 
 
 def test_sources_and_tests_of_sanitized_extensions_exist(sanitized):
-    added = re.findall(r"^nanobind_add_module\((\w+) STABLE_ABI NB_STATIC\s([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    call = r"^(?:nanobind_add_module\((\w+) STABLE_ABI NB_STATIC|gpualign_plain_sources\((\w+))\s([^)]*)\)"
+    added = [(one or other, files) for one, other, files in re.findall(call, (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)]
+    assert {name for name, _ in added} >= {*sanitized.EXTENSIONS}
     for name, files in added:
         if name in sanitized.EXTENSIONS:
             matched = {path for pattern in sanitized.EXTENSIONS[name].sources for path in ROOT.glob(pattern)}

@@ -149,7 +149,7 @@ def test_bad_matrix_files(text, message):
 def test_named_matrices_are_biopythons(monkeypatch, elsewhere):
     """All of them, whether their files are found or Biopython has to be asked; those of fractions and of codons are refused."""
     if elsewhere:
-        monkeypatch.setattr(collection, "_folder", lambda: None)  # of a Biopython within a zip archive
+        monkeypatch.setattr(collection, "find_spec", lambda name: None)  # as for a Biopython within a zip archive
     assert collection.matrix_names() == substitution_matrices.load()
     refused = set()
     for name in substitution_matrices.load():

@@ -137,7 +137,7 @@ def test_a_database_larger_than_the_device_allows(rng, monkeypatch, real_device)
     """Panels of targets are brought batch by batch, two in flight."""
     from gpualign.gpu.alignment import worker
 
-    monkeypatch.setattr(worker, "_MAX_SEQUENCE_MEMORY_FRACTION", 0.0)  # else the set would need half of a real device's memory
+    monkeypatch.setattr(worker, "MAX_SEQUENCE_MEMORY_FRACTION", 0.0)  # else the set would need half of a real device's memory
     queries, targets = (sequence_set([rng.integers(0, 20, rng.integers(50, 900)) for _ in range(n)]) for n in (20, 20_000))
     table = rng.integers(-8, 9, (20, 20))
     scheme = scoring((table + table.T) // 2, 12, 2)

@@ -68,7 +68,7 @@ def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
 
 @pytest.mark.slow
 def test_long_sequences_and_several_threads(rng, monkeypatch):
-    monkeypatch.setattr(hit_paths, "_MAX_UNTHREADED_CELLS", 0)  # the reference takes minutes for the 10^7 cells that threads are for
+    monkeypatch.setattr(hit_paths, "MAX_UNTHREADED_CELLS", 0)  # the reference takes minutes for the 10^7 cells that threads are for
     gene = rng.integers(0, 4, 300)
     targets = [np.concatenate((rng.integers(0, 4, 90), np.delete(gene, slice(130, 170)), rng.integers(0, 4, 50))) for _ in range(3)]
     check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)

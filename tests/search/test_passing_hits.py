@@ -74,7 +74,7 @@ def family(rng, monkeypatch):
 
     By itself a search keeps 1,000: queries with more relatives take a device that is emulated minutes.
     """
-    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP", 5)
     genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
     targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
     for gene, relatives in zip(genes, (0, 9, 0, 3, 25, 25, 5, 6, 0, 1, 40, 4), strict=True):
@@ -132,8 +132,8 @@ def test_on_cuda(family, device):
 
 def test_protein_evalues(rng, monkeypatch):
     """With the finite-size correction the target of the smaller score may be the one that passes."""
-    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
-    monkeypatch.setattr(runner, "_FIRST_PASS_TOP_PER_EVALUE", 0)  # as many as in `family`
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP", 5)
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP_PER_EVALUE", 0)  # as many as in `family`
     genes = [rng.integers(0, 20, 80) for _ in range(4)]
     targets = [genes[k % 2][a : a + n] for k in range(60) for a, n in [(int(rng.integers(0, 60)), int(rng.integers(6, 30)))]]
     targets += [rng.integers(0, 20, rng.integers(1, 900)) for _ in range(40)]
@@ -148,7 +148,7 @@ def test_protein_evalues(rng, monkeypatch):
 
 def test_more_targets_are_kept_for_a_larger_evalue(family, monkeypatch):
     """Then no query is searched twice, for the same hits."""
-    monkeypatch.setattr(runner, "_FIRST_PASS_TOP_PER_EVALUE", 10)
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP_PER_EVALUE", 10)
     queries, targets = family
     space = dna_space(targets)
     known = expected(queries, targets, SCHEME, HitFilter(None, 1, 10), space)
@@ -169,8 +169,8 @@ def test_a_set_with_itself(family):
 
 def test_a_large_family_is_searched_twice_only_at_first(rng, monkeypatch):
     """Where most queries need it, the others are searched with all targets at once."""
-    monkeypatch.setattr(runner, "_FIRST_PASS_TOP", 5)
-    monkeypatch.setattr(runner, "_PROBE_QUERY_COUNT", 4)  # of 256 queries, with 1,000 targets each
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP", 5)
+    monkeypatch.setattr(runner, "PROBE_QUERY_COUNT", 4)  # of 256 queries, with 1,000 targets each
     gene = rng.integers(0, 4, 50)
     queries = sequence_set([gene] * 40)
     rows, _, work = search(queries, queries, SCHEME, HitFilter(None, 100), CpuEngine(1))

@@ -59,11 +59,11 @@ words = st.text("ACGTN", min_size=1, max_size=30)
 def test_any_records_in_any_batches(tmp_path_factory, texts, batch):
     path = tmp_path_factory.mktemp("index") / "x.gpa"
     fasta = "".join(f">s{i}\u00e9 {i}\n{text}\n" for i, text in enumerate(texts))
-    before, index._BATCH_LETTERS = index._BATCH_LETTERS, batch
+    before, index.BATCH_LETTERS = index.BATCH_LETTERS, batch
     try:
         build(path, gzip.compress(fasta.encode()), "dna")
     finally:
-        index._BATCH_LETTERS = before
+        index.BATCH_LETTERS = before
     sequences, alphabet = open_index(str(path))
     assert content(sequences, alphabet) == [(f"s{i}\u00e9", text) for i, text in enumerate(texts)]
 

@@ -25,9 +25,9 @@ bodies = st.sampled_from(LETTERS).flatmap(lambda letters: st.text(letters, max_s
 @pytest.fixture(scope="module")
 def small_blocks():
     """What is read at once: a record or less."""
-    before, records._CHUNK_BYTES = records._CHUNK_BYTES, 64
+    before, records.CHUNK_BYTES = records.CHUNK_BYTES, 64
     yield
-    records._CHUNK_BYTES = before
+    records.CHUNK_BYTES = before
 
 
 def expected_codes(texts, alphabet, masked):

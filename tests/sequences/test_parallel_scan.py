@@ -36,7 +36,7 @@ fastq = st.lists(FASTQ_RECORDS | FASTQ_RECORDS | st.sampled_from([b"@x\nAC\nGT\n
 @pytest.fixture
 def small_pieces(monkeypatch):
     """A boundary of pieces at any place of a record: hypothesis needs files of a few hundred bytes."""
-    for name in ("_CHUNK_BYTES", "_PIECE_BYTES", "_MIN_THREAD_BYTES"):
+    for name in ("CHUNK_BYTES", "PIECE_BYTES", "MIN_THREAD_BYTES"):
         monkeypatch.setattr(records, name, 64)
 
 
@@ -47,8 +47,8 @@ def path(tmp_path_factory):
 
 def everything(path, piece, threads):
     """All that reading a file says, or what is wrong with it."""
-    before = records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES
-    records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES = piece, piece, piece
+    before = records.CHUNK_BYTES, records.PIECE_BYTES, records.MIN_THREAD_BYTES
+    records.CHUNK_BYTES, records.PIECE_BYTES, records.MIN_THREAD_BYTES = piece, piece, piece
     try:
         with open(path, "rb") as stream:
             (found,) = read_records(stream, "x", with_descriptions=True, threads=threads)
@@ -59,7 +59,7 @@ def everything(path, piece, threads):
     except InputError as error:
         return str(error)
     finally:
-        records._CHUNK_BYTES, records._PIECE_BYTES, records._MIN_THREAD_BYTES = before
+        records.CHUNK_BYTES, records.PIECE_BYTES, records.MIN_THREAD_BYTES = before
     columns = [list(column) for column in (found.ids, found.letters, found.descriptions, sequences.ids)]
     return *columns, found.letter_kinds, found.is_unterminated, alphabet, sequences.codes.tolist(), sequences.offsets.tolist(), at_end
 

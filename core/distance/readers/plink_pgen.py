@@ -167,7 +167,7 @@ class _Fileset:
             if (self._alleles[start:stop] <= 2).all():
                 counts = np.empty((stop - start, len(self.ids)), dtype=np.int8)
                 reader.read_range(start, stop, counts)
-                return np.where(counts < 0, MISSING, counts).astype(np.uint8)
+                return np.where(counts < 0, np.uint8(MISSING), counts.astype(np.uint8))
             alleles = np.empty((stop - start, 2 * len(self.ids)), dtype=np.int32)
             reader.read_alleles_range(start, stop, alleles)
         except RuntimeError as error:

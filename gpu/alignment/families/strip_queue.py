@@ -132,7 +132,7 @@ def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_si
     first = arrays["first_targets"]
     last = group_maxima(targets, block_size)
     # Most blocks are selected for all queries, so only the others are examined.
-    partial = np.flatnonzero(last < first.max())[::-1]
+    partial = np.flatnonzero(last < int(first.max()))[::-1]
     pieces, stop = [], len(last)
     for block in partial.tolist():
         pieces += [

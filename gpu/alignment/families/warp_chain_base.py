@@ -15,7 +15,7 @@ from gpualign.gpu.kernels.kernel import Hardware
 DEFAULT_SHARED_BYTES = 48 << 10
 """Shared memory, in bytes, that a block may use without a request to the driver."""
 
-_MAX_STRIPS_PER_LAUNCH = 10**9  # strips of a launch: they are counted in 32 bits, and a counter that has been told to stop is larger
+MAX_STRIPS_PER_LAUNCH = 10**9  # strips of a launch: they are counted in 32 bits, and a counter that has been told to stop is larger
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class WarpChainBaseVariant(KernelVariant):
 
     def usable_slot_count(self, layout: BatchLayout, nbytes: int) -> int:
         """Return the number of pairs whose slots fit in `nbytes` bytes. The remaining pairs need additional launches."""
-        return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
+        return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
     def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> BatchLayout:
         strips = int(-(-self.strip_counts(dimensions.query_lengths).max() // capacity.warp_lanes))
