@@ -28,7 +28,7 @@ def plain_slack(scheme, query, target, score):
 @pytest.mark.parametrize("scheme", ["default", "linear", "protein", "2/-1/1"])
 @pytest.mark.parametrize("one_set", [False, True])
 def test_slacks_are_those_of_a_plain_loop(rng, scheme, one_set):
-    queries, targets = families(rng, 20 if scheme == "protein" else 4, 16, 70)
+    queries, targets = families(rng, 20 if scheme == "protein" else 4, 24, 70)
     if one_set:
         targets = queries
     task = Task(queries, targets, SCHEMES[scheme], detail=Detail.PATH)
