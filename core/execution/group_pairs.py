@@ -73,7 +73,7 @@ class GroupedPreparedTask:
         pieces: list[TilePiece] = []
         for group in np.unique(query_groups).tolist():
             rows = np.flatnonzero(query_groups == group) + tile.query_start
-            selected = np.flatnonzero(self.groups.select_groups(np.int64(group), target_groups))
+            selected = np.flatnonzero(self.groups.select_groups(np.array(group), target_groups))
             for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lane_count):
                 queries, targets = rows[start:stop], tile.targets[columns]
                 query_range = int(self.query_indices[queries[0]]), int(self.query_indices[queries[-1]]) + 1

@@ -76,7 +76,7 @@ class GroupPairSelector:
             agreeing = np.zeros(len(self.queries), dtype=np.int64)
             existing, same = np.unique(self.targets), replace(self, within_groups=True)
             for group, rows in _members(self.queries):
-                others = existing[same.select_groups(np.int64(group), existing)]
+                others = existing[same.select_groups(np.array(group), existing)]
                 agreeing[rows] = sums_in(others[:, None], first_targets[rows][None, :]).sum(axis=0)
         if self.within_groups:
             return agreeing
