@@ -274,7 +274,11 @@ def test_sites_left_out_are_in_the_summary(run):
     [
         ("OTUs, close relatives", "cluster genes.fa --min-identity 0.97", lambda rows: len({row.split("\t")[1] for row in rows}) == 3),
         ("pairs that differ by a few letters", "nw reads.fa --edit --max-distance 3", lambda rows: rows and max(column(rows, 2)) <= 3),
-        ("neighbours, clonotypes", "cluster cdr3.fa --edit --max-distance 1", lambda rows: len({row.split("\t")[1] for row in rows}) == 2),
+        (
+            "clones, neighbours",
+            "cluster airr.tsv --hamming --max-distance 1 --same v_call,j_call",
+            lambda rows: [row.split("\t")[-1] for row in rows] == ["1", "1", ""] * 2,
+        ),
         ("all hits, with E-values", "sw query.fa db.fa --max-evalue 1e-3", lambda rows: rows and max(column(rows, 4)) <= 1e-3),
         ("a similarity network", "sw proteins.fa --max-evalue 1e-10", lambda rows: rows and max(column(rows, 4)) <= 1e-10),
         ("a SNP distance matrix", "dist core.aln", lambda rows: [len(row.split("\t")) for row in rows] == [5] * 4),
