@@ -12,8 +12,8 @@ from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs._expansion import PairExpansion
-from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.string_column import StringColumn
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,7 @@ class DuplicateGroups:
 
 def group_equal(sequences: SequenceSet, threads: int = 1) -> DuplicateGroups:
     """Return the groups of records whose sequences are equal. threads: maximum number of threads."""
-    again = repeated(sequences.codes, sequences.offsets, threads)
-    first = np.ones(len(sequences), dtype=np.bool_)
-    first[again[:, 0]] = False
-    of = np.cumsum(first) - 1
-    of[again[:, 0]] = of[again[:, 1]]
-    return DuplicateGroups(of, np.flatnonzero(first))
+    return DuplicateGroups(*StringColumn(sequences.codes, sequences.offsets).distinct(threads))
 
 
 def singleton_groups(records: Sized) -> DuplicateGroups:

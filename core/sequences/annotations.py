@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 TITLE_KEYS = {"organism": "OS", "taxid": "OX", "gene": "GN"}
@@ -38,12 +37,8 @@ class AnnotationColumn:
     @classmethod
     def from_column(cls, texts: StringColumn, threads: int = 1) -> AnnotationColumn:
         """Return the column with these texts, which must have no tabs or line ends. threads: maximum number of threads."""
-        again = repeated(texts.text, texts.offsets, threads)
-        is_first = np.ones(len(texts), dtype=np.bool_)
-        is_first[again[:, 0]] = False
-        codes = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-        codes[again[:, 0]] = codes[again[:, 1]]
-        return cls(texts.select(np.flatnonzero(is_first)), codes)
+        codes, firsts = texts.distinct(threads)
+        return cls(texts.select(firsts), codes.astype(np.int32))
 
     def select(self, records: Integers) -> AnnotationColumn:
         """Return the column for some records, in the order of `records`. A record number of -1 stands for an unknown record."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.sequences._records import gather
+from gpualign.core.sequences._records import gather, repeated
 
 _QUOTE_TRIGGERS = np.frombuffer(b',"', dtype=np.uint8)
 
@@ -86,6 +86,16 @@ class StringColumn(Sequence[str]):
         if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTE_TRIGGERS).any():
             return self
         return StringColumn.from_strings([_quote(one) for one in self])
+
+    def distinct(self, threads: int = 1) -> tuple[Integers, Integers]:
+        """Return (number of each string among the distinct ones, index of the first copy of each distinct string), int64 each. Distinct
+        strings are numbered in the order of their first copies. threads: maximum number of threads"""
+        again = repeated(self.text, self.offsets, threads)
+        is_first = np.ones(len(self), dtype=np.bool_)
+        is_first[again[:, 0]] = False
+        numbers = np.cumsum(is_first) - 1
+        numbers[again[:, 0]] = numbers[again[:, 1]]
+        return numbers, np.flatnonzero(is_first)
 
     def select(self, records: Integers, threads: int = 1) -> StringColumn:
         """Return the selected strings, in the order of `records`, which may contain duplicates. threads: maximum number of threads.
