@@ -61,21 +61,27 @@ void check_sets(const Records& queries, const Records& targets) {
     throw nb::value_error("queries and targets must have the same letters, q and bits");
 }
 
-void check_ids(const Numbers& ids, const Records& records, const char* what) {
+void check_ids(const Numbers& ids, int64_t count, const char* what) {
   for (size_t i = 0; i < ids.shape(0); i++)
-    if (ids(i) < 0 || ids(i) >= records.count()) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+    if (ids(i) < 0 || ids(i) >= count) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+}
+
+// targets: what has the lengths of records, by number.
+template <class Targets>
+void check_tile(const Numbers& query_ids, const Numbers& firsts, const Targets& targets, const Numbers& target_ids) {
+  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
+  for (size_t i = 1; i < target_ids.shape(0); i++)
+    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
+      throw nb::value_error("targets must be in ascending order of length");
 }
 
 // Returns a tile after checking its arguments.
 NearTile checked_tile(const Records& queries, const Records& targets, const Numbers& query_ids, const Numbers& firsts,
                       const Numbers& target_ids, bool use_counts, int64_t most) {
   check_sets(queries, targets);
-  check_ids(query_ids, queries, "queries");
-  check_ids(target_ids, targets, "targets");
-  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
-  for (size_t i = 1; i < target_ids.shape(0); i++)
-    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
-      throw nb::value_error("targets must be in ascending order of length");
+  check_ids(query_ids, queries.count(), "queries");
+  check_ids(target_ids, targets.count(), "targets");
+  check_tile(query_ids, firsts, targets, target_ids);
   return {query_ids.data(),
           firsts.data(),
           static_cast<int64_t>(query_ids.shape(0)),
@@ -117,8 +123,8 @@ std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruc
                                                       const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   check_sets(queries, targets);
-  check_ids(query_ids, queries, "queries");
-  check_ids(target_ids, targets, "targets");
+  check_ids(query_ids, queries.count(), "queries");
+  check_ids(target_ids, targets.count(), "targets");
   const size_t count = query_ids.shape(0);
   if (target_ids.shape(0) != count) throw nb::value_error("a pair is a query and a target");
   std::vector<int32_t> distances(count);
@@ -151,17 +157,9 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
   const Sequences targets = checked_sequences(target_codes, target_offsets, "targets");
-  const auto check = [](const Numbers& ids, const Numbers& offsets, const char* what) {
-    for (size_t i = 0; i < ids.shape(0); i++)
-      if (ids(i) < 0 || ids(i) + 1 >= static_cast<int64_t>(offsets.shape(0)))
-        throw nb::index_error((std::string(what) + ": record number out of range").c_str());
-  };
-  check(query_ids, query_offsets, "query_ids");
-  check(target_ids, target_offsets, "target_ids");
-  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
-  for (size_t i = 1; i < target_ids.shape(0); i++)
-    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
-      throw nb::value_error("targets must be in ascending order of length");
+  check_ids(query_ids, static_cast<int64_t>(query_offsets.shape(0)) - 1, "query_ids");
+  check_ids(target_ids, static_cast<int64_t>(target_offsets.shape(0)) - 1, "target_ids");
+  check_tile(query_ids, firsts, targets, target_ids);
   int largest = 0;
   for (size_t i = 0; i < 32 * 32; i++) largest = costs.data()[i] > largest ? costs.data()[i] : largest;
   if (largest > 64 || weight < 1 || gap_cost < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
