@@ -88,7 +88,7 @@ def clone_count(path: Path) -> int:
 
 
 def near_count(path: Path) -> int:
-    """Number of near pairs i < j in a matrix of gpualign's or scirpy's, of which either holds each twice, and scirpy's the diagonal."""
+    """Return the number of near pairs i < j in a matrix that gpualign or scirpy has written. Both hold each pair twice."""
     near = scipy.sparse.load_npz(path).tocoo()
     return int(np.count_nonzero(near.row < near.col))
 

@@ -44,9 +44,9 @@ def cluster(
     """Cluster similar records: single, complete or average linkage, or greedy centroids.
 
     SEQS is FASTA, FASTQ or a table of immune receptors (AIRR), plain or compressed, or @LIST: all files named in a text file, one per
-    line. Every pair is judged by its global
-    alignment, and no filter loses any. With --edges or --distances nothing is aligned: the pairs are read from the file, and SEQS or --ids,
-    if given, must list all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
+    line. Every pair is judged by its global alignment, and no filter loses any. With --edges or --distances nothing is aligned: the pairs
+    are read from the file, and SEQS or --ids, if given, must list all records. A pair is near if it passes --min-identity or
+    --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
     the record with the most near records in its cluster; on a tie the one nearest to these, then the first. The clusters of a table's

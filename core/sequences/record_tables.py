@@ -53,7 +53,7 @@ class TableColumns:
 
     @property
     def are_given(self) -> bool:
-        """Whether the user has named a column, so that every file is a table."""
+        """True if the user has named a column, so that every file is read as a table."""
         return self.id_column is not None or self.sequence_column is not None
 
 

@@ -33,11 +33,11 @@ _BYTES_PER_PAIR = 25
 """Memory, in bytes, that a pair takes between kernel and output."""
 
 _SORTED_LETTERS = 12
-"""Number of letters by which targets are sorted, which fit 64 bits."""
+"""Number of letters by which targets are sorted; they fit in 64 bits."""
 
 
 def tile_limits(task: Task, budget: Budget, threads: int) -> TileLimits:
-    """Return limits by which tiles are whole bands, whose near pairs fit in the memory for results."""
+    """Return limits with which each tile is a whole band, and the near pairs of a band fit in the memory for results."""
     fitting = int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * _EXPECTED_NEAR_FRACTION * _NEAR_PAIR_BYTES))
     rows = min(_MAX_BAND_ROWS, fitting, -(-len(task.queries) // (_MIN_BANDS_PER_THREAD * threads)))
     scratch = 8 * len(task.targets)

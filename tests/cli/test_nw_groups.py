@@ -140,7 +140,7 @@ def shared_labels(rng, group_count):
 
 
 def agreement(sets):
-    """Which groups share a label of each property, bool[groups][groups]."""
+    """Return a mask of the groups that share a label of each property, bool[groups][groups]."""
     return np.array([[all(some[g] & some[h] for some in sets) for h in range(len(sets[0]))] for g in range(len(sets[0]))])
 
 

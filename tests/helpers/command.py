@@ -17,7 +17,7 @@ LIMIT = 1800
 
 @functools.cache
 def _server():
-    """What runs commands without the start-up time of the executable; None where every command is to be the executable itself."""
+    """Return the server that runs commands without the start-up time of the executable; None if every command is to be the executable."""
     if sys.platform != "linux" or os.environ.get("GPUALIGN_TEST_EXECUTABLE") or len(_COMMAND) > 1:
         return None
     from fork_server import ForkServer

@@ -56,7 +56,7 @@ def _genomes(path):
 
 
 def _receptor_table(path):
-    """An AIRR table of six receptors, of which one is not productive."""
+    """Write an AIRR table of six receptors, two of which are not productive."""
     rows = [("TRBV7-2*01", "T", "CASSLGQAYEQYF"), ("TRBV7-2*02", "T", "CASSLGQSYEQYF"), ("TRBV5-1*01", "F", "CASS*GTEAFF")]
     rows = [(f"{_stem(path)}_{k}", gene, "TRBJ2-7*01", *rest) for k, (gene, *rest) in enumerate(rows * 2, 1)]
     titles = ("sequence_id", "v_call", "j_call", "productive", "junction_aa")
