@@ -329,7 +329,7 @@ class CpuEngine:
         from gpualign.cpu.near_pairs.recipe import near_pair_instruction_set
 
         name, limits = near_pair_instruction_set(self._instruction_set_requested), tcrdist.tile_limits(task, budget, self.threads)
-        find = partial(tcrdist.TcrdistPairFinder, task, name, budget.result_bytes // self.threads)
+        find = partial(tcrdist.TcrdistPairFinder, task, name, self.threads, budget.result_bytes // self.threads)
         return self._make_prepared_task(task, limits, tcrdist.KERNEL, self.threads, tcrdist.PAIRS_PER_SECOND, find)
 
 

@@ -82,9 +82,22 @@ def within(instruction_set: str, queries: Records, targets: Records, query_ids: 
     Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. Record numbers are int64, in any order.
     """
 
-def column_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.uint8], dict(shape=(32, 32), order='C', device='cpu', writable=False)], weight: int, gap_cost: int, trim_start: int, trim_end: int, max_distance: int, most: int, cancel: gpualign.cpu.alignment._kernels.Cancel) -> Found | None:
+class ColumnTargets:
     """
-    Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; it is fastest if targets of one length that share the letters compared first (comparison_order) are neighbours. costs: uint8[32][32], symmetric, at most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start letters and the last trim_end cost nothing. If there are more than `most` pairs, overflow is set.
+    Targets of column_tile in panels, which must be filled before. target_ids: int64, in ascending order of length; it is fastest if those of one length are in order of label, then of the letters compared first (comparison_order). labels: int32[records] or None.
+    """
+
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None: ...
+
+    @property
+    def panel_count(self) -> int: ...
+
+    def fill(self, panel: int) -> None:
+        """Fill a panel. Threads may fill different panels at the same time."""
+
+def column_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: ColumnTargets, costs: Annotated[NDArray[numpy.uint8], dict(shape=(32, 32), order='C', device='cpu', writable=False)], weight: int, gap_cost: int, trim_start: int, trim_end: int, labels: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]] | None, max_distance: int, most: int, cancel: gpualign.cpu.alignment._kernels.Cancel) -> Found | None:
+    """
+    Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start letters and the last trim_end cost nothing. labels: None, or (int32 label of each query, int32[labels][labels] distances of labels), which are added. If there are more than `most` pairs, overflow is set.
     """
 
 def comparison_order(n: int) -> list[int]:

@@ -22,7 +22,7 @@ case $what in
     ;;
   near)
     variants=near_pairs/src/near_variant.cpp
-    files=("$root"/cpu/near_pairs/src/{near_{records,verify,tile},column_distances}.cpp)
+    files=("$root"/cpu/near_pairs/src/{near_{records,verify,tile},column_{distances,tree}}.cpp)
     ;;
   simd)
     variants=../tests/native/check_simd.cpp

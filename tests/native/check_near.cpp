@@ -120,10 +120,28 @@ int64_t column_distance(const Codes& a, const Codes& b, const ColumnDistance& of
   return of.weight * sum + of.gap_cost * std::abs(m - n);
 }
 
-void check_columns(const NearKernels& kernels, int64_t count, int64_t longest, int letters, const std::vector<int64_t>& limits) {
+// with_labels: whether records have one of five labels, which have distances.
+void check_columns(const NearKernels& kernels, int64_t count, int64_t longest, int letters, bool with_labels,
+                   const std::vector<int64_t>& limits) {
   const Set set(count, longest, letters);
   std::vector<int64_t> ids(static_cast<size_t>(count)), firsts(ids.size());
   std::iota(ids.begin(), ids.end(), 0);
+  std::vector<int32_t> labels(ids.size()), label_distances(25);
+  for (auto& label : labels) label = with_labels ? static_cast<int32_t>(pick(0, 4)) : 0;
+  for (size_t k = 0; k < 25; k++)
+    label_distances[k] = with_labels ? static_cast<int32_t>(7 * (k / 5 > k % 5 ? k / 5 - k % 5 : k % 5 - k / 5)) : 0;
+  const auto letters_of = [&](int64_t i) {
+    Codes sorted;
+    for (const int32_t at : comparison_order(static_cast<int32_t>(set.records[static_cast<size_t>(i)].size())))
+      sorted.push_back(set.records[static_cast<size_t>(i)][static_cast<size_t>(at)]);
+    return sorted;
+  };
+  std::vector<int64_t> order = ids;
+  std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    const size_t m = set.records[static_cast<size_t>(i)].size(), n = set.records[static_cast<size_t>(j)].size();
+    const int32_t one = labels[static_cast<size_t>(i)], other = labels[static_cast<size_t>(j)];
+    return m != n ? m < n : one != other ? one < other : letters_of(i) < letters_of(j);
+  });
   std::iota(firsts.begin(), firsts.end(), 1);
   std::vector<uint8_t> costs(32 * 32);
   for (size_t a = 0; a < 32; a++)
@@ -131,16 +149,28 @@ void check_columns(const NearKernels& kernels, int64_t count, int64_t longest, i
   const ColumnDistance distance{costs.data(), 4, 3, 12, 3, 2};
   const Sequences sequences{set.codes.data(), set.offsets.data()};
   const Cancel cancel;
+  ColumnTargets targets(sequences, order.data(), count, with_labels ? labels.data() : nullptr);
+  for (int64_t panel = 0; panel < targets.panel_count(); panel++) targets.fill(panel);
   for (const int64_t limit : limits) {
     NearTileResult found;
-    const ColumnTile tile{sequences, sequences, ids.data(), firsts.data(), count, ids.data(), count, limit, count * count};
+    const ColumnTile tile{sequences,
+                          ids.data(),
+                          firsts.data(),
+                          count,
+                          targets,
+                          with_labels ? labels.data() : nullptr,
+                          with_labels ? label_distances.data() : nullptr,
+                          5,
+                          limit,
+                          count * count};
     bool equal = column_pairs(kernels, tile, distance, cancel, found);
     std::vector<std::vector<int64_t>> pairs, truth;
     for (size_t k = 0; k < found.queries.size(); k++) pairs.push_back({found.queries[k], found.targets[k], found.distances[k]});
     std::sort(pairs.begin(), pairs.end());
     for (int64_t i = 0; i < count; i++)
       for (int64_t j = i + 1; j < count; j++) {
-        const int64_t d = column_distance(set.records[static_cast<size_t>(i)], set.records[static_cast<size_t>(j)], distance);
+        const int64_t d = column_distance(set.records[static_cast<size_t>(i)], set.records[static_cast<size_t>(j)], distance) +
+                          label_distances[static_cast<size_t>(5 * labels[static_cast<size_t>(i)] + labels[static_cast<size_t>(j)])];
         if (d <= limit) truth.push_back({i, j, d});
       }
     if (equal && pairs == truth) continue;
@@ -159,8 +189,9 @@ int main() {
     check(kernels, 40, 300, 4, 0, 0, {5, 16, 17, 48, 49, 120, 1000});
     check(kernels, 40, 150, 15, 5, 512, {5, 16, 48, 60});
     check(kernels, 40, 150, 32, 3, 4096, {5, 20, 60});
-    check_columns(kernels, 300, 16, 4, {0, 9, 30, 600});
-    check_columns(kernels, 100, 130, 32, {15, 300, 600});
+    check_columns(kernels, 300, 16, 4, false, {0, 9, 30, 600});
+    check_columns(kernels, 600, 12, 4, true, {0, 9, 30, 600});
+    check_columns(kernels, 100, 130, 32, true, {15, 300, 600});
     std::printf("%s: checked\n", kernels.name);
   }
   std::printf("%d failures\n", failures);

@@ -180,17 +180,34 @@ def test_nucleotides_are_refused():
 
 def test_arguments_of_the_kernel_are_checked():
     codes, offsets, ids = np.array([1, 2, 3], np.uint8), np.array([0, 1, 3]), np.array([0, 1])
-    costs = np.ones((32, 32), np.uint8)
+    costs, names, table = np.ones((32, 32), np.uint8), np.array([0, 1], np.int32), np.zeros((2, 2), np.int32)
 
-    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3):
-        return _near.column_tile(
-            VARIANTS[0], codes, offsets, ids, firsts, codes, offsets, ids, costs, weight, 12, 3, 2, limit, 9, _near.Cancel()
-        )
+    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3, labels=None, own=None, filled=True):
+        targets = _near.ColumnTargets(codes, offsets, ids, labels)
+        for panel in range(targets.panel_count if filled else 0):
+            targets.fill(panel)
+        return _near.column_tile(VARIANTS[0], codes, offsets, ids, firsts, targets, costs, weight, 12, 3, 2, own, limit, 9, _near.Cancel())
 
     assert len(call().queries) == 2
-    for wrong in ({"codes": codes + 31}, {"offsets": offsets + 1}, {"ids": ids + 1}, {"ids": ids[::-1]}, {"firsts": ids[:1]}):
+    assert len(call(labels=names, own=(names, table)).queries) == 2
+    for wrong in (
+        {"codes": codes + 31},
+        {"offsets": offsets + 1},
+        {"ids": ids + 1},
+        {"ids": ids[::-1]},
+        {"firsts": ids[:1]},
+        {"labels": names - 1},
+        {"labels": names[:1]},
+    ):
         with pytest.raises((ValueError, IndexError)):
             call(**{name: np.ascontiguousarray(value) for name, value in wrong.items()})
+    for own in (None, (names + 1, table), (names - 1, table), (names[:1], table), (names, table - 1), (names, table[:1])):
+        with pytest.raises(ValueError, match=r"label"):
+            call(labels=names, own=own)
+    with pytest.raises(ValueError, match="label"):
+        call(labels=None, own=(names, table))
+    with pytest.raises(ValueError, match="not filled"):
+        call(filled=False)
     for wrong in ({"costs": costs * 65}, {"limit": 10_000}, {"limit": -1}, {"weight": 0}):
         with pytest.raises(ValueError, match="out of range"):
             call(**wrong)

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <vector>
+
+#include "column_tree.hpp"
 
 namespace gpualign {
 
 namespace {
 
-constexpr int64_t kTargetsAtATime = 8192;       // their letters fit the second-level cache
-constexpr int64_t kLanes = 64;                  // bytes of the longest vector
-constexpr uint8_t kNoLetter = 128;              // for which a look-up yields 0
+constexpr int64_t kMaxPanelTargets = 1 << 15;   // their letters fit the second-level cache
+constexpr uint8_t kLooksUpNothing = 128;        // for which a look-up yields 0
 constexpr int32_t kGapStart = 6, kGapStop = 9;  // positions that most often lie in the gap
-constexpr int kLeading = 2;                     // letters by which runs of targets are left out
 
 // A column of two strings: positions of its letters.
 struct Column {
@@ -36,53 +36,37 @@ std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& dista
   return out;
 }
 
-// Neighbouring targets with the same letters at the positions that are compared first.
-struct Run {
-  int64_t start, stop;
-  uint8_t letters[kLeading];
-};
+// The columns of strings of two lengths, and in them the query's position that is compared with each leading letter of a target, or -1.
+struct Alignment {
+  std::vector<Column> columns;
+  int32_t leading[kTreeLetters];
 
-// Targets of one length: their letters by position, as in ColumnTask, and the runs of those that share leading letters.
-struct Panel {
-  std::vector<uint8_t> planes;
-  std::vector<Run> runs;
-  int64_t count = 0, stride = 0;
-
-  void fill(const Sequences& targets, const int64_t* ids, int64_t targets_here, const std::vector<int32_t>& positions) {
-    const int32_t length = static_cast<int32_t>(positions.size());
-    runs.clear();
-    count = targets_here;
-    stride = (count + kLanes - 1) / kLanes * kLanes;
-    planes.assign(static_cast<size_t>(2 * length * stride), kNoLetter);
-    for (int64_t k = 0; k < count; k++) {
-      const uint8_t* const codes = targets.record(ids[k]).codes;
-      for (int32_t at = 0; at < length; at++) planes[static_cast<size_t>((2 * at + (codes[at] >= 16)) * stride + k)] = codes[at] & 15;
-      Run run{k, k + 1, {}};
-      for (int c = 0; c < kLeading && c < length; c++) run.letters[c] = codes[positions[static_cast<size_t>(c)]];
-      if (!runs.empty() && std::equal(run.letters, run.letters + kLeading, runs.back().letters))
-        runs.back().stop = k + 1;
-      else
-        runs.push_back(run);
-    }
-  }
-
-  // Stores ranges [start, stop) of whole vectors that hold every target whose leading letters cost at most the limit. rows: costs of the
-  // query's letter in the column of each leading letter, null if that is in no column.
-  void ranges_within(const uint8_t* const* rows, int limit, std::vector<std::pair<int64_t, int64_t>>& ranges) const {
-    ranges.clear();
-    for (const Run& run : runs) {
-      int cost = 0;
-      for (int c = 0; c < kLeading; c++)
-        if (rows[c]) cost += rows[c][run.letters[c]];
-      if (cost > limit) continue;
-      const int64_t start = run.start / kLanes * kLanes, stop = (run.stop + kLanes - 1) / kLanes * kLanes;
-      if (!ranges.empty() && start <= ranges.back().second)
-        ranges.back().second = stop;
-      else
-        ranges.emplace_back(start, stop);
-    }
+  Alignment(int32_t m, int32_t n, const ColumnDistance& distance, const std::vector<int32_t>& positions)
+      : columns(columns_of(m, n, distance, positions)) {
+    std::fill_n(leading, kTreeLetters, -1);
+    for (const Column& column : columns)
+      for (size_t c = 0; c < kTreeLetters && c < positions.size(); c++)
+        if (column.target == positions[c]) leading[c] = column.query;
   }
 };
+
+// Returns the positions of a tile's queries by their length, those of one length by label and by the letters that are compared first.
+std::map<int32_t, std::vector<int64_t>> queries_by_length(const ColumnTile& tile) {
+  std::map<int32_t, std::vector<int64_t>> groups;
+  for (int64_t i = 0; i < tile.query_count; i++) groups[static_cast<int32_t>(tile.queries.length(tile.query_ids[i]))].push_back(i);
+  for (auto& [length, group] : groups) {
+    const std::vector<int32_t> positions = comparison_order(length);
+    std::sort(group.begin(), group.end(), [&](int64_t i, int64_t j) {
+      const int64_t a = tile.query_ids[i], b = tile.query_ids[j];
+      if (tile.labels && tile.labels[a] != tile.labels[b]) return tile.labels[a] < tile.labels[b];
+      const uint8_t *const one = tile.queries.record(a).codes, *const other = tile.queries.record(b).codes;
+      for (const int32_t at : positions)
+        if (one[at] != other[at]) return one[at] < other[at];
+      return i < j;
+    });
+  }
+  return groups;
+}
 
 }  // namespace
 
@@ -94,69 +78,119 @@ std::vector<int32_t> comparison_order(int32_t n) {
   return positions;
 }
 
+// Targets of one length.
+struct ColumnPanel {
+  int32_t length;
+  std::vector<int32_t> positions;
+  int64_t stride;
+  std::vector<uint8_t> planes;  // letters by position, as in ColumnTask
+  ColumnTree tree;
+
+  ColumnPanel(const Sequences& records, const int64_t* ids, int64_t count, const int32_t* labels)
+      : length(static_cast<int32_t>(records.length(ids[0]))), positions(comparison_order(length)),
+        stride((count + kLanes - 1) / kLanes * kLanes + kLanes),  // no power of 2, so that planes do not share cache sets
+        planes(static_cast<size_t>(2 * length * stride), kLooksUpNothing) {
+    const int levels = 1 + std::min(kTreeLetters, length);
+    std::vector<int32_t> values(static_cast<size_t>(count * levels));  // what the tree compares, target by target
+    for (int64_t k = 0; k < count; k++) {
+      const uint8_t* const codes = records.record(ids[k]).codes;
+      for (int32_t at = 0; at < length; at++) planes[static_cast<size_t>((2 * at + (codes[at] >= 16)) * stride + k)] = codes[at] & 15;
+      int32_t* const own = values.data() + k * levels;
+      own[0] = labels ? labels[ids[k]] : 0;
+      for (int c = 1; c < levels; c++) own[c] = codes[positions[static_cast<size_t>(c - 1)]];
+    }
+    tree = ColumnTree(values, levels);
+  }
+};
+
+ColumnTargets::ColumnTargets(const Sequences& records, const int64_t* ids, int64_t count, const int32_t* labels)
+    : records_(records), ids_(ids), labels_(labels), starts_(1, 0) {
+  for (int64_t k = 1; k <= count; k++)
+    if (k == count || k - starts_.back() == kMaxPanelTargets || records.length(ids[k]) != records.length(ids[starts_.back()]))
+      starts_.push_back(k);
+  panels_.resize(starts_.size() - 1);
+}
+
+ColumnTargets::ColumnTargets(ColumnTargets&&) noexcept = default;
+ColumnTargets::~ColumnTargets() = default;
+
+void ColumnTargets::fill(int64_t panel) {
+  const size_t p = static_cast<size_t>(panel);
+  panels_[p] = std::make_unique<ColumnPanel>(records_, ids_ + starts_[p], starts_[p + 1] - starts_[p], labels_);
+}
+
+bool ColumnTargets::is_filled() const {
+  return std::all_of(panels_.begin(), panels_.end(), [](const auto& panel) { return panel != nullptr; });
+}
+
 bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const ColumnDistance& distance, const Cancel& cancel,
                   NearTileResult& result) {
   const int64_t most_sum = kMaxColumnSum(distance.largest_cost);
-  Panel panel;
-  std::vector<uint32_t> lanes(kTargetsAtATime);
-  std::vector<uint8_t> sums(kTargetsAtATime);
+  const auto queries = queries_by_length(tile);
+  TreeSearch search;
+  std::vector<uint32_t> lanes(kMaxPanelTargets);
+  std::vector<uint8_t> sums(kMaxPanelTargets);
   std::vector<int32_t> plane_of;
   std::vector<const uint8_t*> rows;
-  std::vector<std::pair<int64_t, int64_t>> ranges;
   result.steps.assign(1, 0);
-  for (int64_t start = 0; start < tile.target_count;) {
-    const int32_t n = static_cast<int32_t>(tile.targets.length(tile.target_ids[start]));
-    int64_t stop = start;
-    while (stop < tile.target_count && stop - start < kTargetsAtATime && tile.targets.length(tile.target_ids[stop]) == n) stop++;
-    const std::vector<int32_t> positions = comparison_order(n);
-    panel.fill(tile.targets, tile.target_ids + start, stop - start, positions);
-    std::map<int32_t, std::vector<Column>> columns_by_length;
-    for (int64_t i = 0; i < tile.query_count; i++) {
-      if (cancel.requested) return false;
-      const Record query = tile.queries.record(tile.query_ids[i]);
-      const int32_t m = static_cast<int32_t>(query.length);
-      const int64_t gap = static_cast<int64_t>(distance.gap_cost) * std::abs(m - n);
+  for (size_t p = 0; p < tile.targets.panels_.size(); p++) {
+    const ColumnPanel& panel = *tile.targets.panels_[p];
+    const int64_t* const ids = tile.targets.ids_ + tile.targets.starts_[p];
+    const int64_t count = tile.targets.starts_[p + 1] - tile.targets.starts_[p];
+    for (const auto& [m, group] : queries) {
+      const int64_t gap = static_cast<int64_t>(distance.gap_cost) * std::abs(m - panel.length);
       if (gap > tile.max_distance) continue;
-      auto known = columns_by_length.find(m);
-      if (known == columns_by_length.end()) known = columns_by_length.emplace(m, columns_of(m, n, distance, positions)).first;
+      const int64_t max_distance = tile.max_distance - gap;
+      const Alignment alignment(m, panel.length, distance, panel.positions);
       plane_of.clear();
-      rows.clear();
-      const uint8_t* leading[kLeading] = {};
-      for (const Column& column : known->second) {
-        plane_of.push_back(column.target);
-        rows.push_back(distance.costs + 32 * query.codes[column.query]);
-        for (int c = 0; c < kLeading && c < n; c++)
-          if (column.target == positions[static_cast<size_t>(c)]) leading[c] = rows.back();
-      }
-      const uint8_t limit = static_cast<uint8_t>(std::min(most_sum, (tile.max_distance - gap) / distance.weight));
-      panel.ranges_within(leading, limit, ranges);
-      for (const auto& [first, last] : ranges) {
-        const ColumnTask task{panel.planes.data() + first,
-                              plane_of.data(),
-                              rows.data(),
-                              static_cast<int>(plane_of.size()),
-                              limit,
-                              last - first,
-                              panel.stride};
-        const int64_t found = kernels.sum_columns(task, lanes.data(), sums.data());
-        for (int64_t k = 0; k < found; k++) {
-          const int64_t lane = first + lanes[static_cast<size_t>(k)];
-          if (lane >= panel.count) break;  // padding
-          const int64_t target = tile.target_ids[start + lane];
-          if (target < tile.firsts[i]) continue;
-          result.queries.push_back(tile.query_ids[i]);
-          result.targets.push_back(target);
-          result.distances.push_back(static_cast<int32_t>(distance.weight * sums[static_cast<size_t>(k)] + gap));
+      for (const Column& column : alignment.columns) plane_of.push_back(column.target);
+      search.begin(panel.tree);
+      for (const int64_t i : group) {
+        if (cancel.requested) return false;
+        const int64_t query = tile.query_ids[i];
+        const uint8_t* const codes = tile.queries.record(query).codes;
+        rows.clear();
+        for (const Column& column : alignment.columns) rows.push_back(distance.costs + 32 * codes[column.query]);
+        TreeKey key{};
+        if (tile.labels) {
+          key.values[0] = tile.labels[query];
+          key.label_distances = tile.label_distances + key.values[0] * tile.label_count;
+        }
+        for (int c = 0; c < kTreeLetters; c++) {
+          const int32_t at = alignment.leading[c];
+          key.values[1 + c] = at < 0 ? TreeKey::kNone : codes[at];
+          key.costs[c] = at < 0 ? nullptr : distance.costs + 32 * codes[at];
+        }
+        for (const TreeSearch::Range& range : search.ranges_within(key, distance.weight, max_distance)) {
+          const ColumnTask task{panel.planes.data() + range.start,
+                                plane_of.data(),
+                                rows.data(),
+                                static_cast<int>(plane_of.size()),
+                                static_cast<uint8_t>(std::min(most_sum, (max_distance - range.label_distance) / distance.weight)),
+                                range.stop - range.start,
+                                panel.stride};
+          const int64_t found = kernels.sum_columns(task, lanes.data(), sums.data());
+          for (int64_t k = 0; k < found; k++) {
+            const int64_t lane = range.start + lanes[static_cast<size_t>(k)];
+            if (lane >= count) break;  // padding
+            const int64_t target = ids[lane];
+            if (target < tile.firsts[i]) continue;
+            int64_t sum = distance.weight * sums[static_cast<size_t>(k)];
+            if (tile.labels) sum += key.label_distances[tile.targets.labels_[target]];
+            if (sum > max_distance) continue;
+            result.queries.push_back(query);
+            result.targets.push_back(target);
+            result.distances.push_back(static_cast<int32_t>(sum + gap));
+          }
+        }
+        if (static_cast<int64_t>(result.queries.size()) > tile.max_pairs) {
+          result = NearTileResult();
+          result.steps.assign(1, 0);
+          result.overflow = true;
+          return true;
         }
       }
     }
-    if (static_cast<int64_t>(result.queries.size()) > tile.max_pairs) {
-      result = NearTileResult();
-      result.steps.assign(1, 0);
-      result.overflow = true;
-      return true;
-    }
-    start = stop;
   }
   return true;
 }

@@ -1,6 +1,8 @@
 // Near pairs by distances of columns: short strings with a gap at a fixed place, as TCRdist compares CDR3s.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "cpu/src/work.hpp"
 #include "near_tile.hpp"
@@ -19,20 +21,47 @@ struct ColumnDistance {
 
 constexpr int kMaxColumnSum(int largest_cost) { return 253 - 2 * largest_cost; }
 
+// Returns the positions of a string of n letters in the order in which they are compared: those on both sides of the usual gap first, as
+// they differ most and are seldom in the gap.
+std::vector<int32_t> comparison_order(int32_t n);
+
+struct ColumnPanel;
+
+// Targets in panels, which threads read together.
+class ColumnTargets {
+ public:
+  // ids: [count] targets in ascending order of length, those of one length by label, then by the letters that are compared first. labels:
+  // [records], such as numbers of V genes; null: none. The arrays must outlive this object.
+  ColumnTargets(const Sequences& records, const int64_t* ids, int64_t count, const int32_t* labels);
+  ColumnTargets(ColumnTargets&&) noexcept;
+  ~ColumnTargets();
+
+  int64_t panel_count() const { return static_cast<int64_t>(starts_.size()) - 1; }
+  // Fills a panel. Different threads may fill different panels at the same time.
+  void fill(int64_t panel);
+  bool is_filled() const;
+
+ private:
+  friend bool column_pairs(const NearKernels&, const struct ColumnTile&, const ColumnDistance&, const Cancel&, NearTileResult&);
+  Sequences records_;
+  const int64_t* ids_;
+  const int32_t* labels_;
+  std::vector<int64_t> starts_;  // [panels + 1] positions in ids_
+  std::vector<std::unique_ptr<ColumnPanel>> panels_;
+};
+
 struct ColumnTile {
-  Sequences queries, targets;
+  Sequences queries;
   const int64_t* query_ids;  // [query_count]
   const int64_t* firsts;     // [query_count] smallest target record that each query is compared with
   int64_t query_count;
-  const int64_t* target_ids;  // [target_count], in ascending order of length
-  int64_t target_count;
+  const ColumnTargets& targets;    // filled
+  const int32_t* labels;           // of queries, [records]; null: no labels
+  const int32_t* label_distances;  // [label_count][label_count], at least 0, added to the distances of the strings
+  int64_t label_count;
   int64_t max_distance;
   int64_t max_pairs;  // near pairs that the result may hold
 };
-
-// Returns the positions of a string of n letters in the order in which they are compared: those on both sides of the usual gap first, as
-// they differ most and are seldom in the gap. Targets that share letters there should be neighbours.
-std::vector<int32_t> comparison_order(int32_t n);
 
 // Finds the near pairs of a tile, in any order. Returns false if cancelled.
 bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const ColumnDistance& distance, const Cancel& cancel,

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -151,28 +152,76 @@ Sequences checked_sequences(const Codes& codes, const Numbers& offsets, const ch
   return {codes.data(), offsets.data()};
 }
 
+using Labels = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using LabelDistances = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Checks that each record has a label, and that the labels are at least 0.
+void check_labels(const Labels& labels, size_t records) {
+  bool is_valid = labels.shape(0) == records;
+  for (size_t i = 0; is_valid && i < records; i++) is_valid = labels(i) >= 0;
+  if (!is_valid) throw nb::value_error("each record has one label, at least 0");
+}
+
+// Targets with the arrays that they read.
+struct HeldColumnTargets : ColumnTargets {
+  HeldColumnTargets(Codes c, Numbers o, Numbers i, std::optional<Labels> l)
+      : ColumnTargets(checked_sequences(c, o, "targets"), checked_ids(i, o), i.shape(0), checked_labels(l, o)), codes(std::move(c)),
+        offsets(std::move(o)), ids(std::move(i)), labels(std::move(l)) {
+    for (size_t k = 0; labels && k < labels->shape(0); k++) largest_label = std::max(largest_label, (*labels)(k));
+  }
+
+  static const int64_t* checked_ids(const Numbers& ids, const Numbers& offsets) {
+    check_ids(ids, static_cast<int64_t>(offsets.shape(0)) - 1, "target_ids");
+    const auto length = [&](int64_t i) { return offsets(i + 1) - offsets(i); };
+    for (size_t i = 1; i < ids.shape(0); i++)
+      if (length(ids(i)) < length(ids(i - 1))) throw nb::value_error("targets must be in ascending order of length");
+    return ids.data();
+  }
+  static const int32_t* checked_labels(const std::optional<Labels>& labels, const Numbers& offsets) {
+    if (labels) check_labels(*labels, offsets.shape(0) - 1);
+    return labels ? labels->data() : nullptr;
+  }
+
+  Codes codes;
+  Numbers offsets, ids;
+  std::optional<Labels> labels;
+  int32_t largest_label = 0;
+};
+
 std::optional<Found> column_tile(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
-                                 Numbers firsts, Codes target_codes, Numbers target_offsets, Numbers target_ids, Costs costs, int weight,
-                                 int gap_cost, int trim_start, int trim_end, int64_t max_distance, int64_t most, const Cancel& cancel) {
+                                 Numbers firsts, const HeldColumnTargets& targets, Costs costs, int weight, int gap_cost, int trim_start,
+                                 int trim_end, std::optional<std::tuple<Labels, LabelDistances>> labels, int64_t max_distance, int64_t most,
+                                 const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
-  const Sequences targets = checked_sequences(target_codes, target_offsets, "targets");
   check_ids(query_ids, static_cast<int64_t>(query_offsets.shape(0)) - 1, "query_ids");
-  check_ids(target_ids, static_cast<int64_t>(target_offsets.shape(0)) - 1, "target_ids");
-  check_tile(query_ids, firsts, targets, target_ids);
+  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
+  if (!targets.is_filled()) throw nb::value_error("the panels of the targets are not filled");
   int largest = 0;
   for (size_t i = 0; i < 32 * 32; i++) largest = costs.data()[i] > largest ? costs.data()[i] : largest;
   if (largest > 64 || weight < 1 || gap_cost < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
       max_distance / weight > kMaxColumnSum(largest))
     throw nb::value_error("the costs or the distance are out of range");
   const ColumnDistance distance{costs.data(), largest, weight, gap_cost, trim_start, trim_end};
+  if (labels.has_value() != targets.labels.has_value()) throw nb::value_error("either both queries and targets have labels, or neither");
+  size_t label_count = 0;
+  if (labels) {
+    const auto& [of_queries, distances] = *labels;
+    label_count = distances.shape(0);
+    check_labels(of_queries, query_offsets.shape(0) - 1);
+    bool is_valid = distances.shape(1) == label_count && static_cast<size_t>(targets.largest_label) < label_count;
+    for (size_t i = 0; is_valid && i < of_queries.shape(0); i++) is_valid = static_cast<size_t>(of_queries(i)) < label_count;
+    for (size_t i = 0; is_valid && i < label_count * label_count; i++) is_valid = distances.data()[i] >= 0;
+    if (!is_valid) throw nb::value_error("labels must be numbers of rows and columns of their distances, which are at least 0");
+  }
   const ColumnTile tile{queries,
-                        targets,
                         query_ids.data(),
                         firsts.data(),
                         static_cast<int64_t>(query_ids.shape(0)),
-                        target_ids.data(),
-                        static_cast<int64_t>(target_ids.shape(0)),
+                        targets,
+                        labels ? std::get<0>(*labels).data() : nullptr,
+                        labels ? std::get<1>(*labels).data() : nullptr,
+                        static_cast<int64_t>(label_count),
                         max_distance,
                         most};
   NearTileResult result;
@@ -258,15 +307,32 @@ NB_MODULE(_near, m) {
         nb::arg("bound"), nb::arg("cancel"),
         "Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. "
         "Record numbers are int64, in any order.");
+  nb::class_<HeldColumnTargets>(
+      m, "ColumnTargets",
+      "Targets of column_tile in panels, which must be filled before. target_ids: int64, in ascending order of length; it is fastest if "
+      "those "
+      "of one length are in order of label, then of the letters compared first (comparison_order). labels: int32[records] or None.")
+      .def(nb::init<Codes, Numbers, Numbers, std::optional<Labels>>(), nb::arg("codes"), nb::arg("offsets"), nb::arg("target_ids"),
+           nb::arg("labels").none())
+      .def_prop_ro("panel_count", &HeldColumnTargets::panel_count)
+      .def(
+          "fill",
+          [](HeldColumnTargets& targets, int64_t panel) {
+            if (panel < 0 || panel >= targets.panel_count()) throw nb::index_error("panel number out of range");
+            targets.fill(panel);
+          },
+          nb::arg("panel"), nb::call_guard<nb::gil_scoped_release>(), "Fill a panel. Threads may fill different panels at the same time.");
   m.def("column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
-        nb::arg("firsts"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("costs"), nb::arg("weight"),
-        nb::arg("gap_cost"), nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
-        "Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if "
-        "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; "
-        "it is fastest if targets of one length that share the letters compared first (comparison_order) are neighbours. costs: "
-        "uint8[32][32], symmetric, at "
-        "most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start "
-        "letters and the last trim_end cost nothing. If there are more than `most` pairs, overflow is set.");
+        nb::arg("firsts"), nb::arg("targets"), nb::arg("costs"), nb::arg("weight"), nb::arg("gap_cost"), nb::arg("trim_start"),
+        nb::arg("trim_end"), nb::arg("labels").none(), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
+        "Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if cancelled. "
+        "Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. distance = "
+        "weight "
+        "* (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start letters and the last "
+        "trim_end "
+        "cost nothing. labels: None, or (int32 label of each query, int32[labels][labels] distances of labels), which are added. If there "
+        "are "
+        "more than `most` pairs, overflow is set.");
   m.def(
       "comparison_order", [](int n) { return n < 0 ? std::vector<int32_t>() : comparison_order(n); }, nb::arg("n"),
       "Return the positions of a string of n letters in the order in which column_tile compares them.");
