@@ -11,16 +11,17 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 _MAX_SAMPLE_RECORDS, _MAX_SAMPLE_LETTERS = 160, 400_000
 
 
-def sample_records(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
-    """Draw random records from both sets. The same records are drawn every time, so that runs are reproducible.
+def sample_records(queries: SequenceSet, targets: SequenceSet, max_records: int = _MAX_SAMPLE_RECORDS) -> tuple[SequenceSet, SequenceSet]:
+    """Draw random records from both sets, at most `max_records` from each. The same records are drawn every time, so that runs are
+    reproducible.
 
     If queries and targets are the same set, their samples are the same set too.
     """
     random = Random(0)
-    drawn = _draw_records(queries, random)
-    return drawn, drawn if targets is queries else _draw_records(targets, random)
+    drawn = _draw_records(queries, max_records, random)
+    return drawn, drawn if targets is queries else _draw_records(targets, max_records, random)
 
 
-def _draw_records(sequences: SequenceSet, random: Random) -> SequenceSet:
-    count = min(len(sequences), _MAX_SAMPLE_RECORDS, max(16, int(_MAX_SAMPLE_LETTERS / sequences.lengths.mean())))
+def _draw_records(sequences: SequenceSet, max_records: int, random: Random) -> SequenceSet:
+    count = min(len(sequences), max_records, max(16, int(_MAX_SAMPLE_LETTERS / sequences.lengths.mean())))
     return sequences.select(np.array(sorted(random.sample(range(len(sequences)), count)), dtype=np.int64))

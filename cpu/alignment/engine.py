@@ -328,7 +328,8 @@ class CpuEngine:
         from gpualign.cpu.near_pairs import tcrdist
         from gpualign.cpu.near_pairs.recipe import near_pair_instruction_set
 
-        name, limits = near_pair_instruction_set(self._instruction_set_requested), tcrdist.tile_limits(task, budget, self.threads)
+        name = near_pair_instruction_set(self._instruction_set_requested)
+        limits = tcrdist.tile_limits(task, budget, name, self.threads)
         find = partial(tcrdist.TcrdistPairFinder, task, name, self.threads, budget.result_bytes // self.threads)
         return self._make_prepared_task(task, limits, tcrdist.KERNEL, self.threads, tcrdist.PAIRS_PER_SECOND, find)
 

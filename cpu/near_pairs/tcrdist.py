@@ -3,6 +3,8 @@ whose sorted letters are near its own."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
@@ -10,8 +12,9 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.threads import map_in_order
+from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Tile, TileLimits
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Tile, TileLimits
 from gpualign.core.scoring.tcrdist import TRIM_END, TRIM_START, WEIGHT
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
@@ -28,7 +31,9 @@ _MAX_BAND_ROWS = 1 << 14
 _MIN_BANDS_PER_THREAD = 8
 """Minimum number of tiles for each thread, if there are enough queries, because the first tiles of one set have the most pairs."""
 
-_EXPECTED_NEAR_FRACTION = 1e-3
+_SAMPLE_RECORDS = 4000
+"""Number of records of a sample. One pair in 100,000 of a repertoire is within 15, so that a sample has about 80 near pairs."""
+
 _NEAR_PAIR_BYTES = 100
 """Memory, in bytes, that a near pair takes on its way from the kernel to the output, including temporary copies."""
 _BYTES_PER_PAIR = 25
@@ -38,14 +43,30 @@ _SORTED_LETTERS = 12
 """Number of letters by which targets are sorted; they fit in 64 bits."""
 
 
-def tile_limits(task: Task, budget: Budget, threads: int) -> TileLimits:
-    """Return limits with which each tile is a whole band, and the near pairs of a band fit in the memory for results.
+def tile_limits(task: Task, budget: Budget, instruction_set: str, threads: int) -> TileLimits:
+    """Return limits with which each tile is a whole band, and the near pairs of a band, as predicted from a sample, fit in the memory for
+    results.
 
     Panels of targets have two bytes for each letter; their order and the tree take at most 32 bytes for each target."""
-    fitting = int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * _EXPECTED_NEAR_FRACTION * _NEAR_PAIR_BYTES))
-    rows = min(_MAX_BAND_ROWS, fitting, -(-len(task.queries) // (_MIN_BANDS_PER_THREAD * threads)))
+    near_bytes = _near_fraction(task, instruction_set) * len(task.targets) * _NEAR_PAIR_BYTES  # of a query
+    rows = min(
+        _MAX_BAND_ROWS,
+        int(budget.result_bytes / (BANDS_IN_FLIGHT * near_bytes)),
+        -(-len(task.queries) // (_MIN_BANDS_PER_THREAD * threads)),
+    )
     scratch = 2 * len(task.targets.codes) + 32 * len(task.targets)
     return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 1, 1 << 62, band_rows=max(1, rows))
+
+
+def _near_fraction(task: Task, instruction_set: str) -> float:
+    """Return the approximate fraction of near pairs, measured on a sample."""
+    queries, targets = sample_records(task.queries, task.targets, _SAMPLE_RECORDS)
+    finder = TcrdistPairFinder(replace(task, queries=queries, targets=targets), instruction_set, 1, 1 << 40)
+    numbers = np.arange(len(queries), dtype=np.int64)
+    pairing = Pairing.ABOVE if targets is queries else Pairing.ALL
+    pairs = finder.find_pairs(numbers, pairing.first_targets(numbers), Cancel())
+    assert pairs is not None  # it is never cancelled
+    return (len(pairs) + 1) / (pairing.pair_count(len(queries), len(targets)) + 1)  # one more: a sample may hold none
 
 
 class TcrdistPairFinder:
@@ -72,12 +93,12 @@ class TcrdistPairFinder:
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        pairs = self._find_pairs(queries, tile.pairing.first_targets(queries), cancel)
+        pairs = self.find_pairs(queries, tile.pairing.first_targets(queries), cancel)
         if pairs is None:
             return None
         return TilePairs(tile, pairs.sorted() if len(pairs) else pairs, {"pairs": tile.cells, "TCRdist": len(pairs)})
 
-    def _find_pairs(self, queries: Integers, first_targets: Integers, cancel: Cancel) -> NearPairs | None:
+    def find_pairs(self, queries: Integers, first_targets: Integers, cancel: Cancel) -> NearPairs | None:
         """Return the near pairs of some queries; None if cancelled. If the pairs do not fit in memory, the queries are halved; the pairs of
         one query always fit."""
         records, scoring = self._task.queries, self._task.scoring
@@ -103,7 +124,7 @@ class TcrdistPairFinder:
         if not result.overflow:
             return NearPairs(result.queries, result.targets, result.distances.astype(np.int64))
         half = len(queries) // 2
-        halves = [self._find_pairs(queries[part], first_targets[part], cancel) for part in (slice(half), slice(half, None))]
+        halves = [self.find_pairs(queries[part], first_targets[part], cancel) for part in (slice(half), slice(half, None))]
         complete = [part for part in halves if part is not None]
         return join_pairs(complete) if len(complete) == 2 else None
 
