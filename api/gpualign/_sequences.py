@@ -138,7 +138,7 @@ def read(
         checked_flag("degap", degap),
         unknown=unknown,
         drop_empty=checked_flag("drop_empty", drop_empty),
-        columns=TableColumns(id_column, sequence_column),
+        columns=TableColumns(id_column, sequence_column, reads_abundances=True),
     )
     threads = Resources().host_threads
     raw = _read_raw_records(source, threads, options)
@@ -291,5 +291,6 @@ def encode_translated_inputs(
 
 def _raw_records_of(source: SequencesInput, threads: int, keep_descriptions: bool) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, ReadOptions(keep_descriptions=keep_descriptions))
+        options = ReadOptions(keep_descriptions=keep_descriptions, columns=TableColumns(reads_abundances=True))
+        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, options)
     return raw_records(cast("Iterable[RecordInput]", source))

@@ -82,6 +82,7 @@ def cluster(
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
@@ -110,8 +111,12 @@ def cluster(
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
+    reading = options.alignment_options.read_options
     reading = replace(
-        options.alignment_options.read_options, keep_descriptions=spec.writes_sequences, rereads_tables=spec.may_extend_tables
+        reading,
+        keep_descriptions=spec.writes_sequences,
+        rereads_tables=spec.may_extend_tables,
+        columns=replace(reading.columns, reads_abundances=options.needs_abundances),
     )
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
@@ -150,7 +155,9 @@ def cluster(
                     " sequences"
                 )
             inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
-            job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
+            lengths = inputs.queries.lengths if inputs else None
+            sizes = table_abundances(inputs.queries) if inputs else None
+            job = prepare_precomputed(precomputed, are_identities, lengths, options, messages, sizes)
         if dry_run:
             messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
             return

@@ -25,10 +25,13 @@ ID_TITLE = "sequence_id"
 SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
 """Titles of columns that may have the sequences of receptors, the preferred one first."""
 
+ABUNDANCE_TITLE = "duplicate_count"
+"""Title of the column with the abundances of receptors."""
+
 _PRODUCTIVE_TITLE = "productive"
 _FALSE_TEXTS = frozenset({"F", "f", "FALSE", "False", "false", "None"})
-_MISSING_TEXTS = frozenset({"None", "NA", "NaN", "nan", "null"})
-"""Texts that stand for a missing sequence, apart from the empty one."""
+MISSING_TEXTS = frozenset({"", "None", "NA", "NaN", "nan", "null"})
+"""Texts that stand for a missing sequence or number."""
 
 _UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
@@ -44,12 +47,14 @@ class TableColumns:
     sequence_column: column of sequences; None: the first of `SEQUENCE_TITLES` that the table has
     same: columns in which records must agree to be compared; they become annotations of the records
     keep_text: whether to keep the text of the table, because it will be needed again and cannot be read again
+    reads_abundances: whether the column `ABUNDANCE_TITLE`, if the table has it, becomes an annotation too
     """
 
     id_column: str | None = None
     sequence_column: str | None = None
     same: tuple[str, ...] = ()
     keep_text: bool = False
+    reads_abundances: bool = False
 
     @property
     def are_given(self) -> bool:
@@ -140,8 +145,8 @@ class RecordTable:
         for piece in self.table.pieces(self._threads):
             letters = read_cells(piece, self.sequence_column)
             kept = letters.lengths > 0
-            for row in np.flatnonzero(letters.lengths <= max(map(len, _MISSING_TEXTS))).tolist():
-                kept[row] &= letters[row] not in _MISSING_TEXTS
+            for row in np.flatnonzero(letters.lengths <= max(map(len, MISSING_TEXTS))).tolist():
+                kept[row] &= letters[row] not in MISSING_TEXTS
             if self.sequence_title.endswith(_AMINO_ACID_SUFFIX):
                 before = np.concatenate(([0], np.cumsum(np.isin(letters.text, _UNPRODUCTIVE_LETTERS))))[letters.offsets]
                 kept &= before[1:] == before[:-1]
@@ -157,7 +162,8 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
     Raises `InputError` for a table that is invalid or has no records.
     """
     table = RecordTable(stream, source, columns, threads)
-    annotated = {title: table.table.column_index(title) for title in columns.same}
+    abundance = [ABUNDANCE_TITLE] if columns.reads_abundances and ABUNDANCE_TITLE in table.table.titles else []
+    annotated = {title: table.table.column_index(title) for title in (*columns.same, *abundance)}
     ids, letters, row_count, terminated = list[StringColumn](), list[StringColumn](), 0, True
     texts: dict[str, list[StringColumn]] = {title: [] for title in annotated}
     nbytes, kept_text = 0, list[bytes]()
