@@ -11,7 +11,7 @@ from gpualign.cli.options.clustering import cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
-from gpualign.cli.options.input import drop_empty_option, input_options, strict_option, table_options
+from gpualign.cli.options.input import drop_empty_option, input_options, locus_options, strict_option, table_options
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import same_options
@@ -24,6 +24,7 @@ from gpualign.cli.options.thresholds import same_options
 @same_options
 @input_options
 @table_options
+@locus_options
 @drop_empty_option
 @strict_option
 @cluster_output_options
@@ -102,7 +103,8 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_alignments = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist", "strand", "ambiguous", "same")
+    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist")
+    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus")
     given = {**params, "matrix": matrix}
     if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
         raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")

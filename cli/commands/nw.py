@@ -13,6 +13,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import (
     drop_empty_option,
     input_options,
+    locus_options,
     mask_lower_option,
     strand_option,
     strict_option,
@@ -29,6 +30,7 @@ from gpualign.cli.options.thresholds import group_options, same_options
 @strand_option
 @input_options
 @table_options
+@locus_options
 @drop_empty_option
 @mask_lower_option
 @strict_option

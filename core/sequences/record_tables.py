@@ -3,6 +3,7 @@ al. 2018): a column of ids, one of sequences, and others that annotate the recor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import BinaryIO
@@ -18,6 +19,8 @@ from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_ta
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.string_column import StringColumn, join_columns
+from gpualign.core.sequences.table_cells import read_cells
+from gpualign.core.sequences.table_loci import LocusFinder
 
 ID_TITLE = "sequence_id"
 """Title of the column with ids in tables of receptors."""
@@ -47,6 +50,7 @@ class TableColumns:
     sequence_column: column of sequences; None: the first of `SEQUENCE_TITLES` that the table has
     same: columns in which records must agree to be compared; they become annotations of the records
     keep_text: whether to keep the text of the table, because it will be needed again and cannot be read again
+    locus: loci of the rows that are records; (): all rows
     reads_abundances: whether the column `ABUNDANCE_TITLE`, if the table has it, becomes an annotation too
     """
 
@@ -54,6 +58,7 @@ class TableColumns:
     sequence_column: str | None = None
     same: tuple[str, ...] = ()
     keep_text: bool = False
+    locus: tuple[str, ...] = ()
     reads_abundances: bool = False
 
     @property
@@ -94,6 +99,7 @@ class TableRecords:
     annotations: annotations of the records, by the title of their column
     sequence_title: title of the column of sequences
     row_count: number of rows, including those left out because their sequence is missing or not productive
+    other_loci: number of rows left out because they are of other loci, by locus
     is_unterminated: whether the table does not end with a newline
     origin: where the rows can be read again
     """
@@ -103,6 +109,7 @@ class TableRecords:
     annotations: Mapping[str, AnnotationColumn] = field(repr=False)
     sequence_title: str
     row_count: int
+    other_loci: Counter[str]
     is_unterminated: bool
     origin: TableOrigin
 
@@ -127,6 +134,8 @@ class RecordTable:
     source: name of the file, for messages
     threads: maximum number of threads that find cells
 
+    other_loci: number of rows of other loci that `rows` has left out so far, by locus
+
     Raises `InputError` if the table lacks a column that is needed.
     """
 
@@ -138,6 +147,9 @@ class RecordTable:
         if id_title not in self.table.titles and columns.id_column is None:
             raise InputError(f"{source}: no column is called '{ID_TITLE}'; name the column of ids with {parameter('id_column')}")
         self.id_column, self.sequence_column = map(self.table.column_index, (id_title, self.sequence_title))
+        self._loci = LocusFinder(self.table, columns.same) if columns.locus else None
+        self._locus_names = columns.locus
+        self.other_loci = Counter[str]()
         self._productive_column = self.table.titles.index(_PRODUCTIVE_TITLE) if _PRODUCTIVE_TITLE in self.table.titles else None
 
     def pieces(self) -> Iterator[tuple[TablePiece, StringColumn, Booleans]]:
@@ -153,7 +165,16 @@ class RecordTable:
             if self._productive_column is not None:
                 productive = AnnotationColumn.from_column(read_cells(piece, self._productive_column))
                 kept &= ~productive.is_any_of(_FALSE_TEXTS)
+            if self._loci is not None:
+                kept &= self._is_of_loci(self._loci.find(piece))
             yield piece, letters, kept
+
+    def _is_of_loci(self, loci: AnnotationColumn) -> Booleans:
+        """Return a mask of the rows whose locus is one of those to read, and count the others. loci: locus of each row"""
+        chosen = loci.is_any_of(self._locus_names)
+        counts = np.bincount(loci.codes[~chosen], minlength=len(loci.values)).tolist()
+        self.other_loci.update({locus: count for locus, count in zip(loci.values, counts, strict=True) if count})
+        return chosen
 
 
 def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, threads: int = 1) -> TableRecords:
@@ -180,23 +201,29 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
             kept_text.append(piece.raw)
     if not sum(map(len, ids)):
         found = f"; its {row_count:,} rows have none" if row_count > 1 else "; its only row has none" if row_count else ""
-        raise InputError(f"{source}: a table without any productive sequence in the column '{table.sequence_title}'{found}")
+        of_loci = f" of {' or '.join(columns.locus)}" if columns.locus else ""
+        if table.other_loci:
+            found = f"; found {describe_loci(table.other_loci)}"
+        raise InputError(f"{source}: a table without any productive sequence{of_loci} in the column '{table.sequence_title}'{found}")
     annotations = {title: AnnotationColumn.from_column(join_columns(cells), threads) for title, cells in texts.items()}
     header = table.table.header
     text = b"".join([header, table.table.line_end, *kept_text]) if columns.keep_text else None
     origin = TableOrigin(source, columns, header, sum(map(len, ids)), nbytes, text)
-    return TableRecords(join_columns(ids), join_columns(letters), annotations, table.sequence_title, row_count, not terminated, origin)
+    return TableRecords(
+        join_columns(ids),
+        join_columns(letters),
+        annotations,
+        table.sequence_title,
+        row_count,
+        table.other_loci,
+        not terminated,
+        origin,
+    )
 
 
-def read_cells(piece: TablePiece, column: int) -> StringColumn:
-    """Return the cells of a column, without surrounding quotes."""
-    spans = np.column_stack(piece.cells(column)).reshape(-1)
-    if not len(spans):
-        return StringColumn.from_strings([])
-    cells = StringColumn(piece.text, spans).select(np.arange(0, len(spans), 2, dtype=np.int64))
-    if ord('"') not in cells.text:
-        return cells
-    return StringColumn.from_strings([cell_text(cell.encode("utf-8", "surrogateescape")) for cell in cells])
+def describe_loci(counts: Counter[str]) -> str:
+    """Return the numbers of rows of some loci as text."""
+    return ", ".join(f"{count:,} of {locus or 'an unknown locus'}" for locus, count in sorted(counts.items()))
 
 
 def _find_sequence_title(table: DelimitedTable) -> str:
