@@ -47,6 +47,15 @@ def locus_options(function: F) -> F:
             metavar="LOCI",
             help="Tables: only the rows of this locus, such as TRB, or of several, such as IGK,IGL: by the column locus or by gene calls.",
         ),
+        Heading.INPUT.option(
+            "--and",
+            "and_locus",
+            type=NameListType(upper=True),
+            default="",
+            metavar="LOCI",
+            help="With --locus: compare cells by their chains of both loci, as in --locus TRB --and TRA. Pairs are near at both; of several"
+            " chains of a cell the nearest counts. The column cell_id names the cells.",
+        ),
     )(function)
 
 
