@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.sequences.record_tables import ABUNDANCE_TITLE, MISSING_TEXTS
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, MISSING_TEXTS
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")

@@ -14,7 +14,7 @@ from gpualign.core.clustering.abundances import abundances
 from gpualign.core.clustering.edges import EdgeList, concatenate_chunks
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences.record_tables import ABUNDANCE_TITLE
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE
 
 CLUSTERING_ORDERS = ("length", "size", "input")
 

@@ -66,16 +66,16 @@ def write_clustered_tables(
             count = 0
             for rows in table.rows():
                 records = np.flatnonzero(rows.is_record)
+                start, count = count, count + len(records)
+                if count > origin.record_count:
+                    raise _changed(origin)
                 numbers = np.zeros(len(rows.piece), dtype=np.int64)
                 if cells is None:
-                    numbers[records] = labels[written + count :][: len(records)] + 1
+                    numbers[records] = labels[written + start : written + count] + 1
                 elif table.cell_column is not None:
                     of_rows = AnnotationColumn.from_column(read_cells(rows.piece, table.cell_column))
                     clusters = [0 if (cell := cells[number].get(text)) is None else labels[cell] + 1 for text in of_rows.values]
                     numbers = np.array(clusters, dtype=np.int64)[of_rows.codes]
-                count += len(records)
-                if count > origin.record_count:
-                    raise _changed(origin)
                 stream.write(_with_clusters(rows.piece, column, delimiter, numbers))
             if count != origin.record_count:
                 raise _changed(origin)

@@ -1,4 +1,4 @@
-"""Cells of immune receptors: which records of a set are chains of the same cell."""
+"""Cells of immune receptors: which records of a set are chains of the same cell. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.sequences.ids import file_of, number_repeated_ids
-from gpualign.core.sequences.record_tables import CELL, LOCUS, MISSING_TEXTS
+from gpualign.core.sequences.receptor_titles import CELL, LOCUS, MISSING_TEXTS
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 

@@ -18,30 +18,13 @@ from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_table
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.annotations import AnnotationColumn
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, CELL, CELL_TITLES, ID_TITLE, LOCUS, MISSING_TEXTS, SEQUENCE_TITLES
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 from gpualign.core.sequences.table_cells import read_cells
 from gpualign.core.sequences.table_loci import LocusFinder
 
-ID_TITLE = "sequence_id"
-"""Title of the column with ids in tables of receptors."""
-
-SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
-"""Titles of columns that may have the sequences of receptors, the preferred one first."""
-
-CELL_TITLES = ("cell_id", "barcode")
-"""Titles of columns that may have the cells of receptors: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
-
-CELL, LOCUS = "\tcell", "\tlocus"
-"""Names of the annotations with the cell and the locus of each record; no column has such a title."""
-
-ABUNDANCE_TITLE = "duplicate_count"
-"""Title of the column with the abundances of receptors."""
-
 _PRODUCTIVE_TITLE = "productive"
 _FALSE_TEXTS = frozenset({"F", "f", "FALSE", "False", "false", "None"})
-MISSING_TEXTS = frozenset({"", "None", "NA", "NaN", "nan", "null"})
-"""Texts that stand for a missing sequence or number."""
-
 _UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
 
