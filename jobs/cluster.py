@@ -36,7 +36,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
-from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_same_columns
+from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
@@ -75,7 +75,7 @@ class ClusterOptions:
     @property
     def needs_abundances(self) -> bool:
         """True if the order of the records depends on their abundances."""
-        return self.method == "greedy" and self.order != "input"
+        return self.method == "greedy" and self.order != "input" and not self.alignment_options.read_options.columns.and_locus
 
     def check(self, aligned: bool) -> None:
         """Raise `InputError` if options contradict each other, or if scipy is needed but missing. aligned: whether distances come from
@@ -96,7 +96,10 @@ class ClusterOptions:
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         given, same = self.alignment_options, self.alignment_options.read_options.columns.same
         check_same_columns(same, given.alleles, has_groups=False)
-        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same):
+        joined = bool(given.read_options.columns.and_locus)
+        if joined:
+            check_loci(given.read_options.columns, given.scoring, given.thresholds, given.strand)
+        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same or joined):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
             lacking = (
                 "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "only near pairs have one here"

@@ -172,7 +172,7 @@ def check_with_self(with_self: bool, one_set: bool) -> None:
         raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")
 
 
-def check_loci(columns: TableColumns, scoring: ScoringOptions | Scoring, thresholds: PairThresholds) -> None:
+def check_loci(columns: TableColumns, scoring: ScoringOptions | Scoring, thresholds: PairThresholds, strand: str | None) -> None:
     """Raise `InputError` for loci that cannot be paired, and for options that do not go with pairs of cells."""
     if not columns.and_locus:
         return
@@ -189,6 +189,8 @@ def check_loci(columns: TableColumns, scoring: ScoringOptions | Scoring, thresho
     for other in ("min_identity", "min_coverage", "min_score"):
         if getattr(thresholds, other) is not None:
             raise InputError(f"{name} joins pairs within a distance; it cannot be combined with {parameter(other)}")
+    if strand == "both":
+        raise InputError(f"{name} compares chains as they are; it cannot be combined with {parameter('strand', strand)}")
 
 
 def check_same_columns(same: Sequence[str], alleles: bool, has_groups: bool) -> None:

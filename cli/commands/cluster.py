@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,13 @@ from gpualign.cli.options.input import drop_empty_option, input_options, locus_o
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import same_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpualign.core.sequences.cells import Cells
+    from gpualign.jobs.cell_clusters import CellDistances
+    from gpualign.jobs.cluster import AlignmentDistances
 
 
 @click.command(cls=CommandWithHeadings)
@@ -59,6 +66,7 @@ def cluster(
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
       gpualign cluster airr.tsv --hamming --max-distance 1 --same v_call,j_call > clones.tsv      the table with clone_id
+      gpualign cluster cells.tsv --hamming --max-distance 1 --locus TRB --and TRA > clones.tsv      clones of cells
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
@@ -104,10 +112,11 @@ def cluster(
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
     of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist")
-    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus")
+    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
     given = {**params, "matrix": matrix}
     if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
-        raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
+        option, source = parameter(unused[0].removesuffix("_locus")), "--edges" if edges else "--distances"
+        raise InputError(f"{option} applies to alignments; with {source} nothing is aligned")
     check_stdin(*read.all_paths, edges, distances, ids)
     options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
@@ -123,6 +132,11 @@ def cluster(
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
     options.check(aligned=known is None)
+    joined = bool(reading.columns.and_locus)
+    if joined:
+        from gpualign.jobs.cell_clusters import check_cell_options
+
+        check_cell_options(options, spec.formats)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_matrix_size
         from gpualign.jobs.matrix_memory import CLUSTERING_USE
@@ -132,12 +146,22 @@ def cluster(
     with OutputFiles(messages.note) as files:
         inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
+        alignments: AlignmentDistances | CellDistances | None = None
+        records: Sequence[str]
+        cells: Cells | None = None
         spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            job, alignments = prepare(inputs, options, messages)
-            records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
+            if joined:
+                from gpualign.jobs.cell_clusters import prepare as prepare_cells
+
+                job, alignments = found = prepare_cells(inputs, options, messages)
+                cells = found[1].cells
+            else:
+                job, alignments = prepare(inputs, options, messages)
+            records = inputs.queries.ids if cells is None else cells.ids
+            are_identities = not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
             precomputed, are_identities = read_precomputed(
@@ -156,7 +180,7 @@ def cluster(
                     f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
                     " sequences"
                 )
-            inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
+            inputs, records = order_sequences(precomputed, inputs), list(precomputed.ids)
             lengths = inputs.queries.lengths if inputs else None
             sizes = table_abundances(inputs.queries) if inputs else None
             job = prepare_precomputed(precomputed, are_identities, lengths, options, messages, sizes)
@@ -170,7 +194,7 @@ def cluster(
                 members = None
                 if alignments is not None and spec.writes_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
+            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads, cells))
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)

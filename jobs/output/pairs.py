@@ -135,13 +135,12 @@ def _check_joined_output(options: NwOptions, format: str, value: str, has_added:
     format, value: format of the output, and value in the cells of a matrix
     has_added: as for `output_spec`
     """
-    check_loci(options.read_options.columns, options.scoring, options.thresholds)
+    check_loci(options.read_options.columns, options.scoring, options.thresholds, options.strand)
     name = parameter("and", ",".join(options.read_options.columns.and_locus))
     if format not in _JOINED_FORMATS:
         raise InputError(f"{name} writes pairs of cells, which have no alignments; choose {', '.join(_JOINED_FORMATS)}; found {format}")
     for other, conflicts in {
         parameter("value", value): value == "identity",
-        parameter("strand", BOTH): options.strand == BOTH,
         parameter("end_gaps", options.end_gaps): options.end_gaps != EndGaps.PENALISED.value,
         parameter("kernel", options.kernel): options.kernel != AUTO,
         parameter("add"): has_added,
