@@ -29,7 +29,9 @@ class IndexLists:
     def from_pairs(cls, items: Integers, values: Integers, item_count: int) -> IndexLists:
         """Return the lists with these numbers, in which repeated pairs count once. items, values: an item and a number of its list"""
         width = int(values.max(initial=0)) + 1
-        keys = np.unique(items * width + values)
+        keys = items * width + values
+        keys.sort()  # np.unique would hash them, which takes longer
+        keys = keys[np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)]]
         sizes = np.bincount(keys // width, minlength=item_count)
         return cls(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), keys % width)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import field
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,10 +43,8 @@ class Cells:
 
     def numbers_by_file(self, file_count: int) -> list[dict[str, int]]:
         """Return the number of each cell by its id in its file, for each of the files."""
-        numbers: list[dict[str, int]] = [{} for _ in range(file_count)]
-        for cell, (name, file) in enumerate(zip(self.file_ids, self.files.tolist(), strict=True)):
-            numbers[file][name] = cell
-        return numbers
+        bounds = np.searchsorted(self.files, np.arange(file_count + 1)).tolist()  # cells are in the order of their files
+        return [dict(zip(self.file_ids[start:stop], range(start, stop), strict=True)) for start, stop in pairwise(bounds)]
 
 
 def find_cells(records: SequenceSet, loci: tuple[Collection[str], Collection[str]], allow_duplicates: bool) -> Cells:
