@@ -89,7 +89,6 @@ class PairedChainJob:
     filter: conditions that pairs of cells must meet; the score is the sum of both distances
     list_bytes: memory for the near chains of both loci
     identity_definition: number of the identity definition
-    work_unit: unit of `total_work`
     """
 
     task: Task
@@ -98,7 +97,6 @@ class PairedChainJob:
     filter: Filter
     list_bytes: int
     identity_definition: int
-    work_unit: ClassVar[str] = "pairs"
     is_joined: ClassVar[bool] = True
 
     @property
@@ -122,6 +120,11 @@ class PairedChainJob:
         """Plan of the first search, with the cells as records."""
         lengths = self.task.queries.lengths, self.task.targets.lengths
         return replace(self.loci[0].job.plan, query_lengths=lengths[0], target_lengths=lengths[1], pairing=self.pairing)
+
+    @property
+    def work_unit(self) -> str:
+        """Unit of `total_work`: pairs, or DP cells if a distance is so large that no pair of chains can be skipped."""
+        return "pairs" if all(locus.job.work_unit == "pairs" for locus in self.loci) else "cells"
 
     @property
     def total_work(self) -> int:

@@ -11,6 +11,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.gene_calls import CALL_SUFFIXES, locus_of
+from gpualign.core.sequences.receptor_titles import MISSING_TEXTS
 from gpualign.core.sequences.table_cells import read_cells
 
 _LOCUS_TITLES = ("locus", "chain")
@@ -45,9 +46,14 @@ class LocusFinder:
         codes = np.zeros(len(piece), dtype=np.int64)
         for column in (*self._locus_columns, *self._call_columns):
             cells = AnnotationColumn.from_column(read_cells(piece, column))
-            texts = [text.strip().upper() if column in self._locus_columns else locus_of(text) for text in cells.values]
+            read = _locus_text if column in self._locus_columns else locus_of
+            texts = [read(text) for text in cells.values]
             known: Integers = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)[cells.codes]
             codes = np.where(codes == 0, known, codes)
             if codes.all():
                 break
         return AnnotationColumn.from_texts(numbers).select(codes)
+
+
+def _locus_text(cell: str) -> str:
+    return "" if cell in MISSING_TEXTS else cell.strip().upper()
