@@ -11,6 +11,7 @@ import numpy as np
 
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.task import Task
+from gpualign.core.clustering.abundances import table_abundances
 from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
 from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
 from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList
@@ -35,7 +36,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob
-from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_same_columns
+from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
@@ -71,6 +72,11 @@ class ClusterOptions:
         given = self.alignment_options
         return given.thresholds.with_cluster_coverage(given.scoring.edit, given.identity_def)
 
+    @property
+    def needs_abundances(self) -> bool:
+        """True if the order of the records depends on their abundances."""
+        return self.method == "greedy" and self.order != "input" and not self.alignment_options.read_options.columns.and_locus
+
     def check(self, aligned: bool) -> None:
         """Raise `InputError` if options contradict each other, or if scipy is needed but missing. aligned: whether distances come from
         alignments."""
@@ -90,7 +96,10 @@ class ClusterOptions:
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         given, same = self.alignment_options, self.alignment_options.read_options.columns.same
         check_same_columns(same, given.alleles, has_groups=False)
-        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same):
+        joined = bool(given.read_options.columns.and_locus)
+        if joined:
+            check_loci(given.read_options.columns, given.scoring, given.thresholds, given.strand)
+        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same or joined):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
             lacking = (
                 "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "only near pairs have one here"
@@ -216,7 +225,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     o = replace(given, thresholds=thresholds)
     filter = o.make_filter()
     records, memory = inputs.queries, o.resources.memory or default_memory(inputs.queries.nbytes)
-    order = _record_order(options, records.ids, records.lengths)
+    order = _record_order(options, records.ids, records.lengths, table_abundances(records) if options.needs_abundances else None)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
@@ -256,8 +265,12 @@ def prepare_precomputed(
     lengths: Integers | None,
     options: ClusterOptions,
     reporter: Reporter = SILENT_REPORTER,
+    sizes: Sequence[int] | None = None,
 ) -> ClusterJob:
-    """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown.
+    """Plan the clustering of precomputed distances or identities.
+
+    lengths: record lengths; None if unknown
+    sizes: abundances of the records; None: those in the ids
 
     Raises `InputError` for options that contradict each other or do not apply to precomputed values.
     """
@@ -271,7 +284,7 @@ def prepare_precomputed(
     if given.min_identity is not None and not are_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
-    order = _record_order(options, precomputed.ids, lengths)
+    order = _record_order(options, precomputed.ids, lengths, sizes)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
         reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
     threshold = Threshold(given.max_distance, given.min_identity, are_identities)
@@ -288,10 +301,10 @@ def _unknown_pair_count(precomputed: PrecomputedDistances) -> int:
     return listed - precomputed.known_pair_count
 
 
-def _record_order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
+def _record_order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None, sizes: Sequence[int] | None = None) -> Integers | None:
     if o.method != "greedy":
         return None
-    return clustering_order(o.order or ("input" if lengths is None else "length"), ids, lengths)
+    return clustering_order(o.order or ("input" if lengths is None else "length"), ids, lengths, sizes)
 
 
 def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | None, memory: int) -> ClusterJob:

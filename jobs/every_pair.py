@@ -56,6 +56,7 @@ class EveryPairJob:
     text_threads: int
     groups: GroupPairSelector | None = None
     work_unit: ClassVar[str] = "cells"
+    is_joined: ClassVar[bool] = False
 
     @property
     def task(self) -> Task:

@@ -64,6 +64,10 @@ class PairJob(Job, Protocol):
         """Return a job whose results need only suffice to count the near pairs of each query (`NeighbourCountsSink`)."""
 
     @property
+    def is_joined(self) -> bool:
+        """True if the pairs are joined from those of several runs, which cannot be sampled, and must all be repeated to resume a run."""
+
+    @property
     def task(self) -> Task:
         """The user's task."""
 

@@ -140,6 +140,7 @@ class NearPairJob:
     groups: GroupPairSelector | None = None
     counts_neighbours: bool = False
     work_unit: ClassVar[str] = "pairs"
+    is_joined: ClassVar[bool] = False
 
     @property
     def engine(self) -> Engine:

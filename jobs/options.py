@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpualign.core.results.filter import Filter
+    from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+    from gpualign.core.sequences.record_tables import TableColumns
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,27 @@ def check_with_self(with_self: bool, one_set: bool) -> None:
     """Raise `InputError` if records are to be compared with themselves in a run that compares two files."""
     if with_self and not one_set:
         raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")
+
+
+def check_loci(columns: TableColumns, scoring: ScoringOptions | Scoring, thresholds: PairThresholds, strand: str | None) -> None:
+    """Raise `InputError` for loci that cannot be paired, and for options that do not go with pairs of cells."""
+    if not columns.and_locus:
+        return
+    name = parameter("and", ",".join(columns.and_locus))
+    if not columns.locus:
+        raise InputError(f"{name} asks for a second chain of the cells; name the first with {parameter('locus')}")
+    if shared := [locus for locus in columns.and_locus if locus in columns.locus]:
+        raise InputError(f"{name}: {shared[0]} is in {parameter('locus')} too; the two chains of a cell are of different loci")
+    if not scoring.edit or thresholds.max_distance is None:
+        raise InputError(
+            f"{name} joins pairs within a distance: give {parameter('hamming')}, {parameter('edit')} or {parameter('tcrdist')}, and"
+            f" {parameter('max_distance')}"
+        )
+    for other in ("min_identity", "min_coverage", "min_score"):
+        if getattr(thresholds, other) is not None:
+            raise InputError(f"{name} joins pairs within a distance; it cannot be combined with {parameter(other)}")
+    if strand == "both":
+        raise InputError(f"{name} compares chains as they are; it cannot be combined with {parameter('strand', strand)}")
 
 
 def check_same_columns(same: Sequence[str], alleles: bool, has_groups: bool) -> None:

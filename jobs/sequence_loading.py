@@ -26,7 +26,7 @@ from gpualign.core.sequences.loading import (
     read_raw_records,
     unique_records_in_files,
 )
-from gpualign.core.sequences.record_tables import TableColumns, TableOrigin, TableRecords
+from gpualign.core.sequences.record_tables import TableColumns, TableOrigin, TableRecords, describe_loci
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
@@ -353,11 +353,14 @@ def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
 
 def describe_table(table: TableRecords) -> str:
     """Describe what was read of a table."""
-    count, left_out = len(table.ids), table.row_count - len(table.ids)
+    count, row_count = len(table.ids), table.row_count - table.other_loci.total()
+    left_out = row_count - count
     text = f"a table; {count:,} {'sequence' if count == 1 else 'sequences'} of the column {table.sequence_title}"
-    if not left_out:
-        return text
-    return f"{text}; left out {left_out:,} of {table.row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive one"
+    if left_out:
+        text = f"{text}; left out {left_out:,} of {row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive one"
+    if table.other_loci:
+        text = f"{text}; left out the rows of other loci: {describe_loci(table.other_loci)}"
+    return text
 
 
 def describe_empty_records(ids: list[str]) -> str:

@@ -103,7 +103,7 @@ def cluster(
     coverage_of: sequences to which `min_coverage` applies: "both" (default) or "shorter"
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
     order: order in which greedy centroids are chosen: "length" (longest first), "size" (most abundant first, according to `;size=` in
-        the ids) or "input"
+        the ids, or to the column duplicate_count of an AIRR table) or "input"
     identity_def: identity definition, numbered 0 to 4 as in vsearch
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default); not for a matrix
     ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`; not for a matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOBase
 from os import PathLike, fspath
 from typing import Any, BinaryIO, TypeAlias, cast, overload
@@ -116,6 +116,7 @@ def read(
     unknown: str | None = None,
     id_column: str | None = None,
     sequence_column: str | None = None,
+    locus: str | Sequence[str] = (),
 ) -> Sequences:
     """Read a file of sequences, plain or compressed: FASTA, FASTQ, or a table of immune receptors (AIRR).
 
@@ -127,18 +128,20 @@ def read(
     unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None: such
         letters are errors
     id_column, sequence_column: titles of the columns with ids and with sequences, for a table other than those of AIRR
+    locus: locus, or loci, of the rows to read of a table of receptors, such as "TRB" or ["IGK", "IGL"]; (): all rows
 
     Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
+    loci = tuple(name.upper() for name in checked_names("locus", (locus,) if isinstance(locus, str) else locus, "loci"))
     options = ReadOptions(
         checked_alphabet_name(alphabet),
         checked_flag("allow_duplicates", allow_duplicates),
         checked_flag("degap", degap),
         unknown=unknown,
         drop_empty=checked_flag("drop_empty", drop_empty),
-        columns=TableColumns(id_column, sequence_column),
+        columns=TableColumns(id_column, sequence_column, locus=loci, reads_abundances=True),
     )
     threads = Resources().host_threads
     raw = _read_raw_records(source, threads, options)
@@ -291,5 +294,6 @@ def encode_translated_inputs(
 
 def _raw_records_of(source: SequencesInput, threads: int, keep_descriptions: bool) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, ReadOptions(keep_descriptions=keep_descriptions))
+        options = ReadOptions(keep_descriptions=keep_descriptions, columns=TableColumns(reads_abundances=True))
+        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, options)
     return raw_records(cast("Iterable[RecordInput]", source))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,10 +11,17 @@ from gpualign.cli.options.clustering import cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
-from gpualign.cli.options.input import drop_empty_option, input_options, strict_option, table_options
+from gpualign.cli.options.input import drop_empty_option, input_options, locus_options, strict_option, table_options
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import same_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpualign.core.sequences.cells import Cells
+    from gpualign.jobs.cell_clusters import CellDistances
+    from gpualign.jobs.cluster import AlignmentDistances
 
 
 @click.command(cls=CommandWithHeadings)
@@ -24,6 +31,7 @@ from gpualign.cli.options.thresholds import same_options
 @same_options
 @input_options
 @table_options
+@locus_options
 @drop_empty_option
 @strict_option
 @cluster_output_options
@@ -58,6 +66,7 @@ def cluster(
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
       gpualign cluster airr.tsv --hamming --max-distance 1 --same v_call,j_call > clones.tsv      the table with clone_id
+      gpualign cluster cells.tsv --hamming --max-distance 1 --locus TRB --and TRA > clones.tsv      clones of cells
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
@@ -82,6 +91,7 @@ def cluster(
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
@@ -101,21 +111,32 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_alignments = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist", "strand", "ambiguous", "same")
+    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist")
+    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
     given = {**params, "matrix": matrix}
     if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
-        raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
+        option, source = parameter(unused[0].removesuffix("_locus")), "--edges" if edges else "--distances"
+        raise InputError(f"{option} applies to alignments; with {source} nothing is aligned")
     check_stdin(*read.all_paths, edges, distances, ids)
     options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
+    reading = options.alignment_options.read_options
     reading = replace(
-        options.alignment_options.read_options, keep_descriptions=spec.writes_sequences, rereads_tables=spec.may_extend_tables
+        reading,
+        keep_descriptions=spec.writes_sequences,
+        rereads_tables=spec.may_extend_tables,
+        columns=replace(reading.columns, reads_abundances=options.needs_abundances),
     )
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
     options.check(aligned=known is None)
+    joined = bool(reading.columns.and_locus)
+    if joined:
+        from gpualign.jobs.cell_clusters import check_cell_options
+
+        check_cell_options(options, spec.formats)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_matrix_size
         from gpualign.jobs.matrix_memory import CLUSTERING_USE
@@ -125,12 +146,22 @@ def cluster(
     with OutputFiles(messages.note) as files:
         inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
+        alignments: AlignmentDistances | CellDistances | None = None
+        records: Sequence[str]
+        cells: Cells | None = None
         spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            job, alignments = prepare(inputs, options, messages)
-            records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
+            if joined:
+                from gpualign.jobs.cell_clusters import prepare as prepare_cells
+
+                job, alignments = found = prepare_cells(inputs, options, messages)
+                cells = found[1].cells
+            else:
+                job, alignments = prepare(inputs, options, messages)
+            records = inputs.queries.ids if cells is None else cells.ids
+            are_identities = not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
             precomputed, are_identities = read_precomputed(
@@ -149,8 +180,10 @@ def cluster(
                     f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
                     " sequences"
                 )
-            inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
-            job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
+            inputs, records = order_sequences(precomputed, inputs), list(precomputed.ids)
+            lengths = inputs.queries.lengths if inputs else None
+            sizes = table_abundances(inputs.queries) if inputs else None
+            job = prepare_precomputed(precomputed, are_identities, lengths, options, messages, sizes)
         if dry_run:
             messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
             return
@@ -161,7 +194,7 @@ def cluster(
                 members = None
                 if alignments is not None and spec.writes_uc:
                     members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
+            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads, cells))
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)

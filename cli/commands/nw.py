@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import (
     drop_empty_option,
     input_options,
+    locus_options,
     mask_lower_option,
     strand_option,
     strict_option,
@@ -22,6 +23,9 @@ from gpualign.cli.options.output import output_options
 from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import group_options, same_options
 
+if TYPE_CHECKING:
+    from gpualign.jobs.job import PairJob
+
 
 @click.command(cls=CommandWithHeadings)
 @click.argument("seqs", type=PathType())
@@ -29,6 +33,7 @@ from gpualign.cli.options.thresholds import group_options, same_options
 @strand_option
 @input_options
 @table_options
+@locus_options
 @drop_empty_option
 @mask_lower_option
 @strict_option
@@ -132,7 +137,7 @@ def nw(
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
-    same = options.read_options.columns.same
+    same, joined = options.read_options.columns.same, bool(options.read_options.columns.and_locus)
     check_same_columns(same, options.alleles, groups is not None)
     resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
     options = replace(options, resources=resources)
@@ -147,16 +152,25 @@ def nw(
     if groups is not None:
         chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
-    elif same:
+    elif same and not joined:
         from gpualign.jobs.shared_annotations import shared_annotation_pairs
 
         chosen = shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, messages)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
-    job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages, spec.comparing_format)
+    job: PairJob
+    if joined:
+        from gpualign.jobs.paired_chains import prepare as prepare_cells
+
+        job, _ = prepare_cells(inputs, options, spec.filter, spec.pairing, messages)
+        spec = replace(spec, filter=job.filter)
+    else:
+        job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages, spec.comparing_format)
     if job.pair_count == 0 and not dry_run:
         messages.note(
-            "one sequence makes no pairs (--self aligns it with itself)"
+            "one cell makes no pairs"
+            if joined
+            else "one sequence makes no pairs (--self aligns it with itself)"
             if inputs.record_count == 1
             else f"no two records agree in {' and '.join(same)}"
             if same

@@ -71,7 +71,7 @@ def cluster_options(function: F) -> F:
         Heading.METHOD.option(
             "--order",
             type=ChoiceType(["length", "size", "input"]),
-            help="Order for greedy: longest records first, most abundant first (;size=N in ids), or input order.  [length; input if lengths"
-            " are unknown]",
+            help="Order for greedy: longest records first, most abundant first (;size=N in ids, or duplicate_count in AIRR tables), or"
+            " input order.  [length; input if lengths are unknown]",
         ),
     )(function)

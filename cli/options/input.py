@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.headings import Heading
+from gpualign.cli.options.param_types import NameListType
 
 
 def strand_option(function: F) -> F:
@@ -32,6 +33,28 @@ def input_options(function: F) -> F:
             "--unknown",
             type=ChoiceType(["n", "x"]),
             help="Read . and ? and letters of no alphabet as N (n: DNA) or X (x: protein) instead of refusing them.",
+        ),
+    )(function)
+
+
+def locus_options(function: F) -> F:
+    """Add the options that select rows of tables of receptors by their locus."""
+    return combine_options(
+        Heading.INPUT.option(
+            "--locus",
+            type=NameListType(upper=True),
+            default="",
+            metavar="LOCI",
+            help="Tables: only the rows of this locus, such as TRB, or of several, such as IGK,IGL: by the column locus or by gene calls.",
+        ),
+        Heading.INPUT.option(
+            "--and",
+            "and_locus",
+            type=NameListType(upper=True),
+            default="",
+            metavar="LOCI",
+            help="With --locus: compare cells by their chains of both loci, as in --locus TRB --and TRA. Pairs are near at both; of several"
+            " chains of a cell the nearest counts. The column cell_id names the cells.",
         ),
     )(function)
 

@@ -82,14 +82,18 @@ def _fraction_advice(text: str) -> str:
 
 
 class NameListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """Names delimited by commas, as a tuple without repetitions."""
+    """Names delimited by commas, as a tuple without repetitions. upper: whether they are converted to upper case"""
 
     name = "names"
+
+    def __init__(self, upper: bool = False) -> None:
+        self._upper = upper
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
-        return tuple(dict.fromkeys(name.strip() for name in str(value).split(",") if name.strip()))
+        text = str(value).upper() if self._upper else str(value)
+        return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on

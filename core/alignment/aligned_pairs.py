@@ -19,18 +19,21 @@ class PairAlignments:
     statistics: `STATISTICS`[pairs] if the task's detail includes statistics, otherwise None
     runs: paths, shape [pairs], if the task's detail includes paths, otherwise None
     is_reverse_complement: with `Task.both_strands`, whether the query's reverse complement is aligned, bool[pairs]; otherwise None
+    part_scores: scores whose sum is the score, if it has parts, int64[pairs][parts]; otherwise None
     """
 
     scores: Scores
     statistics: Statistics | None
     runs: Runs | None
     is_reverse_complement: Booleans | None = None
+    part_scores: Integers | None = None
 
     def select(self, indices: Integers) -> PairAlignments:
         """Return the results for the pairs `indices`, which may contain duplicates."""
         statistics = None if self.statistics is None else self.statistics[indices]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[indices]
-        return PairAlignments(self.scores[indices], statistics, self.runs and self.runs.select(indices), flipped)
+        parts = None if self.part_scores is None else self.part_scores[indices]
+        return PairAlignments(self.scores[indices], statistics, self.runs and self.runs.select(indices), flipped, parts)
 
 
 class PairAlignmentsBuilder:

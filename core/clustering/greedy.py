@@ -6,40 +6,37 @@ decreasing abundance; ties are broken by abundance where abundance is not the ke
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from gpualign.core.clustering.abundances import abundances
 from gpualign.core.clustering.edges import EdgeList, concatenate_chunks
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE
 
 CLUSTERING_ORDERS = ("length", "size", "input")
 
-_SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
-
-def abundances(ids: Sequence[str]) -> list[int] | None:
-    """Return the abundance in each id (`;size=`), 1 for an id without an abundance; None if no id has one."""
-    matches = [_SIZE_ANNOTATION.search(name) for name in ids]
-    return [int(match[1]) if match else 1 for match in matches] if any(matches) else None
-
-
-def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
+def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None, sizes: Sequence[int] | None = None) -> Integers:
     """Return the indices of the records in the order in which they are clustered: int64[records].
 
     order: "length" (longest first, ties by abundance), "size" (most abundant first), or "input" (input order); remaining ties are broken by
         id (bytewise), then by input order
     lengths: lengths of the records; None if unknown
+    sizes: abundances of the records; None: those in the ids
 
     Raises `InputError` if the order needs unknown lengths or abundances.
     """
     if order == "input":
         return np.arange(len(ids), dtype=np.int64)
-    sizes = abundances(ids)
+    sizes = abundances(ids) if sizes is None else sizes
     if order == "size" and sizes is None:
-        raise InputError(f"{parameter('order', 'size')}: no id has an abundance, such as 'a;size=12'; the first is {ids[0]!r}")
+        raise InputError(
+            f"{parameter('order', 'size')}: no id has an abundance, such as 'a;size=12', and no column {ABUNDANCE_TITLE} of a table has"
+            f" them; the first id is {ids[0]!r}"
+        )
     if order == "length" and lengths is None:
         by_length, as_input = parameter("order", "length"), parameter("order", "input")
         raise InputError(f"{by_length}: the lengths are not known; give the sequences too, or {as_input} or size")

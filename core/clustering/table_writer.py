@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
 import numpy as np
 
-from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.table_pieces import TablePiece
 from gpualign.core.output.writer import ByteWriter
+from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.record_tables import RecordTable, TableOrigin
+from gpualign.core.sequences.table_cells import read_cells
 
 CLUSTER_TITLE = "clone_id"
 """Title of the column of clusters, as in the AIRR Rearrangement Schema."""
@@ -32,13 +34,20 @@ def check_titles(tables: Sequence[TableOrigin]) -> None:
             )
 
 
-def write_clustered_tables(stream: ByteWriter, tables: Sequence[TableOrigin], labels: Integers, threads: int = 1) -> None:
+def write_clustered_tables(
+    stream: ByteWriter,
+    tables: Sequence[TableOrigin],
+    labels: Integers,
+    threads: int = 1,
+    cells: Sequence[Mapping[str, int]] | None = None,
+) -> None:
     """Write tables as they were read, one after the other under one line of titles, with the cluster of each record in a column
     `CLUSTER_TITLE`, which replaces an existing one and otherwise comes last. Rows that are no records have an empty cell there.
 
     tables: tables with the same titles
-    labels: cluster of each record, counted from 0, in the order of the rows
+    labels: cluster of each record, counted from 0, in the order of the rows; with `cells`, cluster of each cell
     threads: maximum number of threads that read the tables
+    cells: number of each clustered cell in a table, by the text of its column of cells. All rows of a cell then have its cluster
 
     Raises `RunError` if a table has changed since it was read.
     """
@@ -55,26 +64,31 @@ def write_clustered_tables(stream: ByteWriter, tables: Sequence[TableOrigin], la
                 title = b'"%b"' if origin.header.startswith(b'"') else b"%b"
                 stream.write(origin.header + (delimiter + title % CLUSTER_TITLE.encode() if column is None else b"") + table.table.line_end)
             count = 0
-            for piece, _, is_record in table.pieces():
-                clusters = labels[written + count :][: np.count_nonzero(is_record)]
-                count += int(np.count_nonzero(is_record))
+            for rows in table.rows():
+                records = np.flatnonzero(rows.is_record)
+                start, count = count, count + len(records)
                 if count > origin.record_count:
                     raise _changed(origin)
-                stream.write(_with_clusters(piece, column, delimiter, is_record, clusters))
+                numbers = np.zeros(len(rows.piece), dtype=np.int64)
+                if cells is None:
+                    numbers[records] = labels[written + start : written + count] + 1
+                elif table.cell_column is not None:
+                    of_rows = AnnotationColumn.from_column(read_cells(rows.piece, table.cell_column))
+                    clusters = [0 if (cell := cells[number].get(text)) is None else labels[cell] + 1 for text in of_rows.values]
+                    numbers = np.array(clusters, dtype=np.int64)[of_rows.codes]
+                stream.write(_with_clusters(rows.piece, column, delimiter, numbers))
             if count != origin.record_count:
                 raise _changed(origin)
             written += count
 
 
-def _with_clusters(piece: TablePiece, column: int | None, delimiter: bytes, is_record: Booleans, clusters: Integers) -> bytes:
+def _with_clusters(piece: TablePiece, column: int | None, delimiter: bytes, numbers: Integers) -> bytes:
     """Return the rows of a piece with their clusters.
 
     column: index of the column of clusters that the table has already; None: it has none
-    clusters: clusters of the rows that are records
+    numbers: cluster of each row, counted from 1; 0: none
     """
     starts, ends = (piece.row_ends, piece.row_ends) if column is None else piece.cells(column)
-    numbers = np.zeros(len(piece), dtype=np.int64)
-    numbers[is_record] = clusters + 1
     before = b"" if column is not None else delimiter
     pieces, place, raw = list[bytes](), 0, piece.raw
     for start, end, cluster in zip(starts.tolist(), ends.tolist(), numbers.tolist(), strict=True):

@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.results._rows import Column
-from gpualign.core.results.blocks import Block, text_column
+from gpualign.core.results.blocks import Block, NearPairBlock, text_column
 from gpualign.core.results.hit_blocks import HitBlock, as_hit_block
 from gpualign.core.sequences.annotations import TITLE_KEYS
 from gpualign.core.sequences.string_column import StringColumn
@@ -255,6 +255,20 @@ def annotation_field(name: str, meaning: str = "column of the table of annotatio
     )
 
 
+def part_score_fields(names: Sequence[str]) -> list[Field]:
+    """Return the fields for the parts of scores (`PairAlignments.part_scores`). names: their names, in the order of the parts"""
+
+    def field_of(part: int, name: str) -> Field:
+        def parts(block: Block) -> npt.NDArray[np.int64]:
+            assert isinstance(block, NearPairBlock)
+            assert block.results.part_scores is not None  # the job that names the parts makes them
+            return block.results.part_scores[:, part]
+
+        return Field(name, f"part {part + 1} of the distance", integer_column_maker(parts), get_values=parts, dtype_for_task=_INT64)
+
+    return [field_of(part, name) for part, name in enumerate(names)]
+
+
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
@@ -385,17 +399,26 @@ def annotation_names(text: str | None, titles: Collection[str]) -> list[str]:
     return [name for name in names if name in TITLE_KEYS or (name in titles and name not in FIELDS)]
 
 
-def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool = False, annotations: Collection[str] = ()) -> list[Field]:
+def parse_fields(
+    text: str,
+    allow_hits_only: bool = False,
+    edit_distance: bool = False,
+    annotations: Collection[str] = (),
+    parts: Sequence[Field] = (),
+) -> list[Field]:
     """Parse a comma-separated list of fields.
 
     allow_hits_only: whether fields that exist only in searches are allowed
     edit_distance: whether scores are edit distances
     annotations: names of further fields, which show annotations of targets
+    parts: fields for the parts of distances; if there are any, only the ids and distances can be shown besides
 
     Raises `InputError` for unknown or repeated names, or if there are no names.
     """
     available = [f.name for f in FIELDS.values() if allow_hits_only or not f.hits_only]
     available += [name for name in annotations if name not in FIELDS]
+    if parts:
+        available = ["query", "target", "distance", *(f.name for f in parts)]
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")
@@ -405,5 +428,5 @@ def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool =
             raise InputError(f"{parameter('fields')}: no column is called {name!r}; {others}")
         if names.count(name) > 1:
             raise InputError(f"{parameter('fields')} names {name!r} twice")
-    known = {**FIELDS, "distance": _EDIT_DISTANCE_FIELD} if edit_distance else FIELDS
+    known = {**FIELDS, "distance": _EDIT_DISTANCE_FIELD, **{f.name: f for f in parts}} if edit_distance else FIELDS
     return [known[name] if name in known else annotation_field(name) for name in names]

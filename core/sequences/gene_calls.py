@@ -8,6 +8,8 @@ CALL_SUFFIXES = ("_call", "_gene")
 """Ends of the titles of columns with gene calls: v_call, d_call, j_call and c_call in the AIRR Rearrangement Schema, v_gene and others
 elsewhere."""
 
+_LOCUS_LETTERS = 3
+
 _SEPARATOR = re.compile(r",|\bor\b")
 _RECEPTOR_GENE = re.compile(r"(IG|TR)[A-Z]")
 _ALLELE = re.compile(r"\*.*")
@@ -30,3 +32,14 @@ def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
             name = next((word for word in words if _RECEPTOR_GENE.match(word)), words[0])
             names.add(name if alleles else _ALLELE.sub("", name))
     return frozenset(names)
+
+
+def locus_of(call: str) -> str:
+    """Return the locus of a gene call: the first three letters of its gene; "" if no receptor's gene is named. A call of several genes
+    has the locus of the first in alphabetical order.
+
+    >>> locus_of("Homsap TRBV7-2*01 F"), locus_of("IGHV1-2*02 or IGHV1-3*01"), locus_of("")
+    ('TRB', 'IGH', '')
+    """
+    genes = sorted(name for name in gene_names(call) if _RECEPTOR_GENE.match(name))
+    return genes[0][:_LOCUS_LETTERS] if genes else ""

@@ -226,7 +226,8 @@ def read_raw_records(
     threads: maximum number of threads
     columns: columns to read if the file is a table
 
-    Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
+    Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them, and for a file that
+    is not a table if only records of some loci are to be read.
     """
     gaps, empty = GapCounts(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
@@ -239,6 +240,8 @@ def read_raw_records(
         threads=threads,
         columns=columns,
     )
+    if columns.locus and everything.table is None:
+        raise InputError(f"{parameter('locus')} chooses rows of a table of receptors, and {source} is no such table")
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))

@@ -3,6 +3,7 @@ al. 2018): a column of ids, one of sequences, and others that annotate the recor
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import BinaryIO
@@ -17,19 +18,13 @@ from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_table
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.annotations import AnnotationColumn
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, CELL, CELL_TITLES, ID_TITLE, LOCUS, MISSING_TEXTS, SEQUENCE_TITLES
 from gpualign.core.sequences.string_column import StringColumn, join_columns
-
-ID_TITLE = "sequence_id"
-"""Title of the column with ids in tables of receptors."""
-
-SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
-"""Titles of columns that may have the sequences of receptors, the preferred one first."""
+from gpualign.core.sequences.table_cells import read_cells
+from gpualign.core.sequences.table_loci import LocusFinder
 
 _PRODUCTIVE_TITLE = "productive"
 _FALSE_TEXTS = frozenset({"F", "f", "FALSE", "False", "false", "None"})
-_MISSING_TEXTS = frozenset({"None", "NA", "NaN", "nan", "null"})
-"""Texts that stand for a missing sequence, apart from the empty one."""
-
 _UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
 
@@ -44,17 +39,33 @@ class TableColumns:
     sequence_column: column of sequences; None: the first of `SEQUENCE_TITLES` that the table has
     same: columns in which records must agree to be compared; they become annotations of the records
     keep_text: whether to keep the text of the table, because it will be needed again and cannot be read again
+    locus: loci of the rows that are records; (): all rows
+    and_locus: loci of a second chain, whose rows are records too; if there are any, records are annotated with `CELL` and `LOCUS`
+    reads_abundances: whether the column `ABUNDANCE_TITLE`, if the table has it, becomes an annotation too
     """
 
     id_column: str | None = None
     sequence_column: str | None = None
     same: tuple[str, ...] = ()
     keep_text: bool = False
+    locus: tuple[str, ...] = ()
+    and_locus: tuple[str, ...] = ()
+    reads_abundances: bool = False
 
     @property
     def are_given(self) -> bool:
         """True if the user has named a column, so that every file is read as a table."""
         return self.id_column is not None or self.sequence_column is not None
+
+    @property
+    def chain_names(self) -> tuple[str, ...]:
+        """Names of the columns with the distance at each of two loci; () unless there are two."""
+        return tuple(f"distance_{'_'.join(loci)}" for loci in (self.locus, self.and_locus)) if self.and_locus else ()
+
+    @property
+    def read_loci(self) -> tuple[str, ...]:
+        """Loci of all rows that are records; (): all rows."""
+        return self.locus + self.and_locus
 
 
 DEFAULT_COLUMNS = TableColumns()
@@ -89,6 +100,7 @@ class TableRecords:
     annotations: annotations of the records, by the title of their column
     sequence_title: title of the column of sequences
     row_count: number of rows, including those left out because their sequence is missing or not productive
+    other_loci: number of rows left out because they are of other loci, by locus
     is_unterminated: whether the table does not end with a newline
     origin: where the rows can be read again
     """
@@ -98,6 +110,7 @@ class TableRecords:
     annotations: Mapping[str, AnnotationColumn] = field(repr=False)
     sequence_title: str
     row_count: int
+    other_loci: Counter[str]
     is_unterminated: bool
     origin: TableOrigin
 
@@ -115,12 +128,31 @@ def is_receptor_table(start: bytes) -> bool:
     return ID_TITLE in titles and not titles.isdisjoint(SEQUENCE_TITLES)
 
 
+@dataclass(frozen=True)
+class TableRows:
+    """Some rows of a table.
+
+    piece: the rows
+    letters: sequence of each row
+    is_record: mask of the rows that are records, because they have a productive sequence, and are of a locus to read
+    loci: locus of each row; None if rows of all loci are records
+    """
+
+    piece: TablePiece
+    letters: StringColumn
+    is_record: Booleans
+    loci: AnnotationColumn | None
+
+
 class RecordTable:
     """Table whose rows are records.
 
     stream: decompressed text
     source: name of the file, for messages
     threads: maximum number of threads that find cells
+
+    cell_column: index of the column of cells; None if it is not needed
+    other_loci: number of rows of other loci that `rows` has left out so far, by locus
 
     Raises `InputError` if the table lacks a column that is needed.
     """
@@ -133,22 +165,36 @@ class RecordTable:
         if id_title not in self.table.titles and columns.id_column is None:
             raise InputError(f"{source}: no column is called '{ID_TITLE}'; name the column of ids with {parameter('id_column')}")
         self.id_column, self.sequence_column = map(self.table.column_index, (id_title, self.sequence_title))
+        self._loci = LocusFinder(self.table, columns.same) if columns.read_loci else None
+        self._locus_names = columns.read_loci
+        self.cell_column = _find_cell_column(self.table) if columns.and_locus else None
+        self.other_loci = Counter[str]()
         self._productive_column = self.table.titles.index(_PRODUCTIVE_TITLE) if _PRODUCTIVE_TITLE in self.table.titles else None
 
-    def pieces(self) -> Iterator[tuple[TablePiece, StringColumn, Booleans]]:
-        """Yield rows, the sequence of each, and a mask of the rows that are records, because they have a productive sequence."""
+    def rows(self) -> Iterator[TableRows]:
+        """Yield the rows in order, many at once."""
         for piece in self.table.pieces(self._threads):
             letters = read_cells(piece, self.sequence_column)
             kept = letters.lengths > 0
-            for row in np.flatnonzero(letters.lengths <= max(map(len, _MISSING_TEXTS))).tolist():
-                kept[row] &= letters[row] not in _MISSING_TEXTS
+            for row in np.flatnonzero(letters.lengths <= max(map(len, MISSING_TEXTS))).tolist():
+                kept[row] &= letters[row] not in MISSING_TEXTS
             if self.sequence_title.endswith(_AMINO_ACID_SUFFIX):
                 before = np.concatenate(([0], np.cumsum(np.isin(letters.text, _UNPRODUCTIVE_LETTERS))))[letters.offsets]
                 kept &= before[1:] == before[:-1]
             if self._productive_column is not None:
                 productive = AnnotationColumn.from_column(read_cells(piece, self._productive_column))
                 kept &= ~productive.is_any_of(_FALSE_TEXTS)
-            yield piece, letters, kept
+            loci = None if self._loci is None else self._loci.find(piece)
+            if loci is not None:
+                kept &= self._is_of_loci(loci)
+            yield TableRows(piece, letters, kept, loci)
+
+    def _is_of_loci(self, loci: AnnotationColumn) -> Booleans:
+        """Return a mask of the rows whose locus is one of those to read, and count the others. loci: locus of each row"""
+        chosen = loci.is_any_of(self._locus_names)
+        counts = np.bincount(loci.codes[~chosen], minlength=len(loci.values)).tolist()
+        self.other_loci.update({locus: count for locus, count in zip(loci.values, counts, strict=True) if count})
+        return chosen
 
 
 def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, threads: int = 1) -> TableRecords:
@@ -157,15 +203,19 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
     Raises `InputError` for a table that is invalid or has no records.
     """
     table = RecordTable(stream, source, columns, threads)
-    annotated = {title: table.table.column_index(title) for title in columns.same}
+    abundance = [ABUNDANCE_TITLE] if columns.reads_abundances and ABUNDANCE_TITLE in table.table.titles else []
+    annotated = {title: table.table.column_index(title) for title in (*columns.same, *abundance)}
     ids, letters, row_count, terminated = list[StringColumn](), list[StringColumn](), 0, True
-    texts: dict[str, list[StringColumn]] = {title: [] for title in annotated}
-    nbytes, kept_text = 0, list[bytes]()
-    for piece, sequences, is_record in table.pieces():
-        kept = np.flatnonzero(is_record)
+    nbytes, kept_text, texts = 0, list[bytes](), defaultdict[str, list[StringColumn]](list)
+    if table.cell_column is not None:
+        annotated[CELL] = table.cell_column
+    for rows in table.rows():
+        piece, kept = rows.piece, np.flatnonzero(rows.is_record)
         row_count += len(piece)
         ids.append(read_cells(piece, table.id_column).select(kept))
-        letters.append(sequences.select(kept))
+        letters.append(rows.letters.select(kept))
+        if table.cell_column is not None and rows.loci is not None:
+            texts[LOCUS].append(rows.loci.texts_of(kept))
         for title, column in annotated.items():
             texts[title].append(read_cells(piece, column).select(kept))
         terminated = not piece.is_unterminated
@@ -174,23 +224,36 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
             kept_text.append(piece.raw)
     if not sum(map(len, ids)):
         found = f"; its {row_count:,} rows have none" if row_count > 1 else "; its only row has none" if row_count else ""
-        raise InputError(f"{source}: a table without any productive sequence in the column '{table.sequence_title}'{found}")
+        of_loci = f" of {' or '.join(columns.read_loci)}" if columns.read_loci else ""
+        if table.other_loci:
+            found = f"; found {describe_loci(table.other_loci)}"
+        raise InputError(f"{source}: a table without any productive sequence{of_loci} in the column '{table.sequence_title}'{found}")
     annotations = {title: AnnotationColumn.from_column(join_columns(cells), threads) for title, cells in texts.items()}
     header = table.table.header
     text = b"".join([header, table.table.line_end, *kept_text]) if columns.keep_text else None
     origin = TableOrigin(source, columns, header, sum(map(len, ids)), nbytes, text)
-    return TableRecords(join_columns(ids), join_columns(letters), annotations, table.sequence_title, row_count, not terminated, origin)
+    return TableRecords(
+        join_columns(ids),
+        join_columns(letters),
+        annotations,
+        table.sequence_title,
+        row_count,
+        table.other_loci,
+        not terminated,
+        origin,
+    )
 
 
-def read_cells(piece: TablePiece, column: int) -> StringColumn:
-    """Return the cells of a column, without surrounding quotes."""
-    spans = np.column_stack(piece.cells(column)).reshape(-1)
-    if not len(spans):
-        return StringColumn.from_strings([])
-    cells = StringColumn(piece.text, spans).select(np.arange(0, len(spans), 2, dtype=np.int64))
-    if ord('"') not in cells.text:
-        return cells
-    return StringColumn.from_strings([cell_text(cell.encode("utf-8", "surrogateescape")) for cell in cells])
+def describe_loci(counts: Counter[str]) -> str:
+    """Return the numbers of rows of some loci as text."""
+    return ", ".join(f"{count:,} of {locus or 'an unknown locus'}" for locus, count in sorted(counts.items()))
+
+
+def _find_cell_column(table: DelimitedTable) -> int:
+    for title in CELL_TITLES:
+        if title in table.titles:
+            return table.column_index(title)
+    raise InputError(f"{table.source}: no column is called {' or '.join(CELL_TITLES)}, which says which chains are of the same cell")
 
 
 def _find_sequence_title(table: DelimitedTable) -> str:

@@ -25,6 +25,7 @@ from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
+    from gpualign.core.sequences.cells import Cells
     from gpualign.core.sequences.record_tables import TableOrigin
     from gpualign.jobs.cluster import ClusterOptions
 
@@ -75,6 +76,11 @@ class ClusterSpec:
         return [self.path, *(one for one in (self.uc_path, self.representatives_path) if one is not None)]
 
     @property
+    def formats(self) -> list[str]:
+        """Formats of all files to be written."""
+        return [self.format, *(["uc"] if self.uc_path else []), *(["fasta"] if self.representatives_path else [])]
+
+    @property
     def writes_uc(self) -> bool:
         """True if .uc, which contains alignments, is written."""
         return self.format == "uc" or self.uc_path is not None
@@ -121,6 +127,7 @@ class ClusteredRecords:
     member_alignments: alignments of the members with their representatives; None: not computed
     are_identities: whether the distances are 1 - identity
     threads: maximum number of threads that read the records' tables again
+    cells: the records, if they are cells of the sequences
     """
 
     ids: Sequence[str]
@@ -129,6 +136,7 @@ class ClusteredRecords:
     member_alignments: MemberAlignments | None
     are_identities: bool
     threads: int = 1
+    cells: Cells | None = None
 
     @property
     def has_integer_distances(self) -> bool:
@@ -164,7 +172,9 @@ def _write_format(format: str, stream: ByteWriter, clustered: ClusteredRecords, 
         write_representatives(stream, clustered.sequences.queries, clustered.sequences.alphabet, clustered.clustering)
     elif format == "airr":
         assert clustered.sequences is not None  # ClusterSpec.for_tables() requires their tables
-        write_clustered_tables(stream, clustered.sequences.tables, clustered.clustering.labels, clustered.threads)
+        tables = clustered.sequences.tables
+        cells = None if clustered.cells is None else clustered.cells.numbers_by_file(len(tables))
+        write_clustered_tables(stream, tables, clustered.clustering.labels, clustered.threads, cells)
     elif format == "uc":
         lengths = None if clustered.sequences is None else clustered.sequences.queries.lengths
         identities = cigars = is_reverse_complement = None
@@ -198,8 +208,8 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
     clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, are_identities)
-    stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc_path else []), *(["fasta"] if spec.representatives_path else [])]
-    for format in files:
+    stream = CountingStream()
+    for format in spec.formats:
         _write_format(format, stream, clustered, spec.container)
     size = format_bytes(round(stream.size * len(ids) / max(1, count)))
-    return f"about {size}" + (" at most" if {"uc", "fasta"} & set(files) else "")
+    return f"about {size}" + (" at most" if {"uc", "fasta"} & set(spec.formats) else "")

@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from gpualign.core.alignment.task import EndGaps
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.columns import default_fields, parse_fields
+from gpualign.core.results.columns import default_fields, parse_fields, part_score_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH
-from gpualign.jobs.options import check_with_self
+from gpualign.jobs.devices.resources import AUTO
+from gpualign.jobs.options import check_loci, check_with_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import (
     apply_suffix_separator,
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.job_part import OutputSession
 
     AnySink = PairsSink | MatrixSink[Plan, BandResults]
+
+
+_JOINED_FORMATS = ("tsv", "csv", "parquet", "arrow", "csr", "counts")
+"""Formats of pairs of cells."""
 
 
 def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> OutputSpec:
@@ -110,12 +116,40 @@ def output_spec(options: NwOptions, one_set: bool, has_added: bool = False) -> O
     identity, distance = t.min_identity is not None, t.max_distance is not None
     coverage = None if filter.min_coverage is None else filter.coverage_of.field_name
     shown = default_fields(edit, identity, distance, options.strand == BOTH, coverage) if o.fields is None else o.fields
-    rows = select_row_format(format, path, parse_fields(shown, edit_distance=edit))
+    parts = part_score_fields(options.read_options.columns.chain_names)
+    if o.fields is None:
+        shown = ",".join([shown, *(field.name for field in parts)])
+    if parts:
+        _check_joined_output(options, format, value, has_added)
+    rows = select_row_format(format, path, parse_fields(shown, edit_distance=edit, parts=parts))
     pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE
     if t.nearest is not None:
         pairing = Pairing.ALL
     matrix_value = MatrixValueKind(value, options.identity_def, edit)
     return OutputSpec(o, apply_suffix_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
+
+
+def _check_joined_output(options: NwOptions, format: str, value: str, has_added: bool) -> None:
+    """Raise `InputError` for options of `nw` that do not go with pairs of cells that are near at two loci.
+
+    format, value: format of the output, and value in the cells of a matrix
+    has_added: as for `output_spec`
+    """
+    check_loci(options.read_options.columns, options.scoring, options.thresholds, options.strand)
+    name = parameter("and", ",".join(options.read_options.columns.and_locus))
+    if format not in _JOINED_FORMATS:
+        raise InputError(f"{name} writes pairs of cells, which have no alignments; choose {', '.join(_JOINED_FORMATS)}; found {format}")
+    for other, conflicts in {
+        parameter("value", value): value == "identity",
+        parameter("end_gaps", options.end_gaps): options.end_gaps != EndGaps.PENALISED.value,
+        parameter("kernel", options.kernel): options.kernel != AUTO,
+        parameter("add"): has_added,
+        parameter("groups"): options.between or options.within,
+        parameter("resume"): options.output_options.resume,
+        parameter("shard"): options.output_options.shard is not None,
+    }.items():
+        if conflicts:
+            raise InputError(f"{name} joins the pairs of two runs; it cannot be combined with {other}")
 
 
 def check_counts_thresholds(filter: Filter) -> None:
@@ -149,7 +183,9 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
     report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
         with translate_output_errors(job_part.path):
-            resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
+            resume_policy = None
+            if not job.is_joined:
+                resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
             session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
             if session is None:
                 messages.run_summary.write(files, None, {})

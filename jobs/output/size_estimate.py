@@ -83,6 +83,8 @@ def describe_pairs_size(spec: OutputSpec, job: PairJob, rows: int, line_width: C
     """
     if spec.is_counts:
         return describe_counts_size(job.task.queries, rows, spec.path)
+    if job.is_joined:
+        return "unknown: pairs of both chains cannot be sampled"
     task, sampled = job.task, job.sample
     if spec.is_matrix:
         dtype = spec.value.dtype(task)

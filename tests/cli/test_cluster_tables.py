@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import subprocess
 
 import numpy as np
@@ -12,6 +13,7 @@ from command import gpualign, gpualign_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpualign as gp
 from gpualign.core.common.errors import InputError
 
 GENES = ("TRBV1*01", "TRBV1*02", "TRBV2*01", "TRBV1*01,TRBV2*01", "")
@@ -162,3 +164,45 @@ def test_a_table_that_changes_while_it_is_clustered(tmp_path, monkeypatch):
             gpualign_here(*WORDS, tmp_path / "a.tsv", "-o", tmp_path / "out.tsv")
         monkeypatch.setattr(table_writer, "RecordTable", table)
         assert not (tmp_path / "out.tsv").exists()
+
+
+def table_with_counts(path, counts, texts):
+    rows = [f"r{k:02}\t{n}\t{text}\n" for k, (n, text) in enumerate(zip(counts, texts, strict=True))]
+    path.write_text("".join(["sequence_id\tduplicate_count\tjunction_aa\n", *rows]))
+    return path
+
+
+def test_greedy_clusters_begin_with_the_largest_duplicate_count(tmp_path, rng):
+    """The same clusters as of FASTA with `;size=N`, also for ties of lengths and for the pairs of a list."""
+    counts = ["", "3.0", *map(str, rng.integers(1, 9, 38))]
+    texts = ["".join(rng.choice(list("CAS"), rng.integers(4, 6))) for _ in counts]
+    table = table_with_counts(tmp_path / "a.tsv", counts, texts)
+    fasta = tmp_path / "a.fa"
+    sizes = [int(float(n or 1)) for n in counts]
+    fasta.write_text("".join(f">r{k:02};size={n}\n{text}\n" for k, (n, text) in enumerate(zip(sizes, texts, strict=True))))
+    words = ("cluster", "-q", "--device", "cpu", "--edit", "--max-distance", "1", "--method", "greedy", "--format", "tsv")
+    found = {}
+    for order in ("size", "length", "input"):
+        found[order] = gpualign_here(*words, "--order", order, table)[0].decode()
+        of_fasta = gpualign_here(*words, "--order", order, "--alphabet", "protein", fasta)[0].decode()
+        assert found[order] == re.sub(r";size=\d+", "", of_fasta)
+    assert found["size"] != found["input"] != found["length"]
+    near = tmp_path / "near.tsv"
+    near.write_bytes(gpualign_here("nw", "-q", "--device", "cpu", "--edit", "--max-distance", "1", table)[0])
+    by_list = ("cluster", "-q", "--edges", near, "--max-distance", "1", "--method", "greedy", "--order", "size", table)
+    assert gpualign_here(*by_list)[0].decode() == found["size"]
+    in_python = gp.cluster(table, scoring=gp.EDIT, max_distance=1, method="greedy", order="size")
+    assert [f"{k + 1}" for k in in_python.labels.tolist()] == [line.split("\t")[1] for line in found["size"].splitlines()[1:]]
+
+
+def test_counts_that_are_no_whole_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("cluster", "-q", "--device", "cpu", "--edit", "--max-distance", "1", "--method", "greedy", "--order", "size", "a.tsv")
+    table_with_counts(tmp_path / "a.tsv", ["1", "many"], ["CAS", "CAS"])
+    done = gpualign(*words, check=False)
+    assert done.returncode == 2
+    assert "a.tsv: record 'r01': expected a whole number in the column duplicate_count; found 'many'" in done.stderr.decode()
+    (tmp_path / "a.tsv").write_text("sequence_id\tjunction_aa\nr0\tCAS\n")
+    done = gpualign(*words, check=False)
+    assert done.returncode == 2
+    assert "no id has an abundance, such as 'a;size=12', and no column duplicate_count of a table has them" in done.stderr.decode()

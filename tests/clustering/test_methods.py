@@ -15,9 +15,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import gpualign
+from gpualign.core.clustering.abundances import abundances
 from gpualign.core.clustering.clusters import clustering_from_centroids, clustering_from_labels, renumber_labels
 from gpualign.core.clustering.edges import Edges
-from gpualign.core.clustering.greedy import abundances, clustering_order, first_copies, greedy_centroids
+from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, single_linkage
 from gpualign.core.common.errors import InputError
 

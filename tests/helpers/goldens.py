@@ -25,15 +25,18 @@ EITHER_STRAND = GOLDEN / "strands" / "near.fasta"
 """Near records, some the other way round."""
 GROUPS = GOLDEN / "strands" / "groups.tsv"
 """Their groups."""
+CELLS = GOLDEN / "receptors" / "cells.tsv"
+"""An AIRR table of T cells, of which some have two alpha chains or lack a chain."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (DATA / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-_SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
+_SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS, CELLS}
 INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
     "query,target,score,qlen,tlen,identity,matches,mismatches,length,gap_opens,gaps,cigar,cigar_m,qstart,qend,tstart,tend,qaln,taln"
 )
+BOTH_CHAINS = ("--locus", "TRB", "--and", "TRA")
 END_GAPS = ("penalised", "free", "query", "target")
 
 
@@ -82,6 +85,10 @@ _SCORES = [
     _golden("matrix.npy", "nw", ONE, output="x.npy"),
     _golden("matrix.npz", "nw", ONE, output="x.npz"),
     _golden("near_csr.npz", "nw", "--edit", "--max-distance", 3, "--format", "csr", ONE, output="x.npz"),
+    _golden("receptors/locus.tsv", "nw", "--hamming", "--max-distance", 1, "--locus", "TRA", CELLS),
+    _golden("receptors/pairs.tsv", *("nw", "--edit", "--max-distance", 3, "--same", "v_call", *BOTH_CHAINS, CELLS)),
+    _golden("receptors/pairs_two_files.csv", *("nw", "--hamming", "--max-distance", 2, "--format", "csv", *BOTH_CHAINS, CELLS, CELLS)),
+    _golden("receptors/clones.tsv", "cluster", "--hamming", "--max-distance", 1, *BOTH_CHAINS, CELLS),
     _golden("counts.tsv", "nw", "--edit", "--max-distance", 3, "--format", "counts", ONE),
 ]
 

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 from command import gpualign_here
-from places import DATA
+from places import DATA, GOLDEN
 from sites import vcf_text, write_fileset, write_pgen
 
 
@@ -65,8 +65,10 @@ def _receptor_table(path):
 
 def _contig_table(path):
     """The table of contigs that Cell Ranger writes, with the columns that are needed here."""
-    rows = ["AAAC-1,AAAC-1_contig_1,TRBV7-2,TRBJ2-7,true,CASSLGQAYEQYF", "CCCA-1,CCCA-1_contig_1,TRBV7-2,TRBJ2-7,true,CASSLGQSYEQYF"]
-    _write(path, "\n".join(["barcode,contig_id,v_gene,j_gene,productive,cdr3", *rows, ""]))
+    betas = [("AAAC-1", "CASSLGQAYEQYF"), ("CCCA-1", "CASSLGQSYEQYF")]
+    rows = [f"{cell},{cell}_contig_1,TRB,TRBV7-2,TRBJ2-7,true,{text}" for cell, text in betas]
+    rows += [f"{cell},{cell}_contig_2,TRA,TRAV1-2,TRAJ33,true,CAVMDSNYQLIW" for cell, _ in betas]
+    _write(path, "\n".join(["barcode,contig_id,chain,v_gene,j_gene,productive,cdr3", *rows, ""]))
 
 
 def _proteins(path):
@@ -165,6 +167,7 @@ FILES = {
     "genomes/*.fa": _genomes,
     **dict.fromkeys(["airr.tsv", "patient.tsv", "healthy.tsv", "new_airr.tsv", "old_airr.tsv"], _receptor_table),
     "filtered_contig_annotations.csv": _contig_table,
+    "cells.tsv": lambda path: _write(path, (GOLDEN / "receptors" / "cells.tsv").read_text()),
     "cdr3.txt": lambda path: _write(path, "CASSLGQAYEQYF\nCASSLGQSYEQYF\nCASSLGQAYEQYF\n"),
     "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
     "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),

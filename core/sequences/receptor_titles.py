@@ -1,0 +1,21 @@
+"""Titles of columns in tables of immune receptors, and what their cells mean. Pure."""
+
+from __future__ import annotations
+
+ID_TITLE = "sequence_id"
+"""Title of the column with ids in tables of receptors."""
+
+SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
+"""Titles of columns that may have the sequences of receptors, the preferred one first."""
+
+CELL_TITLES = ("cell_id", "barcode")
+"""Titles of columns that may have the cells of receptors: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
+
+CELL, LOCUS = "\tcell", "\tlocus"
+"""Names of the annotations with the cell and the locus of each record; no column has such a title."""
+
+ABUNDANCE_TITLE = "duplicate_count"
+"""Title of the column with the abundances of receptors."""
+
+MISSING_TEXTS = frozenset({"", "None", "NA", "NaN", "nan", "null"})
+"""Texts that stand for a missing sequence or number."""
