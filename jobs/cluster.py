@@ -25,7 +25,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups, split_groups
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, singleton_groups, split_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -230,7 +230,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
-    groups = group_equal(records, threads) if groups_equal else singleton_groups(records)
+    groups = group_copies(records, scoring.v_genes, threads) if groups_equal else singleton_groups(records)
     if same := o.read_options.columns.same:
         selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
         numbers = np.arange(len(records))

@@ -26,7 +26,7 @@ from gpualign.core.near_pairs.deduplication import (
     DuplicateExpansion,
     DuplicateGroups,
     expansion_bytes,
-    group_equal,
+    group_copies,
     singleton_groups,
 )
 from gpualign.core.near_pairs.hamming import HammingCounter
@@ -433,7 +433,7 @@ def prepare_near_pair_job(
     distance_suffices = task.scoring.edit and not hamming and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     host_threads = resources.host_threads
-    group = partial(group_equal, threads=host_threads) if grouped else singleton_groups
+    group = partial(group_copies, v_genes=task.scoring.v_genes, threads=host_threads) if grouped else singleton_groups
     targets = group(task.targets)
     if one_set:
         queries = targets

@@ -17,7 +17,9 @@ from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, row
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.scoring.tcrdist import MAX_DISTANCE
+from gpualign.core.scoring.v_genes import VGenes
 from gpualign.core.sequences.alphabet import DNA, Alphabet
+from gpualign.core.sequences.receptor_titles import V_CALL, V_TITLES
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_near_pair_engine, pick_nw_engine, pick_pair_engine
@@ -165,6 +167,8 @@ def _prepare_task(
     reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
     if scoring.is_listed_distance:
         _check_listed_distance(o, scoring, detail)
+    if scoring.v_genes is not None:
+        _report_v_genes(inputs, scoring.v_genes, reporter)
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
@@ -224,6 +228,18 @@ def _check_listed_distance(options: NwOptions, scoring: Scoring, detail: Detail)
     }.items():
         if conflicts:
             raise InputError(f"{name} compares letters without aligning them; it cannot be combined with {other}")
+
+
+def _report_v_genes(inputs: Inputs, v_genes: VGenes, reporter: Reporter) -> None:
+    """Report how many records have no known V gene. Raises `InputError` if records have no calls of V genes."""
+    for records in [inputs.queries] if inputs.one_set else [inputs.queries, inputs.targets]:
+        if V_CALL not in records.annotations:
+            raise InputError(
+                f"{parameter('v_genes')} compares the V genes of receptors; {records.source} is no table with a column called"
+                f" {' or '.join(V_TITLES)}"
+            )
+        if unknown := v_genes.unknown_count(records.annotations[V_CALL]):
+            reporter.note(f"{unknown:,} of {len(records):,} records have no V gene of {v_genes.source}, and are near no other")
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:

@@ -19,7 +19,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Closable, Progress
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, split_groups
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, split_groups
 from gpualign.core.near_pairs.index_lists import IndexLists, equal_items
 from gpualign.core.near_pairs.paired_chains import ENTRY_BYTES, LocusPairs, NearChainsBuilder, near_cells
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -273,7 +273,7 @@ def _prepare_locus(
     plan_reporter: receives what is the same for both loci
     """
     threads, same = options.resources.host_threads, options.read_options.columns.same
-    groups = [group_equal(one.records, threads) for one in chains]
+    groups = [group_copies(one.records, options.scoring.v_genes, threads) for one in chains]
     near_themselves = np.arange(len(groups[0]) if len(chains) == 1 else 0, dtype=np.int64)
     if same:
         selector = shared_annotation_pairs(chains[0].records, chains[-1].records, same, options.alleles, reporter)

@@ -9,6 +9,7 @@ from gpualign._execution_options import checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions
+from gpualign.jobs.v_gene_tables import load_v_genes
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Scoring:
     matrix: name or file of a substitution matrix, used instead of `match` and `mismatch`
     edit: whether to compute the unit-cost edit distance; cannot be combined with any other field
     hamming: whether to count the unequal letters of sequences of equal lengths, which sets `edit` and needs a maximum distance
+    v_genes: table of V genes, whose distances `tcrdist` then adds to those of the CDR3s (`gpualign.read` a table with V genes)
     tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; only `gap` goes with it
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
@@ -42,6 +44,7 @@ class Scoring:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    v_genes: str | None = None
 
     def __post_init__(self) -> None:
         """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
@@ -50,14 +53,24 @@ class Scoring:
         for name in ("edit", "hamming", "tcrdist"):
             object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
         object.__setattr__(self, "edit", self.edit or self.hamming or self.tcrdist)
-        if self.matrix is not None and not isinstance(self.matrix, (str, PathLike)):
-            raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
+        for name in ("matrix", "v_genes"):
+            if (value := getattr(self, name)) is not None and not isinstance(value, (str, PathLike)):
+                raise InputError(f"{name}: expected a name or a path; found {type(value).__name__}")
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load_matrix(self.matrix)
         return ScoringOptions(
-            self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit, self.hamming, self.tcrdist
+            self.match,
+            self.mismatch,
+            self.gap,
+            self.gap_open,
+            self.gap_extend,
+            matrix,
+            self.edit,
+            self.hamming,
+            self.tcrdist,
+            None if self.v_genes is None else load_v_genes(self.v_genes),
         )
 
 

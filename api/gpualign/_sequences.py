@@ -141,7 +141,7 @@ def read(
         checked_flag("degap", degap),
         unknown=unknown,
         drop_empty=checked_flag("drop_empty", drop_empty),
-        columns=TableColumns(id_column, sequence_column, locus=loci, reads_abundances=True),
+        columns=TableColumns(id_column, sequence_column, locus=loci, reads_abundances=True, reads_v_calls=True),
     )
     threads = Resources().host_threads
     raw = _read_raw_records(source, threads, options)
@@ -294,6 +294,6 @@ def encode_translated_inputs(
 
 def _raw_records_of(source: SequencesInput, threads: int, keep_descriptions: bool) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        options = ReadOptions(keep_descriptions=keep_descriptions, columns=TableColumns(reads_abundances=True))
+        options = ReadOptions(keep_descriptions=keep_descriptions, columns=TableColumns(reads_abundances=True, reads_v_calls=True))
         return _read_raw_records(cast("StrPath | BinaryIO", source), threads, options)
     return raw_records(cast("Iterable[RecordInput]", source))

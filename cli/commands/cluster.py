@@ -42,6 +42,7 @@ def cluster(
     ids: str | None,
     distances: str | None,
     matrix: str | None,
+    v_genes: str | None,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
@@ -102,6 +103,7 @@ def cluster(
     from gpualign.jobs.output.clusters import ClusteredRecords, cluster_spec, describe_clusters_size, open_cluster_outputs
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs
+    from gpualign.jobs.v_gene_tables import load_v_genes
 
     messages = ConsoleReporter.from_options("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
@@ -111,16 +113,17 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist")
+    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist", "v_genes")
     of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
-    given = {**params, "matrix": matrix}
+    given = {**params, "matrix": matrix, "v_genes": v_genes}
     if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
         option, source = parameter(unused[0].removesuffix("_locus")), "--edges" if edges else "--distances"
         raise InputError(f"{option} applies to alignments; with {source} nothing is aligned")
-    check_stdin(*read.all_paths, edges, distances, ids)
-    options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
+    check_stdin(*read.all_paths, edges, distances, ids, v_genes)
+    loaded = {"matrix": matrices.load_matrix(matrix) if matrix else None, "v_genes": load_v_genes(v_genes) if v_genes else None}
+    options = build_options(ClusterOptions, params, **loaded, reads_v_calls=v_genes is not None)
     spec = cluster_spec(options, seqs is not None)
-    messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
+    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes], spec.outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     reading = options.alignment_options.read_options
     reading = replace(

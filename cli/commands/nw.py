@@ -70,6 +70,7 @@ def nw(
     seqs: str,
     seqs2: str | None,
     matrix: str | None,
+    v_genes: str | None,
     add: str | None,
     groups: str | None,
     cluster: str | None,
@@ -128,21 +129,23 @@ def nw(
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
+    from gpualign.jobs.v_gene_tables import load_v_genes
 
     messages = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(description_fields(params["fields"]))
-    options = build_options(NwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=described)
+    loaded = {"matrix": matrices.load_matrix(matrix) if matrix else None, "v_genes": load_v_genes(v_genes) if v_genes else None}
+    options = build_options(NwOptions, params, **loaded, reads_v_calls=v_genes is not None, keep_descriptions=described)
     files = [path for one in sets for path in one.all_paths]
-    check_stdin(*files, groups)
+    check_stdin(*files, groups, v_genes)
     check_groups(groups is not None, options.between, options.within)
     same, joined = options.read_options.columns.same, bool(options.read_options.columns.and_locus)
     check_same_columns(same, options.alleles, groups is not None)
     resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
     options = replace(options, resources=resources)
     spec = output_spec(options, others is None, add is not None)
-    messages.begin([*files, matrix, groups], spec.outputs(others is None), spec.options.resume)
+    messages.begin([*files, matrix, v_genes, groups], spec.outputs(others is None), spec.options.resume)
 
     inputs = read_inputs([one.paths for one in sets], options.read_options, messages, threads=resources.host_threads)
     if add is not None:

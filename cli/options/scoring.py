@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpualign.cli.options import F, combine_options
-from gpualign.cli.options.completion_types import MatrixType
+from gpualign.cli.options.completion_types import MatrixType, PathType
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.param_types import SCORE_OR_COST_TYPE
 
@@ -44,7 +44,13 @@ def scoring_options(function: F) -> F:
         help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017); --gap sets the cost of a letter in the gap.  [12; as in pwseqdist"
         " and scirpy: 4]",
     )
-    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist)(function)
+    v_genes = Heading.SCORING.option(
+        "--v-genes",
+        type=PathType(),
+        metavar="TABLE",
+        help="With --tcrdist: add the distances of V genes, whose CDR1, CDR2 and CDR2.5 this table has, such as that of tcrdist3.",
+    )
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, v_genes)(function)
 
 
 def local_scoring_options(function: F) -> F:

@@ -8,6 +8,7 @@ import hashlib
 import numpy as np
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.sequences.annotations import annotation_digest
 
 PLAN_VERSION = 5
 """Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the coordinator."""
@@ -27,6 +28,9 @@ def fingerprint(task: Task) -> str:
     digest.update(f"{task.alphabet.letters} {scoring.gap_open} {scoring.gap_extend} {scoring.edit}".encode())
     if scoring.is_listed_distance:
         digest.update(b" hamming" if scoring.hamming else b" tcrdist")
+    if scoring.v_genes is not None:
+        digest.update(f" {sorted(scoring.v_genes.loops.items())}".encode())
+        digest.update("".join(annotation_digest(one.annotations) for one in sets).encode())
     digest.update(np.ascontiguousarray(scoring.substitution).astype("<i8").tobytes())
     for sequences in sets:
         for array in (sequences.offsets, sequences.file_positions):

@@ -12,6 +12,8 @@ from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs._expansion import PairExpansion
+from gpualign.core.scoring.v_genes import VGenes
+from gpualign.core.sequences.receptor_titles import V_CALL
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -72,6 +74,15 @@ class DuplicateGroups:
 def group_equal(sequences: SequenceSet, threads: int = 1) -> DuplicateGroups:
     """Return the groups of records whose sequences are equal. threads: maximum number of threads."""
     return DuplicateGroups(*StringColumn(sequences.codes, sequences.offsets).distinct(threads))
+
+
+def group_copies(sequences: SequenceSet, v_genes: VGenes | None, threads: int = 1) -> DuplicateGroups:
+    """Return the groups of records whose sequences are equal, and their V genes too if a scoring compares `v_genes`.
+
+    threads: maximum number of threads
+    """
+    groups = group_equal(sequences, threads)
+    return groups if v_genes is None else split_groups(groups, v_genes.unequal_keys(sequences.annotations[V_CALL]))
 
 
 def singleton_groups(records: Sized) -> DuplicateGroups:

@@ -21,6 +21,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.matrices import SubstitutionMatrix
 from gpualign.core.scoring.tcrdist import GAP_COST, WEIGHT, amino_acid_costs
+from gpualign.core.scoring.v_genes import VGenes
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -48,6 +49,7 @@ class ScoringOptions:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    v_genes: VGenes | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Scoring:
     tcrdist: whether results are distances by core/scoring/tcrdist.py; `edit` is then set, too, and the table has the negated costs of
         unequal letters
     matrix: name of the matrix, if `match` and `mismatch` are not set
+    v_genes: V genes whose distances are added to those of `tcrdist`; records are then annotated with `V_CALL`
     """
 
     name: str
@@ -76,6 +79,7 @@ class Scoring:
     matrix: str | None = None
     hamming: bool = False
     tcrdist: bool = False
+    v_genes: VGenes | None = None
 
     @property
     def is_listed_distance(self) -> bool:
@@ -162,7 +166,8 @@ def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
         raise InputError(f"{name} compares amino acids; these are nucleotides (if not, say {parameter('alphabet', 'protein')})")
     gap = GAP_COST if o.gap is None else o.gap
     _check_gap_costs(gap, gap)
-    return Scoring(f"TCRdist of CDR3s, gap {gap}", -WEIGHT * amino_acid_costs(), gap, gap, edit=True, tcrdist=True)
+    name = f"TCRdist of {'V genes and ' if o.v_genes else ''}CDR3s, gap {gap}"
+    return Scoring(name, -WEIGHT * amino_acid_costs(), gap, gap, edit=True, tcrdist=True, v_genes=o.v_genes)
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
@@ -180,6 +185,8 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     o = options
     if o.tcrdist:
         return _make_tcrdist(alphabet, o)
+    if o.v_genes is not None:
+        raise InputError(f"{parameter('v_genes')} adds distances of V genes to those of CDR3s; it needs {parameter('tcrdist')}")
     if o.edit:
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:

@@ -11,8 +11,11 @@ SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
 CELL_TITLES = ("cell_id", "barcode")
 """Titles of columns that may have the cells of receptors: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
 
-CELL, LOCUS = "\tcell", "\tlocus"
-"""Names of the annotations with the cell and the locus of each record; no column has such a title."""
+V_TITLES = ("v_call", "v_gene")
+"""Titles of columns that may have the calls of V genes: in the AIRR Rearrangement Schema, and elsewhere."""
+
+CELL, LOCUS, V_CALL = "\tcell", "\tlocus", "\tv call"
+"""Names of the annotations with the cell, the locus and the V gene of each record; no column has such a title."""
 
 ABUNDANCE_TITLE = "duplicate_count"
 """Title of the column with the abundances of receptors."""

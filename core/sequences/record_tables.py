@@ -18,7 +18,17 @@ from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_table
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.annotations import AnnotationColumn
-from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, CELL, CELL_TITLES, ID_TITLE, LOCUS, MISSING_TEXTS, SEQUENCE_TITLES
+from gpualign.core.sequences.receptor_titles import (
+    ABUNDANCE_TITLE,
+    CELL,
+    CELL_TITLES,
+    ID_TITLE,
+    LOCUS,
+    MISSING_TEXTS,
+    SEQUENCE_TITLES,
+    V_CALL,
+    V_TITLES,
+)
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 from gpualign.core.sequences.table_cells import read_cells
 from gpualign.core.sequences.table_loci import LocusFinder
@@ -42,6 +52,7 @@ class TableColumns:
     locus: loci of the rows that are records; (): all rows
     and_locus: loci of a second chain, whose rows are records too; if there are any, records are annotated with `CELL` and `LOCUS`
     reads_abundances: whether the column `ABUNDANCE_TITLE`, if the table has it, becomes an annotation too
+    reads_v_calls: whether the first of `V_TITLES` that the table has becomes the annotation `V_CALL`
     """
 
     id_column: str | None = None
@@ -51,6 +62,7 @@ class TableColumns:
     locus: tuple[str, ...] = ()
     and_locus: tuple[str, ...] = ()
     reads_abundances: bool = False
+    reads_v_calls: bool = False
 
     @property
     def are_given(self) -> bool:
@@ -209,6 +221,8 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
     nbytes, kept_text, texts = 0, list[bytes](), defaultdict[str, list[StringColumn]](list)
     if table.cell_column is not None:
         annotated[CELL] = table.cell_column
+    if columns.reads_v_calls and (title := next((one for one in V_TITLES if one in table.table.titles), None)):
+        annotated[V_CALL] = table.table.column_index(title)
     for rows in table.rows():
         piece, kept = rows.piece, np.flatnonzero(rows.is_record)
         row_count += len(piece)

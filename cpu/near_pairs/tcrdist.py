@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
@@ -16,6 +17,7 @@ from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Tile, TileLimits
 from gpualign.core.scoring.tcrdist import TRIM_END, TRIM_START, WEIGHT
+from gpualign.core.sequences.receptor_titles import V_CALL
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near
@@ -82,7 +84,12 @@ class TcrdistPairFinder:
         assert task.edit_bound is not None
         self._task = task
         self._instruction_set = instruction_set
-        self._targets = _near.ColumnTargets(task.targets.codes, task.targets.offsets, _similar_neighbours(task.targets), None)
+        queries, targets = task.queries, task.targets
+        own = others = self._labels = None
+        if task.scoring.v_genes is not None:
+            (own, others), distances = task.scoring.v_genes.label([queries.annotations[V_CALL], targets.annotations[V_CALL]])
+            self._labels = own, distances
+        self._targets = _near.ColumnTargets(targets.codes, targets.offsets, _similar_neighbours(targets, others), others)
         for _ in map_in_order(self._targets.fill, range(self._targets.panel_count), threads):
             pass
         self._max_distance = int(task.edit_bound.constant)
@@ -114,7 +121,7 @@ class TcrdistPairFinder:
             scoring.gap_open,
             TRIM_START,
             TRIM_END,
-            None,
+            self._labels,
             self._max_distance,
             self._max_pairs if len(queries) > 1 else 1 << 40,
             cancel,
@@ -129,8 +136,9 @@ class TcrdistPairFinder:
         return join_pairs(complete) if len(complete) == 2 else None
 
 
-def _similar_neighbours(records: SequenceSet) -> Integers:
-    """Return the records in ascending order of length, and those of one length by the letters that are compared first."""
+def _similar_neighbours(records: SequenceSet, labels: npt.NDArray[np.int32] | None) -> Integers:
+    """Return the records in ascending order of length, those of one length by label, if they have labels, and then by the letters that are
+    compared first."""
     by_length = np.argsort(records.lengths, kind="stable")
     lengths, starts = np.unique(records.lengths[by_length], return_index=True)
     parts = []
@@ -138,5 +146,5 @@ def _similar_neighbours(records: SequenceSet) -> Integers:
         keys = np.zeros(len(numbers), dtype=np.int64)
         for position in _near.comparison_order(length)[:_SORTED_LETTERS]:
             keys = keys * 32 + records.codes[records.offsets[numbers] + position]
-        parts.append(numbers[np.argsort(keys, kind="stable")])
+        parts.append(numbers[np.argsort(keys, kind="stable") if labels is None else np.lexsort((keys, labels[numbers]))])
     return np.concatenate(parts)

@@ -30,6 +30,7 @@ DECIDED = {
     *("keep_descriptions", "executor", "spare_threads", "worker_threads", "workers_per_machine"),
     *("rereads_tables", "keep_text"),  # `cluster` by the format that it writes
     "reads_abundances",  # `cluster` by the order of the records
+    "reads_v_calls",  # by --v-genes
     *("added", "missing_codes", "gaps_missing"),  # `dist` says so of --add, of the list of --missing-code and of --missing
 }
 # Options that `dist` reads from files after it has started.
