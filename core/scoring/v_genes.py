@@ -1,4 +1,4 @@
-"""Distances of V genes in TCRdist (Dash et al. 2017, https://doi.org/10.1038/nature22383): those of the loops CDR1, CDR2 and CDR2.5. Pure."""
+"""Distances of V genes in TCRdist (Dash et al. 2017, https://doi.org/10.1038/nature22383), by their loops CDR1, CDR2 and CDR2.5. Pure."""
 
 from __future__ import annotations
 
