@@ -182,15 +182,14 @@ def test_arguments_of_the_kernel_are_checked():
     codes, offsets, ids = np.array([1, 2, 3], np.uint8), np.array([0, 1, 3]), np.array([0, 1])
     costs = np.ones((32, 32), np.uint8)
 
-    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3):
-        return _near.column_tile(
-            VARIANTS[0], codes, offsets, ids, firsts, codes, offsets, ids, costs, weight, 12, 3, 2, limit, 9, _near.Cancel()
-        )
+    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3, gap=12, is_free=False):
+        sets = codes, offsets, ids, firsts, codes, offsets, ids
+        return _near.column_tile(VARIANTS[0], *sets, costs, weight, gap, 12, 3, 2, is_free, limit, 9, _near.Cancel())
 
     assert len(call().queries) == 2
     for wrong in ({"codes": codes + 31}, {"offsets": offsets + 1}, {"ids": ids + 1}, {"ids": ids[::-1]}, {"firsts": ids[:1]}):
         with pytest.raises((ValueError, IndexError)):
             call(**{name: np.ascontiguousarray(value) for name, value in wrong.items()})
-    for wrong in ({"costs": costs * 65}, {"limit": 10_000}, {"limit": -1}, {"weight": 0}):
+    for wrong in ({"costs": costs * 65}, {"limit": 10_000}, {"limit": -1}, {"weight": 0}, {"gap": -1}, {"is_free": True}):
         with pytest.raises(ValueError, match="out of range"):
             call(**wrong)

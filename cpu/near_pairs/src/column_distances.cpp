@@ -14,17 +14,22 @@ constexpr uint8_t kNoLetter = 128;              // for which a look-up yields 0
 constexpr int32_t kGapStart = 6, kGapStop = 9;  // positions that most often lie in the gap
 constexpr int kLeading = 2;                     // letters by which runs of targets are left out
 
-// A column of two strings: positions of its letters.
+// A column of two strings: positions of its letters, and of those with which it costs as much if that is less.
 struct Column {
   int32_t query, target;
+  int32_t other_query = query, other_target = target;
 };
 
 // Returns the columns that cost something, in the order of `positions` of the target.
 std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& distance, const std::vector<int32_t>& positions) {
   const int32_t shorter = std::min(m, n);
+  std::vector<Column> out;
+  if (distance.gap_is_free && m != n) {
+    for (const int32_t at : comparison_order(shorter)) out.push_back({at, at, at + m - shorter, at + n - shorter});
+    return out;
+  }
   const int32_t below = shorter < 5 ? (shorter - 6) / 2 : (shorter - 5) / 2;  // floor((s - 5) / 2)
   const int32_t gap = m == n ? m : std::min(6, 3 + below);
-  std::vector<Column> out;
   for (const int32_t at : positions) {
     const int32_t from_end = n - 1 - at;
     if (at < gap) {
@@ -100,8 +105,8 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
   Panel panel;
   std::vector<uint32_t> lanes(kTargetsAtATime);
   std::vector<uint8_t> sums(kTargetsAtATime);
-  std::vector<int32_t> plane_of;
-  std::vector<const uint8_t*> rows;
+  std::vector<int32_t> plane_of, other_plane_of;
+  std::vector<const uint8_t*> rows, other_rows;
   std::vector<std::pair<int64_t, int64_t>> ranges;
   result.steps.assign(1, 0);
   for (int64_t start = 0; start < tile.target_count;) {
@@ -115,16 +120,24 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
       if (cancel.requested) return false;
       const Record query = tile.queries.record(tile.query_ids[i]);
       const int32_t m = static_cast<int32_t>(query.length);
-      const int64_t gap = static_cast<int64_t>(distance.gap_cost) * std::abs(m - n);
+      const int64_t gap = distance.gap(std::abs(m - n));
       if (gap > tile.max_distance) continue;
       auto known = columns_by_length.find(m);
       if (known == columns_by_length.end()) known = columns_by_length.emplace(m, columns_of(m, n, distance, positions)).first;
       plane_of.clear();
       rows.clear();
+      other_plane_of.clear();
+      other_rows.clear();
+      const bool has_others = distance.gap_is_free && m != n;
       const uint8_t* leading[kLeading] = {};
       for (const Column& column : known->second) {
         plane_of.push_back(column.target);
         rows.push_back(distance.costs + 32 * query.codes[column.query]);
+        if (has_others) {  // a target's letter may then be in two columns, and runs of leading letters tell nothing
+          other_plane_of.push_back(column.other_target);
+          other_rows.push_back(distance.costs + 32 * query.codes[column.other_query]);
+          continue;
+        }
         for (int c = 0; c < kLeading && c < n; c++)
           if (column.target == positions[static_cast<size_t>(c)]) leading[c] = rows.back();
       }
@@ -134,6 +147,8 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
         const ColumnTask task{panel.planes.data() + first,
                               plane_of.data(),
                               rows.data(),
+                              has_others ? other_plane_of.data() : nullptr,
+                              other_rows.data(),
                               static_cast<int>(plane_of.size()),
                               limit,
                               last - first,

@@ -153,7 +153,8 @@ Sequences checked_sequences(const Codes& codes, const Numbers& offsets, const ch
 
 std::optional<Found> column_tile(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
                                  Numbers firsts, Codes target_codes, Numbers target_offsets, Numbers target_ids, Costs costs, int weight,
-                                 int gap_cost, int trim_start, int trim_end, int64_t max_distance, int64_t most, const Cancel& cancel) {
+                                 int gap_open, int gap_extend, int trim_start, int trim_end, bool gap_is_free, int64_t max_distance,
+                                 int64_t most, const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
   const Sequences targets = checked_sequences(target_codes, target_offsets, "targets");
@@ -162,10 +163,10 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
   check_tile(query_ids, firsts, targets, target_ids);
   int largest = 0;
   for (size_t i = 0; i < 32 * 32; i++) largest = costs.data()[i] > largest ? costs.data()[i] : largest;
-  if (largest > 64 || weight < 1 || gap_cost < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
-      max_distance / weight > kMaxColumnSum(largest))
+  if (largest > 64 || weight < 1 || gap_open < 0 || gap_extend < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
+      max_distance / weight > kMaxColumnSum(largest) || (gap_is_free && (trim_start || trim_end)))
     throw nb::value_error("the costs or the distance are out of range");
-  const ColumnDistance distance{costs.data(), largest, weight, gap_cost, trim_start, trim_end};
+  const ColumnDistance distance{costs.data(), largest, weight, gap_open, gap_extend, trim_start, trim_end, gap_is_free};
   const ColumnTile tile{queries,
                         targets,
                         query_ids.data(),
@@ -258,15 +259,19 @@ NB_MODULE(_near, m) {
         nb::arg("bound"), nb::arg("cancel"),
         "Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. "
         "Record numbers are int64, in any order.");
-  m.def("column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
-        nb::arg("firsts"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("costs"), nb::arg("weight"),
-        nb::arg("gap_cost"), nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
-        "Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if "
-        "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; "
-        "it is fastest if targets of one length that share the letters compared first (comparison_order) are neighbours. costs: "
-        "uint8[32][32], symmetric, at "
-        "most 64. distance = weight * (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start "
-        "letters and the last trim_end cost nothing. If there are more than `most` pairs, overflow is set.");
+  m.def(
+      "column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+      nb::arg("firsts"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("costs"), nb::arg("weight"),
+      nb::arg("gap_open"), nb::arg("gap_extend"), nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("gap_is_free"),
+      nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
+      "Return the pairs of query_ids and target_ids whose distance along columns is at most max_distance, in any order; None if "
+      "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length; "
+      "it is fastest if targets of one length that share the letters compared first (comparison_order) are neighbours. costs: "
+      "uint8[32][32], symmetric, at "
+      "most 64. distance = weight * (costs of the letters in the same column), and for a difference of k > 0 letters gap_open + (k - 1) * "
+      "gap_extend. The gap has a fixed place, and the first trim_start letters and the last trim_end cost nothing. With gap_is_free (and "
+      "no trimming), each letter of the shorter record costs the lower of two costs: with the letter as far from the start of the longer "
+      "record, and with that as far from its end. If there are more than `most` pairs, overflow is set.");
   m.def(
       "comparison_order", [](int n) { return n < 0 ? std::vector<int32_t>() : comparison_order(n); }, nb::arg("n"),
       "Return the positions of a string of n letters in the order in which column_tile compares them.");

@@ -1,4 +1,4 @@
-"""Finds the pairs of CDR3s within a TCRdist, by comparing all pairs of a tile."""
+"""Finds the pairs of short sequences whose letters in the same columns cost at most a limit, by comparing all pairs of a tile."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import numpy as np
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Codes, Integers
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Tile, TileLimits
 from gpualign.core.scoring.tcrdist import TRIM_END, TRIM_START, WEIGHT
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near
-
-KERNEL = "TCRdist of all pairs, a target in each byte of a vector"
 
 PAIRS_PER_SECOND = 3e9
 """Pairs that a thread with AVX2 compares per second, at distances of up to 20."""
@@ -44,23 +43,55 @@ def tile_limits(task: Task, budget: Budget, threads: int) -> TileLimits:
     return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 1, 1 << 62, band_rows=max(1, rows))
 
 
-class TcrdistPairFinder:
+@dataclass(frozen=True)
+class ColumnDistance:
+    """Distance along columns, as `_near.column_tile` computes it.
+
+    name: name of the distance, for messages
+    costs: cost of each letter with each other letter, uint8[32][32], symmetric, at most 64
+    weight: factor of the costs of letters
+    gap_open, gap_extend: cost of the first and of each further letter by which the lengths differ
+    trim: number of letters that cost nothing, (at the start, at the end)
+    gap_is_free: whether each letter costs the lower of the costs on both sides of the gap, instead of a gap at a fixed place
+    max_distance: largest distance of near pairs
+    """
+
+    name: str
+    costs: Codes
+    weight: int
+    gap_open: int
+    gap_extend: int
+    trim: tuple[int, int]
+    gap_is_free: bool
+    max_distance: int
+
+    @property
+    def kernel(self) -> str:
+        return f"{self.name} of all pairs, a target in each byte of a vector"
+
+
+def column_distance(task: Task) -> ColumnDistance:
+    """Return the distance along columns of a task of TCRdists."""
+    assert task.edit_bound is not None
+    scoring, max_distance = task.scoring, int(task.edit_bound.constant)
+    costs, letters = np.zeros((32, 32), dtype=np.uint8), len(scoring.substitution)
+    costs[:letters, :letters] = -scoring.substitution // WEIGHT
+    return ColumnDistance("TCRdist", costs, WEIGHT, scoring.gap_open, scoring.gap_open, (TRIM_START, TRIM_END), False, max_distance)
+
+
+class ColumnPairFinder:
     """Finds the near pairs of tiles.
 
-    task: task whose edit bound is the largest distance of near pairs
+    distance: distance of pairs
     instruction_set: name of the kernel variant
     result_bytes: memory, in bytes, from which the maximum number of pairs per kernel call follows
     """
 
-    def __init__(self, task: Task, instruction_set: str, result_bytes: int) -> None:
-        assert task.edit_bound is not None
+    def __init__(self, task: Task, distance: ColumnDistance, instruction_set: str, result_bytes: int) -> None:
         self._task = task
+        self._distance = distance
         self._instruction_set = instruction_set
         self._order = _similar_neighbours(task.targets)
-        self._max_distance = int(task.edit_bound.constant)
-        self._costs = np.zeros((32, 32), dtype=np.uint8)
-        letters = len(task.scoring.substitution)
-        self._costs[:letters, :letters] = -task.scoring.substitution // WEIGHT
         self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
@@ -70,12 +101,12 @@ class TcrdistPairFinder:
         pairs = self._find_pairs(queries, tile.pairing.first_targets(queries), self._order[is_target[self._order]], cancel)
         if pairs is None:
             return None
-        return TilePairs(tile, pairs.sorted() if len(pairs) else pairs, {"pairs": tile.cells, "TCRdist": len(pairs)})
+        return TilePairs(tile, pairs.sorted() if len(pairs) else pairs, {"pairs": tile.cells, self._distance.name: len(pairs)})
 
     def _find_pairs(self, queries: Integers, first_targets: Integers, targets: Integers, cancel: Cancel) -> NearPairs | None:
         """Return the near pairs of some queries; None if cancelled. If the pairs do not fit in memory, the queries are halved; the pairs of
         one query always fit."""
-        sets, scoring = (self._task.queries, self._task.targets), self._task.scoring
+        sets, distance = (self._task.queries, self._task.targets), self._distance
         result = _near.column_tile(
             self._instruction_set,
             sets[0].codes,
@@ -85,12 +116,13 @@ class TcrdistPairFinder:
             sets[1].codes,
             sets[1].offsets,
             targets,
-            self._costs,
-            WEIGHT,
-            scoring.gap_open,
-            TRIM_START,
-            TRIM_END,
-            self._max_distance,
+            distance.costs,
+            distance.weight,
+            distance.gap_open,
+            distance.gap_extend,
+            *distance.trim,
+            distance.gap_is_free,
+            distance.max_distance,
             self._max_pairs if len(queries) > 1 else 1 << 40,
             cancel,
         )
