@@ -30,6 +30,7 @@ from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
@@ -90,10 +91,12 @@ class ClusterOptions:
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         given, same = self.alignment_options, self.alignment_options.read_options.columns.same
         check_same_columns(same, given.alleles, has_groups=False)
-        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same):
+        if aligned and self.method == "average" and (given.scoring.listed_distance is not None or same):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
             lacking = (
-                "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "only near pairs have one here"
+                "sequences of different lengths have no Hamming distance"
+                if given.scoring.listed_distance is ListedDistance.HAMMING
+                else "only near pairs have one here"
             )
             raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
@@ -219,7 +222,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     order = _record_order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
+    is_self_distance_zero = scoring.listed_distance is not None or scoring.self_alignment_is_gapless(records.used_codes)
+    groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
     groups = group_equal(records, threads) if groups_equal else singleton_groups(records)
     if same := o.read_options.columns.same:

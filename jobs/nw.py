@@ -15,6 +15,7 @@ from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, row_bytes
 from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.scoring.tcrdist import MAX_DISTANCE
 from gpualign.core.sequences.alphabet import DNA, Alphabet
@@ -126,7 +127,7 @@ def prepare_filtered(
             return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, prefix)
 
         bound = edit_bound(filter, task, options.identity_def)
-        if bound is not None and (task.scoring.is_listed_distance or excludes_pairs(task, bound)):
+        if bound is not None and (task.scoring.listed_distance is not None or excludes_pairs(task, bound)):
             return replace(plan_near(bound, reporter), groups=filter.groups)
     every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
@@ -163,19 +164,20 @@ def _prepare_task(
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
     reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
-    if scoring.is_listed_distance:
-        _check_listed_distance(o, scoring, detail)
+    if scoring.listed_distance is not None:
+        _check_listed_distance(o, scoring.listed_distance, detail)
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
     task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, o.resources.host_threads, reporter)
-    if engine is None and scoring.tcrdist:
+    if engine is None and scoring.listed_distance is ListedDistance.TCRDIST:
         from gpualign.jobs.devices.local_engines import cpu_engine
 
         if o.resources.device not in (AUTO, "cpu") or o.resources.executor is not None:
-            reporter.note(f"{parameter('tcrdist')} has a kernel for CPUs alone; the CPU of this machine computes it")
+            name = parameter(scoring.listed_distance.value)
+            reporter.note(f"{name} has a kernel for CPUs alone; the CPU of this machine computes it")
         engine = cpu_engine(o.resources)
     if engine is None:
         engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
@@ -207,13 +209,12 @@ def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool
     return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
 
 
-def _check_listed_distance(options: NwOptions, scoring: Scoring, detail: Detail) -> None:
-    """Raise `InputError` for options that do not go with distances that are computed for near pairs without an alignment."""
-    name, farthest = parameter("hamming" if scoring.hamming else "tcrdist"), options.thresholds.max_distance
+def _check_listed_distance(options: NwOptions, listed: ListedDistance, detail: Detail) -> None:
+    """Raise `InputError` for options that do not go with distances that near pairs have without an alignment in the output."""
+    name, farthest = parameter(listed.value), options.thresholds.max_distance
     if farthest is None:
-        usual = 1 if scoring.hamming else 15
-        raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say {usual}")
-    if scoring.tcrdist and farthest > MAX_DISTANCE:
+        raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say {listed.usual_threshold}")
+    if listed is ListedDistance.TCRDIST and farthest > MAX_DISTANCE:
         raise InputError(f"{name}: expected {parameter('max_distance')} of at most {MAX_DISTANCE}; found {farthest:g}")
     if detail is not Detail.SCORE:
         raise InputError(f"{name} compares letters without aligning them; identities, coverages and CIGARs need {parameter('edit')}")

@@ -8,6 +8,7 @@ from os import PathLike
 from gpualign._execution_options import checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
+from gpualign.core.scoring.listed_distances import ListedDistance, has_distances
 from gpualign.core.scoring.scoring import ScoringOptions
 
 
@@ -47,18 +48,16 @@ class Scoring:
         """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
-        for name in ("edit", "hamming", "tcrdist"):
+        for name in ("edit", *(one.value for one in ListedDistance)):
             object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
-        object.__setattr__(self, "edit", self.edit or self.hamming or self.tcrdist)
+        object.__setattr__(self, "edit", has_distances(vars(self)))
         if self.matrix is not None and not isinstance(self.matrix, (str, PathLike)):
             raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load_matrix(self.matrix)
-        return ScoringOptions(
-            self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit, self.hamming, self.tcrdist
-        )
+        return ScoringOptions(**{**vars(self), "matrix": matrix})
 
 
 DEFAULT_SCORING = Scoring()

@@ -25,8 +25,8 @@ def fingerprint(task: Task) -> str:
         digest.update(b" both strands")
     scoring = task.scoring
     digest.update(f"{task.alphabet.letters} {scoring.gap_open} {scoring.gap_extend} {scoring.edit}".encode())
-    if scoring.is_listed_distance:
-        digest.update(b" hamming" if scoring.hamming else b" tcrdist")
+    if scoring.listed_distance is not None:
+        digest.update(f" {scoring.listed_distance.value}".encode())
     digest.update(np.ascontiguousarray(scoring.substitution).astype("<i8").tobytes())
     for sequences in sets:
         for array in (sequences.offsets, sequences.file_positions):

@@ -290,7 +290,7 @@ class CpuEngine:
         )
 
     def _prepare_near_pairs(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        if task.scoring.tcrdist:
+        if task.scoring.listed_distance is not None:
             return self._prepare_columns(task, budget)
         # Imported here: few runs need these kernels.
         from gpualign.cpu.near_pairs.recipe import make_near_pair_recipe, near_pair_instruction_set, near_pair_tile_limits
