@@ -172,15 +172,20 @@ def _prepare_task(
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
     task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, o.resources.host_threads, reporter)
-    if engine is None and scoring.listed_distance is ListedDistance.TCRDIST:
+    if engine is None and scoring.listed_distance is not None and _compares_columns(task, o.thresholds.max_distance):
         from gpualign.jobs.devices.local_engines import cpu_engine
 
         if o.resources.device not in (AUTO, "cpu") or o.resources.executor is not None:
-            name = parameter(scoring.listed_distance.value)
-            reporter.note(f"{name} has a kernel for CPUs alone; the CPU of this machine computes it")
+            name, is_for_all = parameter(scoring.listed_distance.value), scoring.listed_distance is ListedDistance.TCRDIST
+            limited = name if is_for_all else f"{name} up to this distance"
+            reporter.note(f"{limited} has a kernel for CPUs alone; the CPU of this machine computes it")
         engine = cpu_engine(o.resources)
     if engine is None:
         engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
+        if scoring.listed_distance is ListedDistance.ALIGNMENT:
+            from gpualign.core.near_pairs.alignment_distance import AlignmentDistanceEngine
+
+            engine = AlignmentDistanceEngine(engine)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
@@ -209,6 +214,18 @@ def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool
     return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
 
 
+def _compares_columns(task: Task, max_distance: float | None) -> bool:
+    """Return whether near pairs are found by comparing columns, for which there is a kernel for CPUs."""
+    if task.scoring.listed_distance is ListedDistance.TCRDIST:
+        return True
+    if task.scoring.listed_distance is not ListedDistance.ALIGNMENT:
+        return False
+    from gpualign.core.scoring.alignment_distance import column_filter
+
+    assert max_distance is not None  # it has been checked
+    return column_filter(int(max_distance), task.scoring.of_alignments, task.queries, task.targets) is not None
+
+
 def _check_listed_distance(options: NwOptions, listed: ListedDistance, detail: Detail) -> None:
     """Raise `InputError` for options that do not go with distances that near pairs have without an alignment in the output."""
     name, farthest = parameter(listed.value), options.thresholds.max_distance
@@ -216,15 +233,19 @@ def _check_listed_distance(options: NwOptions, listed: ListedDistance, detail: D
         raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say {listed.usual_threshold}")
     if listed is ListedDistance.TCRDIST and farthest > MAX_DISTANCE:
         raise InputError(f"{name}: expected {parameter('max_distance')} of at most {MAX_DISTANCE}; found {farthest:g}")
+    if listed is ListedDistance.ALIGNMENT:
+        does, other = "lists distances without alignments", "a run without it"
+    else:
+        does, other = "compares letters without aligning them", parameter("edit")
     if detail is not Detail.SCORE:
-        raise InputError(f"{name} compares letters without aligning them; identities, coverages and CIGARs need {parameter('edit')}")
-    for other, conflicts in {
+        raise InputError(f"{name} {does}; identities, coverages and CIGARs need {other}")
+    for conflicting, conflicts in {
         parameter("strand", BOTH): options.strand == BOTH,
         parameter("end_gaps", options.end_gaps): options.end_gaps != EndGaps.PENALISED.value,
         parameter("kernel", options.kernel): options.kernel != AUTO,
     }.items():
         if conflicts:
-            raise InputError(f"{name} compares letters without aligning them; it cannot be combined with {other}")
+            raise InputError(f"{name} {does}; it cannot be combined with {conflicting}")
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:
@@ -252,8 +273,12 @@ def _near_pair_engines(task: Task, chosen: Engine, resources: Resources, reporte
     from gpualign.jobs.devices.selection import NearPairEngines
 
     if not task.both_strands:
-        finder = pick_near_pair_engine(resources, chosen)
-        return NearPairEngines(chosen, finder, pick_pair_engine(resources, chosen, reporter))
+        aligner = pick_pair_engine(resources, chosen, reporter)
+        if task.scoring.listed_distance is ListedDistance.ALIGNMENT:
+            from gpualign.core.near_pairs.alignment_distance import AlignmentDistanceEngine
+
+            aligner = AlignmentDistanceEngine(aligner)
+        return NearPairEngines(chosen, pick_near_pair_engine(resources, chosen), aligner)
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner

@@ -150,7 +150,10 @@ def align(
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     checked = checked_scoring(scoring, mode == "local")
     if selected_distances(vars(checked)):
-        raise InputError("Hamming distances and TCRdists are computed without an alignment; gpualign.pairs finds the pairs within one")
+        raise InputError(
+            "Hamming distances, TCRdists and alignment distances are computed without an alignment; gpualign.pairs finds the pairs within"
+            " one"
+        )
     aligner, costs, covered = _aligner(alphabet, checked, _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():

@@ -27,6 +27,8 @@ class Scoring:
     edit: whether to compute the unit-cost edit distance; cannot be combined with any other field
     hamming: whether to count the unequal letters of sequences of equal lengths, which sets `edit` and needs a maximum distance
     tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; only `gap` goes with it
+    align_distance: whether to compute the lower of the two sequences' scores with themselves less their score with each other, which also
+        sets `edit` and needs a maximum distance; all fields of scores go with it
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 
@@ -43,6 +45,7 @@ class Scoring:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    align_distance: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
@@ -70,6 +73,10 @@ HAMMING = Scoring(hamming=True)
 
 TCRDIST = Scoring(tcrdist=True)
 """TCRdist of CDR3s (Dash et al. 2017)."""
+
+ALIGN_DISTANCE = Scoring(align_distance=True)
+"""The lower of two sequences' scores with themselves less their score with each other, by the default scores. scirpy's metric of alignments
+is `Scoring(align_distance=True, gap=11)`."""
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:

@@ -44,7 +44,13 @@ def scoring_options(function: F) -> F:
         help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017); --gap sets the cost of a letter in the gap.  [12; as in pwseqdist"
         " and scirpy: 4]",
     )
-    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist)(function)
+    align_distance = Heading.SCORING.option(
+        "--align-distance",
+        is_flag=True,
+        help="With --max-distance: the lower of the sequences' scores with themselves, less their score with each other; with --gap 11 the"
+        " metric alignment of scirpy.",
+    )
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, align_distance)(function)
 
 
 def local_scoring_options(function: F) -> F:

@@ -12,11 +12,12 @@ class ListedDistance(Enum):
 
     HAMMING = "hamming"
     TCRDIST = "tcrdist"
+    ALIGNMENT = "align_distance"
 
     @property
     def usual_threshold(self) -> int:
         """A maximum distance that is common in practice, for messages."""
-        return {ListedDistance.HAMMING: 1, ListedDistance.TCRDIST: 15}[self]
+        return {ListedDistance.HAMMING: 1, ListedDistance.TCRDIST: 15, ListedDistance.ALIGNMENT: 10}[self]
 
 
 def selected_distances(options: Mapping[str, object]) -> list[ListedDistance]:
@@ -30,6 +31,6 @@ def has_distances(options: Mapping[str, object]) -> bool:
 
 
 def may_use_device(options: Mapping[str, object]) -> bool:
-    """Return whether a device may find the near pairs from the start of a run. TCRdists are found on CPUs. options: as for
-    `selected_distances`"""
-    return not options[ListedDistance.TCRDIST.value]
+    """Return whether a device may find the near pairs from the start of a run. TCRdists, and almost all alignment distances, are found on
+    CPUs. options: as for `selected_distances`"""
+    return not (options[ListedDistance.TCRDIST.value] or options[ListedDistance.ALIGNMENT.value])

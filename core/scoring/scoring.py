@@ -10,7 +10,7 @@ A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,7 @@ class ScoringOptions:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    align_distance: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edit", has_distances(vars(self)))
@@ -75,7 +76,8 @@ class Scoring:
         letters and -1 for unequal letters, and both gap costs are 1, so the distance is the negated score
     matrix: name of the matrix, if `match` and `mismatch` are not set
     listed_distance: kind of the distances if only near pairs have them; `edit` is then set, too. With TCRDIST the table has the negated
-        costs of unequal letters (core/scoring/tcrdist.py)
+        costs of unequal letters (core/scoring/tcrdist.py), with ALIGNMENT table and gap costs are those of the scores from which
+        distances are computed (core/scoring/alignment_distance.py)
     """
 
     name: str
@@ -87,6 +89,11 @@ class Scoring:
     edit: bool = False
     matrix: str | None = None
     listed_distance: ListedDistance | None = None
+
+    @property
+    def of_alignments(self) -> Scoring:
+        """The scoring by which pairs are aligned: this one, unless results are computed from the scores of another."""
+        return replace(self, edit=False, listed_distance=None) if self.listed_distance is ListedDistance.ALIGNMENT else self
 
     @property
     def has_linear_gaps(self) -> bool:
@@ -102,10 +109,14 @@ class Scoring:
         An optimal score is at most the best column score times the shorter length. It is at least the score of the alignment that deletes
         one sequence and inserts the other.
         """
-        if self.edit:
+        if self.edit and self.listed_distance is not ListedDistance.ALIGNMENT:
             return 0, max(query_length, target_length)
         best = max(0, int(self.substitution.max()))
-        return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
+        low, high = -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
+        if not self.edit:
+            return low, high
+        # The lower of two scores of a sequence with itself, less a score.
+        return -2 * self.gap_cost(max(query_length, target_length)) - high, high - low
 
     def self_alignment_is_gapless(self, codes: npt.NDArray[np.uint8]) -> bool:
         """Return whether the alignment of a sequence with itself is certain to be gapless, with identity 1 or distance 0.
@@ -171,6 +182,19 @@ def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
     )
 
 
+def _make_alignment_distance(scores: Scoring, alphabet: Alphabet) -> Scoring:
+    """Return the scoring of distances that are computed from scores. Raises `InputError` if the distance would depend on the order of the
+    two sequences."""
+    table = scores.substitution
+    if len(different := np.argwhere(table != table.T)):
+        i, j = different[0].tolist()
+        name, one, other = parameter(ListedDistance.ALIGNMENT.value), alphabet.letters[i], alphabet.letters[j]
+        raise InputError(
+            f"{name} needs a symmetric matrix; by {scores.matrix} {one} with {other} scores {table[i, j]}, {other} with {one} {table[j, i]}"
+        )
+    return replace(scores, name=f"alignment distance by {scores.name}", edit=True, listed_distance=ListedDistance.ALIGNMENT)
+
+
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """Return the scoring for the options, using the alphabet's defaults for options that the user has not given.
 
@@ -186,6 +210,8 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     o, listed = options, options.listed_distance
     if listed is ListedDistance.TCRDIST:
         return _make_tcrdist(alphabet, o)
+    if listed is ListedDistance.ALIGNMENT:
+        return _make_alignment_distance(make_scoring(alphabet, replace(o, edit=False, align_distance=False), sets), alphabet)
     if o.edit:
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:

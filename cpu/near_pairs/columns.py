@@ -11,6 +11,8 @@ from gpualign.core.common.arrays import Codes, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Tile, TileLimits
+from gpualign.core.scoring.alignment_distance import column_filter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.tcrdist import TRIM_END, TRIM_START, WEIGHT
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
@@ -71,9 +73,14 @@ class ColumnDistance:
 
 
 def column_distance(task: Task) -> ColumnDistance:
-    """Return the distance along columns of a task of TCRdists."""
+    """Return the distance along columns whose near pairs include those of a task: TCRdist, or the column costs of an alignment distance.
+    `column_filter` must have a filter for the task's sequences."""
     assert task.edit_bound is not None
     scoring, max_distance = task.scoring, int(task.edit_bound.constant)
+    if scoring.listed_distance is ListedDistance.ALIGNMENT:
+        columns = column_filter(max_distance, scoring.of_alignments, task.queries, task.targets)
+        assert columns is not None
+        return ColumnDistance("column costs", columns.costs, 1, columns.gap_open, columns.gap_extend, (0, 0), True, columns.limit)
     costs, letters = np.zeros((32, 32), dtype=np.uint8), len(scoring.substitution)
     costs[:letters, :letters] = -scoring.substitution // WEIGHT
     return ColumnDistance("TCRdist", costs, WEIGHT, scoring.gap_open, scoring.gap_open, (TRIM_START, TRIM_END), False, max_distance)
