@@ -1,11 +1,12 @@
-"""Immune receptors: clones of an AIRR table and near CDR3s, as whole commands beside whole scripts of scirpy.
+"""Immune receptors: clones of an AIRR table and near CDR3s by two distances, as whole commands beside whole scripts of scirpy.
 
 python benchmarks/receptors.py [--clones 20000 1000000] [--tcrdist 20000 100000 1000000] [--python scirpy/bin/python] [--runs 3]
-                               [--output results/receptors.md]
+                               [--align-distance 5000 20000 100000 1000000] [--output results/receptors.md]
 
 Receptors are made up (near_sets.py): one chain for each cell, of 48 V genes; a fifth of the records repeat a CDR3, and 2 % are not
-productive. scirpy is in a Python of its own, which is named by --python, and runs on sets of up to --peer-records. The numbers of clones
-and of near pairs must be equal.
+productive. scirpy is in a Python of its own, which is named by --python, and runs on sets of up to --peer-records, or --peer-alignments if
+it aligns pairs. The numbers of clones and of near pairs must be equal. Of scirpy's metrics of alignments, the faster one is measured
+without the heuristic that loses pairs.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ rows = csv.DictReader(open(path), delimiter="\\t")
 strings = numpy.unique([row["junction_aa"] for row in rows if row["productive"] == "T"])
 scipy.sparse.save_npz(out, TCRdistDistanceCalculator(cutoff=15, n_jobs=-1).calc_dist_mat(strings))
 """
+ALIGNMENT = TCRDIST.replace("TCRdistDistanceCalculator", "FastAlignmentDistanceCalculator").replace(
+    "cutoff=15, n_jobs=-1", "cutoff=10, estimated_penalty=0, n_jobs=-1"
+)
 
 
 def write_table(path: Path, count: int, repeats: int | None = None, seed: int = 5) -> None:
@@ -107,7 +111,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clones", type=int, nargs="*", default=[20_000, 1_000_000], help="receptors of tables that get clones")
     parser.add_argument("--tcrdist", type=int, nargs="*", default=[20_000, 100_000, 1_000_000], help="distinct CDR3s")
+    parser.add_argument("--align-distance", type=int, nargs="*", default=[5_000, 20_000, 100_000, 1_000_000], help="distinct CDR3s")
     parser.add_argument("--peer-records", type=int, default=100_000, help="most records for scirpy")
+    parser.add_argument("--peer-alignments", type=int, default=5_000, help="most records that scirpy aligns")
     parser.add_argument("--python", help="a Python that has scirpy")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output")
@@ -118,8 +124,9 @@ def main() -> None:
         tables, ours, theirs = folder / "airr.tsv", folder / "ours", folder / "theirs"
 
         def measure(job: str, count: int, words: list[str], script: str, output: Path, count_results: Callable[[Path], int]) -> None:
+            most = options.peer_alignments if script is ALIGNMENT else options.peer_records
             peer = [options.python, "-c", script, str(tables), f"{theirs}{output.suffix}"]
-            has_peer = options.python is not None and count <= options.peer_records
+            has_peer = options.python is not None and count <= most
             whole, other = timed(words, peer if has_peer else None, options.runs)
             results = count_results(output)
             if has_peer and (found := count_results(Path(peer[-1]))) != results:
@@ -133,11 +140,15 @@ def main() -> None:
             output = ours.with_suffix(".tsv")
             words = [GPUALIGN, "cluster", str(tables), "--hamming", "--max-distance", "1", "--same", "v_call", "-o", str(output)]
             measure("clones: one mismatch, same V gene, AIRR to AIRR", count, words, CLONES, output, clone_count)
-        for count in options.tcrdist:
-            write_table(tables, count, repeats=0)
-            output = ours.with_suffix(".npz")
-            words = [GPUALIGN, "nw", str(tables), "--tcrdist", "--gap", "4", "--max-distance", "15"]
-            measure("TCRdist <= 15", count, [*words, "--format", "csr", "-o", str(output)], TCRDIST, output, near_count)
+        for job, counts, chosen, script in (
+            ("TCRdist <= 15", options.tcrdist, ["--tcrdist", "--gap", "4", "--max-distance", "15"], TCRDIST),
+            ("alignment distance <= 10", options.align_distance, ["--align-distance", "--gap", "11", "--max-distance", "10"], ALIGNMENT),
+        ):
+            for count in counts:
+                write_table(tables, count, repeats=0)
+                output = ours.with_suffix(".npz")
+                words = [GPUALIGN, "nw", str(tables), *chosen, "--format", "csr", "-o", str(output)]
+                measure(job, count, words, script, output, near_count)
     notes = [f"Seconds of whole processes, medians of {options.runs} runs in turns; the last column is scirpy's by gpualign's."]
     header = ["job", "receptors", "clones or near pairs", "gpualign", "scirpy", "ratio"]
     finish(f"# Receptors\n\n{machine()}.\n\n" + table("Immune receptors", header, rows, notes), options.output)

@@ -31,6 +31,7 @@ from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
@@ -99,10 +100,12 @@ class ClusterOptions:
         joined = bool(given.read_options.columns.and_locus)
         if joined:
             check_loci(given.read_options.columns, given.scoring, given.thresholds, given.strand)
-        if aligned and self.method == "average" and (given.scoring.hamming or given.scoring.tcrdist or same or joined):
+        if aligned and self.method == "average" and (given.scoring.listed_distance is not None or same or joined):
             average = f"{parameter('method', 'average')} takes the mean of all distances"
             lacking = (
-                "sequences of different lengths have no Hamming distance" if given.scoring.hamming else "only near pairs have one here"
+                "sequences of different lengths have no Hamming distance"
+                if given.scoring.listed_distance is ListedDistance.HAMMING
+                else "only near pairs have one here"
             )
             raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
@@ -228,7 +231,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     order = _record_order(options, records.ids, records.lengths, table_abundances(records) if options.needs_abundances else None)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.self_alignment_is_gapless(records.used_codes) and o.ambiguity_rule is not AmbiguityRule.SKIP
+    is_self_distance_zero = scoring.listed_distance is not None or scoring.self_alignment_is_gapless(records.used_codes)
+    groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
     groups = group_copies(records, scoring.v_genes, threads) if groups_equal else singleton_groups(records)
     if same := o.read_options.columns.same:

@@ -52,7 +52,7 @@ def align_members(
 
     Raises `RunError` if a pair needs more than `memory`.
     """
-    aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
+    aligner = PairAligner(task.scoring.of_alignments, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
     records = np.arange(len(task.queries))
     of = clustering.representatives[clustering.labels]
     identities, cigars, is_reverse_complement = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)

@@ -37,6 +37,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
@@ -114,7 +115,7 @@ class NearPairJob:
     pairing: which record pairs are compared
     duplicates: groups of equal records among queries and among targets
     prepared, plan: prepared task and its plan, with only one record from each group of equal records
-    aligner: aligns pairs of the task; None if only edit distances are needed
+    aligner: aligns pairs of the task; None if the distances by which pairs are found suffice
     engines: the chosen engines
     budget: memory of each engine
     text_threads: number of threads that may format text at the same time
@@ -185,7 +186,7 @@ class NearPairJob:
             ("distinct", f"{distinct[0]:,}" if one_set else f"{distinct[0]:,} x {distinct[1]:,}"),
             ("pairs", f"{self.pair_count:,}"),
             ("scoring", task.scoring.name),
-            ("edits", describe_bound(self.prepared.task)),
+            (bounded_quantity(self.prepared.task), describe_bound(self.prepared.task)),
             ("engine", self.hardware),
             ("steps", self.prepared.kernel),
             *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
@@ -370,8 +371,13 @@ class NearPairJob:
         return PairAlignments(distances.astype(self.task.score_dtype), None, None, is_reverse_complement)
 
 
+def bounded_quantity(task: Task) -> str:
+    """Return what the bound of a task limits, as human-readable text."""
+    return "edits" if task.scoring.listed_distance is None else "distance"
+
+
 def describe_bound(task: Task) -> str:
-    """Return the number of edits allowed between records, as human-readable text."""
+    """Return the number of edits, or the distance, allowed between records, as human-readable text."""
     assert task.edit_bound is not None
     queries, targets = task.queries.lengths, task.targets.lengths
     ends = task.edit_bound.max_edits(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
@@ -429,8 +435,9 @@ def prepare_near_pair_job(
 
     Raises `RunError` if there is not enough memory.
     """
-    hamming = task.scoring.hamming
-    distance_suffices = task.scoring.edit and not hamming and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
+    listed = task.scoring.listed_distance
+    has_distances = task.scoring.edit and listed in (None, ListedDistance.TCRDIST)  # as the engine finds them
+    distance_suffices = has_distances and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     host_threads = resources.host_threads
     group = partial(group_copies, v_genes=task.scoring.v_genes, threads=host_threads) if grouped else singleton_groups
@@ -444,12 +451,13 @@ def prepare_near_pair_job(
     left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets))
     others = _select_distinct(task.targets, targets, host_threads)
     distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
-    edit = task.scoring if task.scoring.tcrdist else make_scoring(task.alphabet, ScoringOptions(edit=True))
+    finds_edits = listed in (None, ListedDistance.HAMMING)
+    near_scoring = make_scoring(task.alphabet, ScoringOptions(edit=True)) if finds_edits else task.scoring
     ambiguous = task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records)
     near = Task(
         distinct,
         others,
-        edit,
+        near_scoring,
         Mode.GLOBAL,
         Detail.SCORE,
         EndGaps.PENALISED,
@@ -462,13 +470,13 @@ def prepare_near_pair_job(
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner: PairAligner | None = None
-    if hamming:
+    if listed is ListedDistance.HAMMING:
         aligner = HammingCounter(task)
     elif not distance_suffices:
         aligner = engines.aligner.prepare_pair_aligner(task, aligning)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
-    reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
+    reporter.detail(f"{description_prefix}{equal}{bounded_quantity(near)} {describe_bound(near)}; {prepared.kernel}")
     ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     threads = text_thread_count(budget, host_threads)
     list_pairs = _max_list_pairs(task, near.mean_edit_bound, aligner, aligning.result_bytes)

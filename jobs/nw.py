@@ -15,6 +15,7 @@ from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, row_bytes
 from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.scoring.tcrdist import MAX_DISTANCE
 from gpualign.core.scoring.v_genes import VGenes
@@ -128,7 +129,7 @@ def prepare_filtered(
             return prepare_near_pair_job(task, bound, pairing, engines, options.resources, reporter, prefix)
 
         bound = edit_bound(filter, task, options.identity_def)
-        if bound is not None and (task.scoring.is_listed_distance or excludes_pairs(task, bound)):
+        if bound is not None and (task.scoring.listed_distance is not None or excludes_pairs(task, bound)):
             return replace(plan_near(bound, reporter), groups=filter.groups)
     every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
@@ -165,8 +166,8 @@ def _prepare_task(
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
     reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
-    if scoring.is_listed_distance:
-        _check_listed_distance(o, scoring, detail)
+    if scoring.listed_distance is not None:
+        _check_listed_distance(o, scoring.listed_distance, detail)
     if scoring.v_genes is not None:
         _report_v_genes(inputs, scoring.v_genes, reporter)
     check_strand(o.strand, inputs.alphabet)
@@ -175,14 +176,20 @@ def _prepare_task(
     ends = EndGaps(o.end_gaps)
     task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
     task = _with_ambiguity_rule(task, o.ambiguity_rule, inputs.has_added, o.resources.host_threads, reporter)
-    if engine is None and scoring.tcrdist:
+    if engine is None and scoring.listed_distance is not None and _compares_columns(task, o.thresholds.max_distance):
         from gpualign.jobs.devices.local_engines import cpu_engine
 
         if o.resources.device not in (AUTO, "cpu") or o.resources.executor is not None:
-            reporter.note(f"{parameter('tcrdist')} has a kernel for CPUs alone; the CPU of this machine computes it")
+            name, is_for_all = parameter(scoring.listed_distance.value), scoring.listed_distance is ListedDistance.TCRDIST
+            limited = name if is_for_all else f"{name} up to this distance"
+            reporter.note(f"{limited} has a kernel for CPUs alone; the CPU of this machine computes it")
         engine = cpu_engine(o.resources)
     if engine is None:
         engine = pick_nw_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
+        if scoring.listed_distance is ListedDistance.ALIGNMENT:
+            from gpualign.core.near_pairs.alignment_distance import AlignmentDistanceEngine
+
+            engine = AlignmentDistanceEngine(engine)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
@@ -211,23 +218,38 @@ def _with_ambiguity_rule(task: Task, rule: AmbiguityRule | None, has_added: bool
     return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
 
 
-def _check_listed_distance(options: NwOptions, scoring: Scoring, detail: Detail) -> None:
-    """Raise `InputError` for options that do not go with distances that are computed for near pairs without an alignment."""
-    name, farthest = parameter("hamming" if scoring.hamming else "tcrdist"), options.thresholds.max_distance
+def _compares_columns(task: Task, max_distance: float | None) -> bool:
+    """Return whether near pairs are found by comparing columns, for which there is a kernel for CPUs."""
+    if task.scoring.listed_distance is ListedDistance.TCRDIST:
+        return True
+    if task.scoring.listed_distance is not ListedDistance.ALIGNMENT:
+        return False
+    from gpualign.core.scoring.alignment_distance import column_filter
+
+    assert max_distance is not None  # it has been checked
+    return column_filter(int(max_distance), task.scoring.of_alignments, task.queries, task.targets) is not None
+
+
+def _check_listed_distance(options: NwOptions, listed: ListedDistance, detail: Detail) -> None:
+    """Raise `InputError` for options that do not go with distances that near pairs have without an alignment in the output."""
+    name, farthest = parameter(listed.value), options.thresholds.max_distance
     if farthest is None:
-        usual = 1 if scoring.hamming else 15
-        raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say {usual}")
-    if scoring.tcrdist and farthest > MAX_DISTANCE:
+        raise InputError(f"{name} finds the pairs within a distance; give {parameter('max_distance')} too, say {listed.usual_threshold}")
+    if listed is ListedDistance.TCRDIST and farthest > MAX_DISTANCE:
         raise InputError(f"{name}: expected {parameter('max_distance')} of at most {MAX_DISTANCE}; found {farthest:g}")
+    if listed is ListedDistance.ALIGNMENT:
+        does, other = "lists distances without alignments", "a run without it"
+    else:
+        does, other = "compares letters without aligning them", parameter("edit")
     if detail is not Detail.SCORE:
-        raise InputError(f"{name} compares letters without aligning them; identities, coverages and CIGARs need {parameter('edit')}")
-    for other, conflicts in {
+        raise InputError(f"{name} {does}; identities, coverages and CIGARs need {other}")
+    for conflicting, conflicts in {
         parameter("strand", BOTH): options.strand == BOTH,
         parameter("end_gaps", options.end_gaps): options.end_gaps != EndGaps.PENALISED.value,
         parameter("kernel", options.kernel): options.kernel != AUTO,
     }.items():
         if conflicts:
-            raise InputError(f"{name} compares letters without aligning them; it cannot be combined with {other}")
+            raise InputError(f"{name} {does}; it cannot be combined with {conflicting}")
 
 
 def _report_v_genes(inputs: Inputs, v_genes: VGenes, reporter: Reporter) -> None:
@@ -267,8 +289,12 @@ def _near_pair_engines(task: Task, chosen: Engine, resources: Resources, reporte
     from gpualign.jobs.devices.selection import NearPairEngines
 
     if not task.both_strands:
-        finder = pick_near_pair_engine(resources, chosen)
-        return NearPairEngines(chosen, finder, pick_pair_engine(resources, chosen, reporter))
+        aligner = pick_pair_engine(resources, chosen, reporter)
+        if task.scoring.listed_distance is ListedDistance.ALIGNMENT:
+            from gpualign.core.near_pairs.alignment_distance import AlignmentDistanceEngine
+
+            aligner = AlignmentDistanceEngine(aligner)
+        return NearPairEngines(chosen, pick_near_pair_engine(resources, chosen), aligner)
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner

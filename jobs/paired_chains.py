@@ -25,6 +25,7 @@ from gpualign.core.near_pairs.paired_chains import ENTRY_BYTES, LocusPairs, Near
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.near_results import NearPairResults
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.sequences.cells import Cells, find_cells
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
@@ -225,7 +226,7 @@ def prepare(
     ]
     assert filter.max_score is not None  # `check_loci` requires a maximum distance
     near = loci[0].job.task
-    max_sum = filter.max_score * (1 if near.scoring.tcrdist else len(loci))
+    max_sum = filter.max_score * (1 if near.scoring.listed_distance is ListedDistance.TCRDIST else len(loci))
     records = [_cell_records(*one) for one in zip(sets, cells, strict=True)]
     task = replace(near, queries=records[0], targets=records[-1])
     job = PairedChainJob(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpualign._nw import iter_pairs, nw, pairs
     from gpualign._plot import plot
     from gpualign._results import Hits, Matrix, Pairs, Table
-    from gpualign._scoring import EDIT, HAMMING, TCRDIST, Scoring
+    from gpualign._scoring import ALIGN_DISTANCE, EDIT, HAMMING, TCRDIST, Scoring
     from gpualign._sequences import Sequences, read
     from gpualign._sw import sw
     from gpualign._tree import Tree, tree
@@ -35,7 +35,7 @@ _NAMES_BY_MODULE = {
     "_nw": ("iter_pairs", "nw", "pairs"),
     "_plot": ("plot",),
     "_results": ("Hits", "Matrix", "Pairs", "Table"),
-    "_scoring": ("EDIT", "HAMMING", "TCRDIST", "Scoring"),
+    "_scoring": ("ALIGN_DISTANCE", "EDIT", "HAMMING", "TCRDIST", "Scoring"),
     "_sequences": ("Sequences", "read"),
     "_sw": ("sw",),
     "_tree": ("Tree", "tree"),
@@ -45,6 +45,7 @@ _NAMES_BY_MODULE = {
 _MODULE_BY_NAME = {name: home for home, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
+    "ALIGN_DISTANCE",
     "EDIT",
     "HAMMING",
     "TCRDIST",

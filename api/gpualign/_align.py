@@ -17,6 +17,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.pairwise_text import PairwiseTextSink
 from gpualign.core.results.blocks import RectangleBlock
+from gpualign.core.scoring.listed_distances import selected_distances
 from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, checked_alphabet_name, detect_alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
@@ -148,8 +149,11 @@ def align(
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     checked = checked_scoring(scoring, mode == "local")
-    if checked.hamming or checked.tcrdist:
-        raise InputError("Hamming distances and TCRdists are computed without an alignment; gpualign.pairs finds the pairs within one")
+    if selected_distances(vars(checked)):
+        raise InputError(
+            "Hamming distances, TCRdists and alignment distances are computed without an alignment; gpualign.pairs finds the pairs within"
+            " one"
+        )
     aligner, costs, covered = _aligner(alphabet, checked, _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():

@@ -8,6 +8,7 @@ from os import PathLike
 from gpualign._execution_options import checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
+from gpualign.core.scoring.listed_distances import ListedDistance, has_distances
 from gpualign.core.scoring.scoring import ScoringOptions
 from gpualign.jobs.v_gene_tables import load_v_genes
 
@@ -28,6 +29,8 @@ class Scoring:
     hamming: whether to count the unequal letters of sequences of equal lengths, which sets `edit` and needs a maximum distance
     v_genes: table of V genes, whose distances `tcrdist` then adds to those of the CDR3s (`gpualign.read` a table with V genes)
     tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; only `gap` goes with it
+    align_distance: whether to compute the lower of the two sequences' scores with themselves less their score with each other, which also
+        sets `edit` and needs a maximum distance; all fields of scores go with it
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 
@@ -44,15 +47,16 @@ class Scoring:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    align_distance: bool = False
     v_genes: str | None = None
 
     def __post_init__(self) -> None:
         """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
-        for name in ("edit", "hamming", "tcrdist"):
+        for name in ("edit", *(one.value for one in ListedDistance)):
             object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
-        object.__setattr__(self, "edit", self.edit or self.hamming or self.tcrdist)
+        object.__setattr__(self, "edit", has_distances(vars(self)))
         for name in ("matrix", "v_genes"):
             if (value := getattr(self, name)) is not None and not isinstance(value, (str, PathLike)):
                 raise InputError(f"{name}: expected a name or a path; found {type(value).__name__}")
@@ -60,18 +64,8 @@ class Scoring:
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load_matrix(self.matrix)
-        return ScoringOptions(
-            self.match,
-            self.mismatch,
-            self.gap,
-            self.gap_open,
-            self.gap_extend,
-            matrix,
-            self.edit,
-            self.hamming,
-            self.tcrdist,
-            None if self.v_genes is None else load_v_genes(self.v_genes),
-        )
+        v_genes = None if self.v_genes is None else load_v_genes(self.v_genes)
+        return ScoringOptions(**{**vars(self), "matrix": matrix, "v_genes": v_genes})
 
 
 DEFAULT_SCORING = Scoring()
@@ -84,6 +78,10 @@ HAMMING = Scoring(hamming=True)
 
 TCRDIST = Scoring(tcrdist=True)
 """TCRdist of CDR3s (Dash et al. 2017)."""
+
+ALIGN_DISTANCE = Scoring(align_distance=True)
+"""The lower of two sequences' scores with themselves less their score with each other, by the default scores. scirpy's metric of alignments
+is `Scoring(align_distance=True, gap=11)`."""
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:

@@ -73,17 +73,18 @@ def cluster(
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.cli.options.params import build_options
+    from gpualign.core.scoring.listed_distances import ListedDistance, has_distances, may_use_device
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
-    params["edit"] = params["edit"] or params["hamming"] or params["tcrdist"]
+    params["edit"] = has_distances(params)
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
         thresholds = build_options(PairThresholds, params).with_cluster_coverage(edit, params["identity_def"])
         bounded = thresholds.bounds_edits(edit, params["identity_def"], free_ends=False)
         # Beside the imports that follow.
-        device = "cpu" if params["tcrdist"] else params["device"]
+        device = params["device"] if may_use_device(params) else "cpu"
         prestart_for_pairs(device, read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
 
@@ -113,7 +114,7 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "hamming", "tcrdist", "v_genes")
+    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", *(one.value for one in ListedDistance), "v_genes")
     of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
     given = {**params, "matrix": matrix, "v_genes": v_genes}
     if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):

@@ -50,7 +50,13 @@ def scoring_options(function: F) -> F:
         metavar="TABLE",
         help="With --tcrdist: add the distances of V genes, whose CDR1, CDR2 and CDR2.5 this table has, such as that of tcrdist3.",
     )
-    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, v_genes)(function)
+    align_distance = Heading.SCORING.option(
+        "--align-distance",
+        is_flag=True,
+        help="With --max-distance: the lower of the sequences' scores with themselves, less their score with each other; with --gap 11 the"
+        " metric alignment of scirpy.",
+    )
+    return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, v_genes, align_distance)(function)
 
 
 def local_scoring_options(function: F) -> F:

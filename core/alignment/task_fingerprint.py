@@ -26,8 +26,8 @@ def fingerprint(task: Task) -> str:
         digest.update(b" both strands")
     scoring = task.scoring
     digest.update(f"{task.alphabet.letters} {scoring.gap_open} {scoring.gap_extend} {scoring.edit}".encode())
-    if scoring.is_listed_distance:
-        digest.update(b" hamming" if scoring.hamming else b" tcrdist")
+    if scoring.listed_distance is not None:
+        digest.update(f" {scoring.listed_distance.value}".encode())
     if scoring.v_genes is not None:
         digest.update(f" {sorted(scoring.v_genes.loops.items())}".encode())
         digest.update("".join(annotation_digest(one.annotations) for one in sets).encode())

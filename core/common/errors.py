@@ -17,6 +17,7 @@ _PYTHON_SPELLINGS = {
     "edit": "Scoring(edit=True)",
     "hamming": "Scoring(hamming=True)",
     "tcrdist": "Scoring(tcrdist=True)",
+    "align_distance": "Scoring(align_distance=True)",
     "no_traceback": "traceback=False",
     "self": "with_self",
 }

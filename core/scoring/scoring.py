@@ -10,7 +10,7 @@ A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring import matrices
+from gpualign.core.scoring.listed_distances import ListedDistance, has_distances, selected_distances
 from gpualign.core.scoring.matrices import SubstitutionMatrix
 from gpualign.core.scoring.tcrdist import GAP_COST, WEIGHT, amino_acid_costs
 from gpualign.core.scoring.v_genes import VGenes
@@ -38,7 +39,7 @@ _DEFAULT_LOCAL_GAP_COSTS = {"dna": (16, 6), "protein": (12, 1)}
 @dataclass(frozen=True)
 class ScoringOptions:
     """Scoring options as given by the user. An option that the user has not given is None. `gap` sets both gap costs to one value (linear
-    gaps), and `hamming` and `tcrdist` imply `edit`."""
+    gaps), and each of the distances that only near pairs have (`ListedDistance`) sets `edit`."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -49,7 +50,20 @@ class ScoringOptions:
     edit: bool = False
     hamming: bool = False
     tcrdist: bool = False
+    align_distance: bool = False
     v_genes: VGenes | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edit", has_distances(vars(self)))
+
+    @property
+    def listed_distance(self) -> ListedDistance | None:
+        """The distance that only near pairs have, if one is selected. Raises `InputError` if several are."""
+        selected = selected_distances(vars(self))
+        if len(selected) > 1:
+            one, other = (parameter(distance.value) for distance in selected[:2])
+            raise InputError(f"{other} and {one} are two distances; give one of them")
+        return selected[0] if selected else None
 
 
 @dataclass(frozen=True)
@@ -60,13 +74,13 @@ class Scoring:
     substitution: score of each query letter with each target letter, int64[letters][letters], indexed by code
     gap_open, gap_extend: costs of the first letter and of each additional letter in a gap, at least 0
     match, mismatch: scores of equal and of unequal letters, if the table has only these two values; otherwise None
-    edit: whether results are edit distances, which are minimised. The table is then 0 for equal letters and -1 for unequal letters, and
-        both gap costs are 1, so the distance is the negated score
-    hamming: whether results are Hamming distances, which only sequences of equal lengths have; `edit` is then set, too
-    tcrdist: whether results are distances by core/scoring/tcrdist.py; `edit` is then set, too, and the table has the negated costs of
-        unequal letters
+    edit: whether results are distances, which are minimised: edit distances if `listed_distance` is None. The table is then 0 for equal
+        letters and -1 for unequal letters, and both gap costs are 1, so the distance is the negated score
     matrix: name of the matrix, if `match` and `mismatch` are not set
-    v_genes: V genes whose distances are added to those of `tcrdist`; records are then annotated with `V_CALL`
+    listed_distance: kind of the distances if only near pairs have them; `edit` is then set, too. With TCRDIST the table has the negated
+        costs of unequal letters (core/scoring/tcrdist.py), with ALIGNMENT table and gap costs are those of the scores from which
+        distances are computed (core/scoring/alignment_distance.py)
+    v_genes: V genes whose distances are added to TCRdist; records are then annotated with `V_CALL`
     """
 
     name: str
@@ -77,14 +91,13 @@ class Scoring:
     mismatch: int | None = None
     edit: bool = False
     matrix: str | None = None
-    hamming: bool = False
-    tcrdist: bool = False
+    listed_distance: ListedDistance | None = None
     v_genes: VGenes | None = None
 
     @property
-    def is_listed_distance(self) -> bool:
-        """True if results are distances that are only computed for pairs within a distance, without an alignment."""
-        return self.hamming or self.tcrdist
+    def of_alignments(self) -> Scoring:
+        """The scoring by which pairs are aligned: this one, unless results are computed from the scores of another."""
+        return replace(self, edit=False, listed_distance=None) if self.listed_distance is ListedDistance.ALIGNMENT else self
 
     @property
     def has_linear_gaps(self) -> bool:
@@ -100,10 +113,14 @@ class Scoring:
         An optimal score is at most the best column score times the shorter length. It is at least the score of the alignment that deletes
         one sequence and inserts the other.
         """
-        if self.edit:
+        if self.edit and self.listed_distance is not ListedDistance.ALIGNMENT:
             return 0, max(query_length, target_length)
         best = max(0, int(self.substitution.max()))
-        return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
+        low, high = -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
+        if not self.edit:
+            return low, high
+        # The lower of two scores of a sequence with itself, less a score.
+        return -2 * self.gap_cost(max(query_length, target_length)) - high, high - low
 
     def self_alignment_is_gapless(self, codes: npt.NDArray[np.uint8]) -> bool:
         """Return whether the alignment of a sequence with itself is certain to be gapless, with identity 1 or distance 0.
@@ -156,18 +173,30 @@ def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
 
 def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
     """Return the scoring of TCRdist. Raises `InputError` for nucleotides and conflicting options."""
-    name = parameter("tcrdist")
+    name = parameter(ListedDistance.TCRDIST.value)
     for other in ("match", "mismatch", "gap_open", "gap_extend", "matrix"):
         if getattr(o, other) is not None:
             raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(other)}")
-    if o.hamming:
-        raise InputError(f"{name} and {parameter('hamming')} are two distances; give one of them")
     if alphabet is not PROTEIN:
         raise InputError(f"{name} compares amino acids; these are nucleotides (if not, say {parameter('alphabet', 'protein')})")
     gap = GAP_COST if o.gap is None else o.gap
     _check_gap_costs(gap, gap)
     name = f"TCRdist of {'V genes and ' if o.v_genes else ''}CDR3s, gap {gap}"
-    return Scoring(name, -WEIGHT * amino_acid_costs(), gap, gap, edit=True, tcrdist=True, v_genes=o.v_genes)
+    listed = ListedDistance.TCRDIST
+    return Scoring(name, -WEIGHT * amino_acid_costs(), gap, gap, edit=True, listed_distance=listed, v_genes=o.v_genes)
+
+
+def _make_alignment_distance(scores: Scoring, alphabet: Alphabet) -> Scoring:
+    """Return the scoring of distances that are computed from scores. Raises `InputError` if the distance would depend on the order of the
+    two sequences."""
+    table = scores.substitution
+    if len(different := np.argwhere(table != table.T)):
+        i, j = different[0].tolist()
+        name, one, other = parameter(ListedDistance.ALIGNMENT.value), alphabet.letters[i], alphabet.letters[j]
+        raise InputError(
+            f"{name} needs a symmetric matrix; by {scores.matrix} {one} with {other} scores {table[i, j]}, {other} with {one} {table[j, i]}"
+        )
+    return replace(scores, name=f"alignment distance by {scores.name}", edit=True, listed_distance=ListedDistance.ALIGNMENT)
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
@@ -182,18 +211,20 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
 
     Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit in 32 bits.
     """
-    o = options
-    if o.tcrdist:
+    o, listed = options, options.listed_distance
+    if listed is ListedDistance.TCRDIST:
         return _make_tcrdist(alphabet, o)
     if o.v_genes is not None:
         raise InputError(f"{parameter('v_genes')} adds distances of V genes to those of CDR3s; it needs {parameter('tcrdist')}")
+    if listed is ListedDistance.ALIGNMENT:
+        return _make_alignment_distance(make_scoring(alphabet, replace(o, edit=False, align_distance=False), sets), alphabet)
     if o.edit:
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:
-            name = parameter("hamming" if o.hamming else "edit")
+            name = parameter("edit" if listed is None else listed.value)
             raise InputError(f"{name} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
-        name = "Hamming distance" if o.hamming else "edit distance"
-        return Scoring(name, _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True, hamming=o.hamming)
+        name = "edit distance" if listed is None else "Hamming distance"
+        return Scoring(name, _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True, listed_distance=listed)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
         one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
         raise InputError(f"{one} and {other} exclude each other; give one of them")

@@ -290,8 +290,8 @@ class CpuEngine:
         )
 
     def _prepare_near_pairs(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        if task.scoring.tcrdist:
-            return self._prepare_tcrdist(task, budget)
+        if task.scoring.listed_distance is not None:
+            return self._prepare_columns(task, budget)
         # Imported here: few runs need these kernels.
         from gpualign.cpu.near_pairs.recipe import make_near_pair_recipe, near_pair_instruction_set, near_pair_tile_limits
         from gpualign.cpu.near_pairs.tiles import CascadePairFinder, FullMatrixPairFinder, JoinPairFinder
@@ -324,14 +324,14 @@ class CpuEngine:
         )
         return self._make_prepared_task(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
 
-    def _prepare_tcrdist(self, task: Task, budget: Budget) -> CpuPreparedTask:
-        from gpualign.cpu.near_pairs import tcrdist
+    def _prepare_columns(self, task: Task, budget: Budget) -> CpuPreparedTask:
+        from gpualign.cpu.near_pairs import columns
         from gpualign.cpu.near_pairs.recipe import near_pair_instruction_set
 
-        name = near_pair_instruction_set(self._instruction_set_requested)
-        limits = tcrdist.tile_limits(task, budget, name, self.threads)
-        find = partial(tcrdist.TcrdistPairFinder, task, name, self.threads, budget.result_bytes // self.threads)
-        return self._make_prepared_task(task, limits, tcrdist.KERNEL, self.threads, tcrdist.PAIRS_PER_SECOND, find)
+        name, distance = near_pair_instruction_set(self._instruction_set_requested), columns.column_distance(task)
+        limits = columns.tile_limits(task, distance, budget, name, self.threads)
+        find = partial(columns.ColumnPairFinder, task, distance, name, self.threads, budget.result_bytes // self.threads)
+        return self._make_prepared_task(task, limits, distance.kernel, self.threads, columns.PAIRS_PER_SECOND, find)
 
 
 def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:

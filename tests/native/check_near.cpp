@@ -117,7 +117,7 @@ int64_t column_distance(const Codes& a, const Codes& b, const ColumnDistance& of
   int64_t sum = 0;
   for (int64_t i = of.trim_start; i < gap - (m == n ? of.trim_end : 0); i++) sum += cost(i, i);
   for (int64_t i = of.trim_end; i < shorter - gap; i++) sum += cost(m - 1 - i, n - 1 - i);
-  return of.weight * sum + of.gap_cost * std::abs(m - n);
+  return of.weight * sum + of.gap(std::abs(m - n));
 }
 
 // with_labels: whether records have one of five labels, which have distances.
@@ -146,7 +146,7 @@ void check_columns(const NearKernels& kernels, int64_t count, int64_t longest, i
   std::vector<uint8_t> costs(32 * 32);
   for (size_t a = 0; a < 32; a++)
     for (size_t b = 0; b < 32; b++) costs[32 * a + b] = static_cast<uint8_t>(a == b ? 0 : 1 + (a + b) % 4);
-  const ColumnDistance distance{costs.data(), 4, 3, 12, 3, 2};
+  const ColumnDistance distance{costs.data(), 4, 3, 12, 12, 3, 2, false};
   const Sequences sequences{set.codes.data(), set.offsets.data()};
   const Cancel cancel;
   ColumnTargets targets(sequences, order.data(), count, with_labels ? labels.data() : nullptr);

@@ -97,7 +97,7 @@ def test_clusters_are_those_of_the_list(tmp_path, receptors):
 def test_python(receptors):
     found = [f"r{i}\tr{j}\t{value}" for i, j, value in python.pairs(receptors, scoring=python.HAMMING, max_distance=2)]
     assert found == near(receptors, None, 2)
-    with pytest.raises(python.InputError, match=r"Hamming distances and TCRdists are computed without an alignment; gpualign.pairs finds"):
+    with pytest.raises(python.InputError, match=r"alignment distances are computed without an alignment; gpualign.pairs finds"):
         python.align("ACGT", "ACGA", python.HAMMING)
     with pytest.raises(python.InputError, match=r"Scoring\(hamming=True\) finds the pairs within a distance; give max_distance too"):
         python.nw(["ACGT", "ACGA"], scoring=python.HAMMING)

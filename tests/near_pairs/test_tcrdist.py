@@ -151,11 +151,13 @@ def test_arguments_of_the_kernel_are_checked():
     codes, offsets, ids = np.array([1, 2, 3], np.uint8), np.array([0, 1, 3]), np.array([0, 1])
     costs, names, table = np.ones((32, 32), np.uint8), np.array([0, 1], np.int32), np.zeros((2, 2), np.int32)
 
-    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3, labels=None, own=None, filled=True):
-        targets = _near.ColumnTargets(codes, offsets, ids, labels)
-        for panel in range(targets.panel_count if filled else 0):
+    def call(codes=codes, offsets=offsets, ids=ids, firsts=ids, costs=costs, limit=9, weight=3, gap=12, is_free=False, **labelled):
+        targets = _near.ColumnTargets(codes, offsets, ids, labelled.get("labels"))
+        for panel in range(targets.panel_count if labelled.get("filled", True) else 0):
             targets.fill(panel)
-        return _near.column_tile(VARIANTS[0], codes, offsets, ids, firsts, targets, costs, weight, 12, 3, 2, own, limit, 9, _near.Cancel())
+        sets = codes, offsets, ids, firsts, targets
+        own = labelled.get("own")
+        return _near.column_tile(VARIANTS[0], *sets, costs, weight, gap, 12, 3, 2, is_free, own, limit, 9, _near.Cancel())
 
     assert len(call().queries) == 2
     assert len(call(labels=names, own=(names, table)).queries) == 2
@@ -177,6 +179,6 @@ def test_arguments_of_the_kernel_are_checked():
         call(labels=None, own=(names, table))
     with pytest.raises(ValueError, match="not filled"):
         call(filled=False)
-    for wrong in ({"costs": costs * 65}, {"limit": 10_000}, {"limit": -1}, {"weight": 0}):
+    for wrong in ({"costs": costs * 65}, {"limit": 10_000}, {"limit": -1}, {"weight": 0}, {"gap": -1}, {"is_free": True}):
         with pytest.raises(ValueError, match="out of range"):
             call(**wrong)

@@ -10,18 +10,29 @@ namespace gpualign::GPUALIGN_ISA {
 
 constexpr int kColumnsPerTest = 2;  // columns after which vectors are left whose lanes all exceed the limit
 
-static int64_t sum_columns(const ColumnTask& task, uint32_t* lanes, uint8_t* sums) {
+// Returns the costs of a letter, by its row, with the letters of the targets from `first` on at a position.
+static inline Bytes column_costs(const ColumnTask& task, const uint8_t* row, int32_t plane, int64_t first) {
+  const uint8_t* const letters = task.planes + 2 * plane * task.stride + first;
+  Bytes low, high;
+  memcpy(&low, letters, sizeof low);
+  memcpy(&high, letters + task.stride, sizeof high);
+  return look_up_16_or_0(row, low) | look_up_16_or_0(row + 16, high);
+}
+
+template <bool kHasOthers>
+static int64_t sum_columns_of(const ColumnTask& task, uint32_t* lanes, uint8_t* sums) {
   const Bytes limit = broadcast<uint8_t>(task.limit), above = broadcast<uint8_t>(static_cast<uint8_t>(task.limit + 1));
   int64_t found = 0;
   for (int64_t first = 0; first < task.count; first += kVectorBytes) {
     Bytes sum{};
     bool is_any_within = true;
     for (int c = 0; c < task.columns && is_any_within; c++) {
-      const uint8_t* const letters = task.planes + 2 * task.plane_of[c] * task.stride + first;
-      Bytes low, high;
-      memcpy(&low, letters, sizeof low);
-      memcpy(&high, letters + task.stride, sizeof high);
-      sum += look_up_16_or_0(task.rows[c], low) | look_up_16_or_0(task.rows[c] + 16, high);
+      Bytes cost = column_costs(task, task.rows[c], task.plane_of[c], first);
+      if constexpr (kHasOthers) {
+        const Bytes other = column_costs(task, task.other_rows[c], task.other_plane_of[c], first);
+        cost = other < cost ? other : cost;
+      }
+      sum += cost;
       if (c % kColumnsPerTest == kColumnsPerTest - 1) {
         sum = sum < above ? sum : above;  // so that no sum exceeds a byte
         is_any_within = !all_zero((Bytes)(sum <= limit));
@@ -36,6 +47,10 @@ static int64_t sum_columns(const ColumnTask& task, uint32_t* lanes, uint8_t* sum
     }
   }
   return found;
+}
+
+static int64_t sum_columns(const ColumnTask& task, uint32_t* lanes, uint8_t* sums) {
+  return task.other_plane_of ? sum_columns_of<true>(task, lanes, sums) : sum_columns_of<false>(task, lanes, sums);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

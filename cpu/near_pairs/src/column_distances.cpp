@@ -14,17 +14,22 @@ constexpr int64_t kMaxPanelTargets = 1 << 15;   // their letters fit the second-
 constexpr uint8_t kLooksUpNothing = 128;        // for which a look-up yields 0
 constexpr int32_t kGapStart = 6, kGapStop = 9;  // positions that most often lie in the gap
 
-// A column of two strings: positions of its letters.
+// A column of two strings: positions of its letters, and of those with which it costs as much if that is less.
 struct Column {
   int32_t query, target;
+  int32_t other_query = query, other_target = target;
 };
 
 // Returns the columns that cost something, in the order of `positions` of the target.
 std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& distance, const std::vector<int32_t>& positions) {
   const int32_t shorter = std::min(m, n);
+  std::vector<Column> out;
+  if (distance.gap_is_free && m != n) {
+    for (const int32_t at : comparison_order(shorter)) out.push_back({at, at, at + m - shorter, at + n - shorter});
+    return out;
+  }
   const int32_t below = shorter < 5 ? (shorter - 6) / 2 : (shorter - 5) / 2;  // floor((s - 5) / 2)
   const int32_t gap = m == n ? m : std::min(6, 3 + below);
-  std::vector<Column> out;
   for (const int32_t at : positions) {
     const int32_t from_end = n - 1 - at;
     if (at < gap) {
@@ -36,14 +41,17 @@ std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& dista
   return out;
 }
 
-// The columns of strings of two lengths, and in them the query's position that is compared with each leading letter of a target, or -1.
+// The columns of strings of two lengths, and in them the query's position that is compared with each leading letter of a target. It is -1
+// if the letter is in no column, or in two of them because columns have others.
 struct Alignment {
   std::vector<Column> columns;
+  bool has_others;
   int32_t leading[kTreeLetters];
 
   Alignment(int32_t m, int32_t n, const ColumnDistance& distance, const std::vector<int32_t>& positions)
-      : columns(columns_of(m, n, distance, positions)) {
+      : columns(columns_of(m, n, distance, positions)), has_others(distance.gap_is_free && m != n) {
     std::fill_n(leading, kTreeLetters, -1);
+    if (has_others) return;
     for (const Column& column : columns)
       for (size_t c = 0; c < kTreeLetters && c < positions.size(); c++)
         if (column.target == positions[c]) leading[c] = column.query;
@@ -130,27 +138,35 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
   TreeSearch search;
   std::vector<uint32_t> lanes(kMaxPanelTargets);
   std::vector<uint8_t> sums(kMaxPanelTargets);
-  std::vector<int32_t> plane_of;
-  std::vector<const uint8_t*> rows;
+  std::vector<int32_t> plane_of, other_plane_of;
+  std::vector<const uint8_t*> rows, other_rows;
   result.steps.assign(1, 0);
   for (size_t p = 0; p < tile.targets.panels_.size(); p++) {
     const ColumnPanel& panel = *tile.targets.panels_[p];
     const int64_t* const ids = tile.targets.ids_ + tile.targets.starts_[p];
     const int64_t count = tile.targets.starts_[p + 1] - tile.targets.starts_[p];
     for (const auto& [m, group] : queries) {
-      const int64_t gap = static_cast<int64_t>(distance.gap_cost) * std::abs(m - panel.length);
+      const int64_t gap = distance.gap(std::abs(m - panel.length));
       if (gap > tile.max_distance) continue;
       const int64_t max_distance = tile.max_distance - gap;
       const Alignment alignment(m, panel.length, distance, panel.positions);
       plane_of.clear();
-      for (const Column& column : alignment.columns) plane_of.push_back(column.target);
+      other_plane_of.clear();
+      for (const Column& column : alignment.columns) {
+        plane_of.push_back(column.target);
+        other_plane_of.push_back(column.other_target);
+      }
       search.begin(panel.tree);
       for (const int64_t i : group) {
         if (cancel.requested) return false;
         const int64_t query = tile.query_ids[i];
         const uint8_t* const codes = tile.queries.record(query).codes;
         rows.clear();
-        for (const Column& column : alignment.columns) rows.push_back(distance.costs + 32 * codes[column.query]);
+        other_rows.clear();
+        for (const Column& column : alignment.columns) {
+          rows.push_back(distance.costs + 32 * codes[column.query]);
+          other_rows.push_back(distance.costs + 32 * codes[column.other_query]);
+        }
         TreeKey key{};
         if (tile.labels) {
           key.values[0] = tile.labels[query];
@@ -165,6 +181,8 @@ bool column_pairs(const NearKernels& kernels, const ColumnTile& tile, const Colu
           const ColumnTask task{panel.planes.data() + range.start,
                                 plane_of.data(),
                                 rows.data(),
+                                alignment.has_others ? other_plane_of.data() : nullptr,
+                                other_rows.data(),
                                 static_cast<int>(plane_of.size()),
                                 static_cast<uint8_t>(std::min(most_sum, (max_distance - range.label_distance) / distance.weight)),
                                 range.stop - range.start,

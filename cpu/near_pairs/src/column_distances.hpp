@@ -1,4 +1,4 @@
-// Near pairs by distances of columns: short strings with a gap at a fixed place, as TCRdist compares CDR3s.
+// Near pairs by distances of columns: short strings with one gap, at a fixed place, as TCRdist compares CDR3s, or at any place.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,14 +9,21 @@
 
 namespace gpualign {
 
-// The distance of strings of m and n letters, s = min(m, n): weight * (costs of the letters in the same column) + gap_cost * |m - n|. The
-// first g letters of both are in the same columns, and so are the last s - g; if m = n, all are. The first trim_start letters and the last
+// The distance of strings of m and n letters, s = min(m, n): weight * (costs of the letters in the same column) + gap(|m - n|). The first
+// g letters of both are in the same columns, and so are the last s - g; if m = n, all are. The first trim_start letters and the last
 // trim_end cost nothing. g = min(6, 3 + floor((s - 5) / 2)) (Dash et al. 2017, https://doi.org/10.1038/nature22383, as in pwseqdist).
+//
+// With gap_is_free each letter of the shorter string costs the lower of two costs instead: with the letter as far from the start of the
+// longer one, and with that as far from its end. This is a lower bound of the distance with the gap at its best place.
 struct ColumnDistance {
   const uint8_t* costs;  // [32][32], symmetric
   int largest_cost;
-  int weight, gap_cost;
-  int trim_start, trim_end;
+  int weight;
+  int gap_open, gap_extend;  // costs of the first letter and of each further letter by which the lengths differ
+  int trim_start, trim_end;  // 0 with gap_is_free
+  bool gap_is_free;
+
+  int64_t gap(int64_t letters) const { return letters ? gap_open + (letters - 1) * static_cast<int64_t>(gap_extend) : 0; }
 };
 
 constexpr int kMaxColumnSum(int largest_cost) { return 253 - 2 * largest_cost; }

@@ -60,10 +60,12 @@ static inline int band_planes(const RecordPlanes& a, const RecordPlanes& b) {
 
 // ---- distances along columns: substitution costs of one query and many targets (column_costs.hpp)
 struct ColumnTask {
-  const uint8_t* planes;       // [planes][2][stride]: letters of a position of all targets, first those below 16 (else 128), then the
-                               // others, less 16 (else 128)
-  const int32_t* plane_of;     // [columns] plane of a column's letters
-  const uint8_t* const* rows;  // [columns] costs of the query's letter with each letter, 32 bytes
+  const uint8_t* planes;          // [planes][2][stride]: letters of a position of all targets, first those below 16 (else 128), then the
+                                  // others, less 16 (else 128)
+  const int32_t* plane_of;        // [columns] plane of a column's letters
+  const uint8_t* const* rows;     // [columns] costs of the query's letter with each letter, 32 bytes
+  const int32_t* other_plane_of;  // [columns] the same of other letters, null: none. The lower of both costs is that of the column
+  const uint8_t* const* other_rows;
   int columns;
   uint8_t limit;   // at most 253 - 2 times the largest cost
   int64_t count;   // targets, with padding a multiple of the bytes of any vector

@@ -189,9 +189,9 @@ struct HeldColumnTargets : ColumnTargets {
 };
 
 std::optional<Found> column_tile(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
-                                 Numbers firsts, const HeldColumnTargets& targets, Costs costs, int weight, int gap_cost, int trim_start,
-                                 int trim_end, std::optional<std::tuple<Labels, LabelDistances>> labels, int64_t max_distance, int64_t most,
-                                 const Cancel& cancel) {
+                                 Numbers firsts, const HeldColumnTargets& targets, Costs costs, int weight, int gap_open, int gap_extend,
+                                 int trim_start, int trim_end, bool gap_is_free, std::optional<std::tuple<Labels, LabelDistances>> labels,
+                                 int64_t max_distance, int64_t most, const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
   check_ids(query_ids, static_cast<int64_t>(query_offsets.shape(0)) - 1, "query_ids");
@@ -199,10 +199,10 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
   if (!targets.is_filled()) throw nb::value_error("the panels of the targets are not filled");
   int largest = 0;
   for (size_t i = 0; i < 32 * 32; i++) largest = costs.data()[i] > largest ? costs.data()[i] : largest;
-  if (largest > 64 || weight < 1 || gap_cost < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
-      max_distance / weight > kMaxColumnSum(largest))
+  if (largest > 64 || weight < 1 || gap_open < 0 || gap_extend < 0 || trim_start < 0 || trim_end < 0 || max_distance < 0 ||
+      max_distance / weight > kMaxColumnSum(largest) || (gap_is_free && (trim_start || trim_end)))
     throw nb::value_error("the costs or the distance are out of range");
-  const ColumnDistance distance{costs.data(), largest, weight, gap_cost, trim_start, trim_end};
+  const ColumnDistance distance{costs.data(), largest, weight, gap_open, gap_extend, trim_start, trim_end, gap_is_free};
   if (labels.has_value() != targets.labels.has_value()) throw nb::value_error("either both queries and targets have labels, or neither");
   size_t label_count = 0;
   if (labels) {
@@ -323,14 +323,17 @@ NB_MODULE(_near, m) {
           },
           nb::arg("panel"), nb::call_guard<nb::gil_scoped_release>(), "Fill a panel. Threads may fill different panels at the same time.");
   m.def("column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
-        nb::arg("firsts"), nb::arg("targets"), nb::arg("costs"), nb::arg("weight"), nb::arg("gap_cost"), nb::arg("trim_start"),
-        nb::arg("trim_end"), nb::arg("labels").none(), nb::arg("max_distance"), nb::arg("most"), nb::arg("cancel"),
+        nb::arg("firsts"), nb::arg("targets"), nb::arg("costs"), nb::arg("weight"), nb::arg("gap_open"), nb::arg("gap_extend"),
+        nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("gap_is_free"), nb::arg("labels").none(), nb::arg("max_distance"),
+        nb::arg("most"), nb::arg("cancel"),
         "Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if cancelled. "
         "Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. distance = "
         "weight "
-        "* (costs of the letters in the same column) + gap_cost * (difference of lengths); the first trim_start letters and the last "
-        "trim_end "
-        "cost nothing. labels: None, or (int32 label of each query, int32[labels][labels] distances of labels), which are added. If there "
+        "* (costs of the letters in the same column), and for a difference of k > 0 letters gap_open + (k - 1) * gap_extend. The gap has a "
+        "fixed place, and the first trim_start letters and the last trim_end cost nothing. With gap_is_free (and no trimming), each letter "
+        "of "
+        "the shorter record costs the lower of two costs: with the letter as far from the start of the longer record, and with that as far "
+        "from its end. labels: None, or (int32 label of each query, int32[labels][labels] distances of labels), which are added. If there "
         "are "
         "more than `most` pairs, overflow is set.");
   m.def(
