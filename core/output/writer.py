@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Protocol, TypeAlias
 
 TextBytes: TypeAlias = bytes | bytearray
@@ -36,9 +37,13 @@ def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator
         yield start, min(rows, start + step)
 
 
+@cache
 def keep_freed_memory() -> None:
     """Make glibc's malloc keep freed memory: once a program has freed a block of `_FREED_BYTES`, malloc retains up to twice that amount.
-    Otherwise every block of text would be allocated in fresh pages, which takes as long as filling them."""
+    Otherwise every block of text would be allocated in fresh pages, which takes as long as filling them.
+
+    Once in a process: malloc does not forget it, and clears a second block like this one byte by byte.
+    """
     bytes(_FREED_BYTES)
 
 

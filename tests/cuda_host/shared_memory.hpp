@@ -126,7 +126,8 @@ struct Cluster {
   unsigned running = 0, arrived = 0, round = 0;
 };
 
-static unsigned blocks_per_cluster = 1;       // each kernel's own: the loader makes one of the inline variables of all libraries
+// Each kernel's own (grid.cpp), while the loader makes one of the inline variables of all libraries.
+extern __attribute__((visibility("hidden"))) unsigned blocks_per_cluster;
 inline std::map<unsigned, Cluster> clusters;  // by number, for the block with the turn
 inline thread_local SharedMemory* shared_memory;
 inline thread_local Cluster* cluster;

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _FOREIGN = ("tempfile", "hashlib", "json", "concurrent.futures", "scipy.cluster.hierarchy", "matplotlib.figure", "matplotlib.pyplot")
+_BACKENDS = "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"  # which a figure loads as it is saved
 _HEADER = 4
 # What pytest says to itself is no matter for commands.
 _OWN = {"PYTEST_CURRENT_TEST"}
@@ -110,7 +111,7 @@ def _preload():
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             if "remote" not in module.name and "executors" not in module.name:
                 import_module(module.name)
-    for name in _FOREIGN:
+    for name in _FOREIGN + _BACKENDS:
         if find_spec(name.partition(".")[0]):
             import_module(name)
 

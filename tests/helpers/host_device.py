@@ -23,7 +23,8 @@ SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
 _LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
 _FEW_THREADS = {"pack.cu": 4, "select.cu": 4, "near_records.cu": 4, "near_gather.cu": 4, "near_verify.cu": 16}
 """Of kernels that work with any number of them: few are quicker here."""
-INCLUDE_FOLDERS = [*sorted(p for p in (ROOT / "cuda_src").iterdir() if p.is_dir()), ROOT / "tests" / "cuda_host"]
+HOST = ROOT / "tests" / "cuda_host"
+INCLUDE_FOLDERS = [*sorted(p for p in (ROOT / "cuda_src").iterdir() if p.is_dir()), HOST]
 _BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
 
 
@@ -43,28 +44,37 @@ def _gcc_version():
     return told if "Free Software Foundation" in told else ""
 
 
-def _precompiled(flags):
-    """Options that read cuda_host.hpp, and what it includes, from a file of GCC's own: nearly half of what a kernel takes to compile."""
-    if not _gcc_version():
-        return []
-    header = ROOT / "tests" / "cuda_host" / "cuda_host.hpp"
-    digest = hashlib.sha256(repr((_gcc_version(), flags, str(header), header.stat().st_mtime_ns)).encode() + header.read_bytes())
-    folder = _BUILD / f"{digest.hexdigest()[:24]}.headers"
+def _prepared(flags):
+    """Arguments for what kernels share, which is compiled once for the same flags: the host threads of a grid, an object, and cuda_host.hpp
+    with what it includes, a file that GCC reads. Without them a kernel takes twice as long."""
+    sources = sorted(HOST.iterdir())
+    times = [(str(source), source.stat().st_mtime_ns) for source in sources]  # GCC compares them
+    digest = hashlib.sha256(repr((compiler(), _gcc_version(), flags, times)).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    folder = _BUILD / f"{digest.hexdigest()[:24]}.prepared"
     if not folder.exists():
         part = _BUILD / f"{folder.name}.{os.getpid()}.{threading.get_ident()}"
         part.mkdir()
-        (part / "first.hpp").write_text(f'#include "{header}"\n')
-        subprocess.run([compiler(), *flags, "-x", "c++-header", "-o", str(part / "first.hpp.gch"), str(part / "first.hpp")], check=True)
+        _compile(*flags, "-c", "-o", part / "grid.o", HOST / "grid.cpp")
+        if _gcc_version():
+            (part / "first.hpp").write_text(f'#include "{HOST / "cuda_host.hpp"}"\n')
+            _compile(*flags, "-x", "c++-header", "-o", part / "first.hpp.gch", part / "first.hpp")
         try:
             part.rename(folder)
         except OSError:  # another worker was quicker
             shutil.rmtree(part)
-    return [f"-I{folder}", "-include", "first.hpp"]
+    return [folder / "grid.o", *([f"-I{folder}", "-include", "first.hpp"] if _gcc_version() else [])]
+
+
+def _compile(*arguments):
+    # A sanitizer's runtime slows the compiler down.
+    subprocess.run([compiler(), *map(str, arguments)], env={**os.environ, "LD_PRELOAD": ""}, check=True)
 
 
 def build(kernel):
     """The shared library of a kernel, from an earlier build of the same sources where there is one."""
-    sources = sorted([*(ROOT / "cuda_src").glob("*/*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
+    sources = sorted([*(ROOT / "cuda_src").glob("*/*.cuh"), *(ROOT / "cuda_src").glob(f"*/{kernel.file}"), *HOST.iterdir()])
     digest = hashlib.sha256(repr((kernel, CONTRACT_MACROS, SANITIZE)).encode())
     for source in sources:
         digest.update(source.read_bytes())
@@ -82,19 +92,7 @@ def build(kernel):
     macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT_MACROS)]
     includes = [f"-I{folder}" for folder in INCLUDE_FOLDERS]
     names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
-    command = [
-        compiler(),
-        *flags,
-        "-shared",
-        *_precompiled(flags),
-        *macros,
-        *includes,
-        *names,
-        "-o",
-        str(part),
-        str(ROOT / "tests" / "cuda_host" / "kernel.cpp"),
-    ]
-    subprocess.run(command, env={**os.environ, "LD_PRELOAD": ""}, check=True)  # a sanitizer's runtime slows the compiler down
+    _compile(*flags, "-shared", *_prepared(flags), *macros, *includes, *names, "-o", part, HOST / "kernel.cpp")
     part.replace(library)
     return library
 

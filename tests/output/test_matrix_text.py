@@ -1,6 +1,7 @@
 """Text of whole matrices and of their pairs: the same bytes with any number of threads, in any blocks, and those of plain Python."""
 
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -92,6 +93,16 @@ def test_threads_share_many_pieces(rng, format, dtype):
     text = expected(format, names, names, values.tolist())
     for threads in (1, 2, 4, 13):
         assert written(format, names, names, values, threads) == text
+
+
+def test_a_small_matrix_takes_little_memory():
+    """The large block that sets malloc up is made once in a process, not for each matrix."""
+    for _ in range(2):
+        tracemalloc.start()
+        written("tsv", ["a"], ["b"], np.zeros((1, 1)), 1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 1_000_000
 
 
 @pytest.mark.parametrize("compared", [False, True])
