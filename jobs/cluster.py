@@ -17,6 +17,7 @@ from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList
 from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
@@ -55,6 +56,9 @@ class ClusterOptions:
     method: one of `CLUSTERING_METHODS`
     order: order in which greedy clustering visits records, one of `greedy.CLUSTERING_ORDERS`; None: by length, or input order if lengths
         are unknown
+    levels: maximum distances at which clusters get names that stay, descending; the first is also the maximum distance of near pairs.
+        Empty: clusters at one threshold
+    previous: table of names of an earlier run
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """
@@ -62,6 +66,8 @@ class ClusterOptions:
     alignment_options: nw.NwOptions = field(default_factory=nw.NwOptions)
     method: str = "single"
     order: str | None = None
+    levels: tuple[float, ...] = ()
+    previous: str | None = None
     uc: str | None = None
     representatives: str | None = None
 
@@ -80,6 +86,8 @@ class ClusterOptions:
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
         if thresholds.coverage_of in ("query", "target"):
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
+        if self.levels or self.previous is not None:
+            self._check_levels(aligned)
         if aligned:
             replace(self.alignment_options, thresholds=self.thresholds).make_filter()
         else:
@@ -97,6 +105,22 @@ class ClusterOptions:
             )
             raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
+
+    def _check_levels(self, aligned: bool) -> None:
+        levels, edit = parameter("levels"), self.alignment_options.scoring.edit
+        if not self.levels:
+            raise InputError(f"{parameter('previous')} continues the names of {levels}; give the same levels too")
+        if self.method != "single":
+            raise InputError(f"{levels} are levels of single linkage; they cannot be combined with {parameter('method', self.method)}")
+        for name in ("uc", "representatives"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"{levels} writes names of clusters, and {parameter(name)} is about clusters at one threshold; leave it out"
+                )
+        if aligned and not edit:
+            check_fraction("levels", self.levels[0], meaning=f"a list of 1 - identity, unless {parameter('edit')} counts letters, each")
+        elif aligned and (halves := [level for level in self.levels if level != int(level)]):
+            raise InputError(f"{levels}: expected whole numbers of edits; found {halves[0]:g}")
 
 
 def check_method(method: str) -> None:
@@ -127,6 +151,9 @@ class DistanceSource(Protocol):
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         """Return the near pairs. storage: place of the pairs."""
+
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        """Return, for each of several maximum distances, the number that the distance of a pair does not exceed if it is near."""
 
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
@@ -177,15 +204,32 @@ class ClusterJob:
         Raises `TooLittleMemory` if the linkage of connected records would need more than the memory limit, and `RunError` if temporary
         files cannot be written.
         """
-        storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
-        edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
-        copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
-        near = edges.near_pair_count(copies)
+        duplicates = self.distances.duplicates
+        edges, copies, near = self._find_near_pairs(progress, scratch)
         if self.record_order is not None:
             order, leaders = first_copies(self.record_order, duplicates.group_of)
             return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders), near
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
+
+    def run_levels(self, progress: ExtendableProgress, scratch: MakeScratch, levels: Sequence[float]) -> tuple[Integers, int]:
+        """Return (the single-linkage clusters at each level, the number of near pairs): a label for each record, int64[levels][records].
+
+        levels: maximum distances, descending, of which the first is that of near pairs
+
+        Takes `scratch` and raises errors as `run` does.
+        """
+        edges, _, near = self._find_near_pairs(progress, scratch)
+        limits = self.distances.distance_limits(levels)
+        limits[0] = np.inf  # all pairs are near by the exact rule, which is that of one threshold
+        return labels_at(spanning_forest(edges), limits)[:, self.distances.duplicates.group_of], near
+
+    def _find_near_pairs(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[EdgeList, Integers, int]:
+        """Return (near pairs of distinct records, number of copies of each distinct record, number of near pairs of all records)."""
+        storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
+        edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
+        copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
+        return edges, copies, edges.near_pair_count(copies)
 
     def _linkage_labels(self, edges: EdgeList, progress: ExtendableProgress) -> Integers:
         group_of = self.distances.duplicates.group_of
@@ -263,8 +307,9 @@ def prepare_precomputed(
     """
     options.check(aligned=False)
     given = options.alignment_options.thresholds
+    bound = "levels" if options.levels else "max_distance"
     if are_identities:
-        check_fraction("max_distance", given.max_distance, meaning="1 - identity,")
+        check_fraction(bound, given.max_distance, meaning="1 - identity,")
     for name in ("min_coverage", "coverage_of"):
         if getattr(given, name) is not None:
             raise InputError(f"{parameter(name)} is about alignments; it cannot be combined with precomputed distances")
@@ -273,7 +318,7 @@ def prepare_precomputed(
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _record_order(options, precomputed.ids, lengths)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
-        reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
+        reporter.warn(f"every distance is a fraction, and {percentage_warning(bound, given.max_distance)}")
     threshold = Threshold(given.max_distance, given.min_identity, are_identities)
     if missing := _unknown_pair_count(precomputed):
         reporter.note(
@@ -342,6 +387,9 @@ class AlignmentDistances:
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return edges.finish(len(self.duplicates))
 
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        return np.array(levels, dtype=np.float64)
+
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         return (self._distances_among(members, progress) for members in groups)
 
@@ -396,6 +444,10 @@ class _PrecomputedSource:
         if isinstance(self.precomputed, ListedPairs) and self.precomputed.are_near_distances(self.threshold):
             return self.precomputed.pairs
         return collect_edges(len(self.precomputed.ids), self.precomputed.near_chunks(self.threshold), storage)
+
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        at = [replace(self.threshold, max_distance=level, min_identity=None) for level in levels]
+        return np.array([threshold.distance_limit(self.precomputed.dtype) for threshold in at])
 
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gpualign.cli.options.clustering import cluster_options
+from gpualign.cli.options.clustering import bound_by_levels, cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
@@ -60,6 +60,7 @@ def cluster(
       gpualign cluster airr.tsv --hamming --max-distance 1 --same v_call,j_call > clones.tsv      the table with clone_id
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
+      gpualign cluster --distances snps.npy --levels 50,25,10,5,0 -o names.tsv
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.cli.options.params import build_options
@@ -67,6 +68,7 @@ def cluster(
     from gpualign.jobs.options import PairThresholds
 
     params["edit"] = params["edit"] or params["hamming"] or params["tcrdist"]
+    bound_by_levels(params)
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
@@ -86,6 +88,7 @@ def cluster(
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
+    from gpualign.jobs.cluster_names import NamesFiles
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles
@@ -108,7 +111,9 @@ def cluster(
     check_stdin(*read.all_paths, edges, distances, ids)
     options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
-    messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
+    names = NamesFiles(options.levels, options.previous, spec.path) if options.levels else None
+    more_inputs, more_outputs = (names.inputs, names.logs) if names is not None else ([], [])
+    messages.begin([*read.all_paths, edges, ids, distances, matrix, *more_inputs], [*spec.outputs, *more_outputs])
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     reading = replace(
         options.alignment_options.read_options, keep_descriptions=spec.writes_sequences, rereads_tables=spec.may_extend_tables
@@ -116,6 +121,7 @@ def cluster(
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
     options.check(aligned=known is None)
+    earlier = None if names is None else names.read(messages)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_matrix_size
         from gpualign.jobs.matrix_memory import CLUSTERING_USE
@@ -125,7 +131,8 @@ def cluster(
     with OutputFiles(messages.note) as files:
         inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
-        spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
+        if names is None:
+            spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
@@ -133,6 +140,8 @@ def cluster(
             records, are_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
+            if edges is not None and known_ids is not None and earlier is not None:
+                known_ids, inputs = earlier.with_ids(known_ids), None
             precomputed, are_identities = read_precomputed(
                 edges,
                 distances,
@@ -152,19 +161,32 @@ def cluster(
             inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
             job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
         if dry_run:
-            messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
+            size = describe_clusters_size(spec, records, inputs, are_identities) if earlier is None else earlier.describe_size(records)
+            messages.print_plan([*job.describe(), ("output", size)])
             return
         engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
-        with open_cluster_outputs(spec, files) as write:
-            with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                clustering, near = job.run(progress, files.new_scratch)
-                members = None
-                if alignments is not None and spec.writes_uc:
-                    members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
+        if names is not None and earlier is not None:
+            with names.open(files) as write_names:
+                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
+                    labels, near = job.run_levels(progress, files.new_scratch, options.levels)
+                named = earlier.extend(options.levels, records, labels)
+                write_names(named)
+            results = named.summary
+            report = partial(messages.report_names, named, near, names.log)
+        else:
+            with open_cluster_outputs(spec, files) as write:
+                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
+                    clustering, near = job.run(progress, files.new_scratch)
+                    members = None
+                    if alignments is not None and spec.writes_uc:
+                        task, duplicates = alignments.task, alignments.duplicates
+                        members = align_members(task, duplicates, clustering, alignment.identity_def, resources.memory)
+                write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
+            results = clustering.summary
+            report = partial(messages.report_clusters, clustering.sizes.tolist(), near)
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pair_count
-        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.summary})
-    messages.report_clusters(clustering.sizes.tolist(), near, engine and engine[0])
+        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **results})
+    report(engine and engine[0])

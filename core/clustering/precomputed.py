@@ -45,11 +45,24 @@ class Threshold:
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """
         if self.min_identity is not None or self.values_are_identities:
-            min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
-            return values >= min(min_identity, _rounded_limit(min_identity, values.dtype))
+            return values >= self._identity_limit(values.dtype)
+        return values <= self._distance_limit(values.dtype)
+
+    def _identity_limit(self, dtype: np.dtype[Any]) -> float:
+        min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
+        return min(min_identity, _rounded_limit(min_identity, dtype))
+
+    def _distance_limit(self, dtype: np.dtype[Any]) -> float:
         max_distance = self.max_distance or 0.0
         fractional = _ROUNDING_TOLERANCE if 0 < max_distance < 1 else 0.0
-        return values <= max(max_distance + fractional, _rounded_limit(max_distance, values.dtype))
+        return max(max_distance + fractional, _rounded_limit(max_distance, dtype))
+
+    def distance_limit(self, dtype: np.dtype[Any]) -> float:
+        """Return the limit of distances: a value is near if, and only if, its distance, as returned by `distances`, does not exceed it.
+        dtype: type of the values."""
+        if self.min_identity is not None or self.values_are_identities:
+            return float(1 - self._identity_limit(dtype))
+        return self._distance_limit(dtype)
 
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""
@@ -66,6 +79,11 @@ class ListedPairs:
 
     ids: Sequence[str] = field(repr=False)
     pairs: EdgeList
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return np.dtype(np.float64)
 
     @property
     def known_pair_count(self) -> int:
@@ -106,6 +124,11 @@ class MatrixOfPairs:
 
     ids: Sequence[str] = field(repr=False)
     values: npt.NDArray[Any] = field(repr=False)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.values.dtype
 
     @property
     def known_pair_count(self) -> int:
