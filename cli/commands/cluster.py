@@ -168,25 +168,26 @@ def cluster(
         if names is not None and earlier is not None:
             with names.open(files) as write_names:
                 with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                    labels, near = job.run_levels(progress, files.new_scratch, options.levels)
-                named = earlier.extend(options.levels, records, labels)
+                    near = job.find_near_pairs(progress, files.new_scratch)
+                    named = earlier.extend(options.levels, records, job.cluster_levels(near, options.levels))
                 write_names(named)
             results = named.summary
-            report = partial(messages.report_names, named, near, names.log)
+            report = partial(messages.report_names, named, near.count, names.log)
         else:
             with open_cluster_outputs(spec, files) as write:
                 with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                    clustering, near = job.run(progress, files.new_scratch)
+                    near = job.find_near_pairs(progress, files.new_scratch)
+                    clustering = job.cluster(near, progress)
                     members = None
                     if alignments is not None and spec.writes_uc:
                         task, duplicates = alignments.task, alignments.duplicates
                         members = align_members(task, duplicates, clustering, alignment.identity_def, resources.memory)
                 write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads))
             results = clustering.summary
-            report = partial(messages.report_clusters, clustering.sizes.tolist(), near)
+            report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count)
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pair_count
-        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **results})
+        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near.count, **results})
     report(engine and engine[0])

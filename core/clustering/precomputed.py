@@ -95,6 +95,10 @@ class ListedPairs:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(values for _, _, values in self.pairs.chunks())
 
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the pairs with their values."""
+        return self.pairs.chunks()
+
     def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
         """Yield the near pairs with their distances."""
         for i, j, values in self.pairs.chunks():
@@ -151,6 +155,11 @@ class MatrixOfPairs:
         count = len(self.ids)
         start = k * (2 * count - k - 1) // 2
         return self.values[start : start + count - k - 1]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the pairs with their values, those of each record with the later ones together."""
+        for k in range(len(self.ids) - 1):
+            yield np.full(len(self.ids) - k - 1, k), np.arange(k + 1, len(self.ids)), self._row(k)
 
     def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
         """Yield the near pairs with their distances."""
