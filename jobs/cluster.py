@@ -50,6 +50,8 @@ class ClusterOptions:
     levels: maximum distances at which clusters get names that stay, descending; the first is also the maximum distance of near pairs.
         Empty: clusters at one threshold
     previous: table of names of an earlier run
+    linkage_report: name of a file for facts about single-linkage clusters, written in addition
+    dates: table of the records' dates for this report, with a column if it has several of dates
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """
@@ -59,6 +61,8 @@ class ClusterOptions:
     order: str | None = None
     levels: tuple[float, ...] = ()
     previous: str | None = None
+    linkage_report: str | None = None
+    dates: str | None = None
     uc: str | None = None
     representatives: str | None = None
 
@@ -79,6 +83,11 @@ class ClusterOptions:
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
         if self.levels or self.previous is not None:
             self._check_levels(aligned)
+        if self.linkage_report is not None and self.method != "single":
+            report, method = parameter("linkage_report"), parameter("method", self.method)
+            raise InputError(f"{report} is about clusters of single linkage; it cannot be combined with {method}")
+        if self.dates is not None and self.linkage_report is None:
+            raise InputError(f"{parameter('dates')} is for {parameter('linkage_report')}; give that too")
         if aligned:
             replace(self.alignment_options, thresholds=self.thresholds).make_filter()
         else:

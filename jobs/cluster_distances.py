@@ -14,7 +14,8 @@ from gpualign.core.clustering.edges import Chunk, EdgeList
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import parameter
+from gpualign.core.common.errors import TooLittleMemory, parameter
+from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
@@ -126,6 +127,13 @@ class AlignmentDistances:
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
         if self.has_only_near_distances:
             return
+        largest, memory = max(map(len, groups)), self.options.resources.memory
+        if memory is not None and (needed := 8 * (largest * (largest - 1) // 2)) > memory:
+            raise TooLittleMemory(
+                f"the distances between {largest:,} connected records take {format_bytes(needed)} of memory",
+                needed,
+                f"raise {parameter('memory')}, choose a nearer threshold, or leave out {parameter('linkage_report')}",
+            )
         for members, condensed in zip(groups, self.distances_within(groups, progress), strict=True):
             start = 0
             for place in range(len(members) - 1):

@@ -64,8 +64,8 @@ class EarlierNames:
     overwritten: MergeLog | None
 
     def with_ids(self, ids: Sequence[str]) -> list[str]:
-        """Return the ids of the named records, and those of `ids` that are not among them."""
-        return list(dict.fromkeys([*self.names.ids, *ids]))
+        """Return the ids of the named records, and after them those of `ids` that are not among them, sorted, as `extend` orders them."""
+        return [*self.names.ids, *sorted(set(ids).difference(self.names.ids))]
 
     def describe_size(self, ids: Sequence[str]) -> str:
         """Return the human-readable number of rows of the names once these records are added."""

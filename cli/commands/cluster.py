@@ -81,7 +81,7 @@ def cluster(
 
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
-    from gpualign.cli.inputs.record_groups import read_ids
+    from gpualign.cli.inputs.record_groups import read_dates, read_ids, split_file_and_columns
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.clustering.edge_builder import EdgeStorage
@@ -90,6 +90,7 @@ def cluster(
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
     from gpualign.jobs.cluster_names import NamesFiles
     from gpualign.jobs.devices.memory import default_memory
+    from gpualign.jobs.linkage_report import open_linkage_report, report_paths, reported_clustering, reported_names
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.clusters import ClusteredRecords, cluster_spec, describe_clusters_size, open_cluster_outputs
@@ -112,8 +113,10 @@ def cluster(
     options = build_options(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     names = NamesFiles(options.levels, options.previous, spec.path) if options.levels else None
-    more_inputs, more_outputs = (names.inputs, names.logs) if names is not None else ([], [])
-    messages.begin([*read.all_paths, edges, ids, distances, matrix, *more_inputs], [*spec.outputs, *more_outputs])
+    others, logs = (names.inputs, names.logs) if names is not None else ([], [])
+    dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
+    outputs = [*spec.outputs, *logs, *report_paths(options.linkage_report)]
+    messages.begin([*read.all_paths, edges, ids, distances, matrix, *others, dates_path], outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     reading = replace(
         options.alignment_options.read_options, keep_descriptions=spec.writes_sequences, rereads_tables=spec.may_extend_tables
@@ -160,24 +163,32 @@ def cluster(
                 )
             inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
             job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
+        all_records = records if earlier is None else earlier.with_ids(records)
+        dates = None if options.dates is None else read_dates(options.dates, all_records, messages.warn)
         if dry_run:
             size = describe_clusters_size(spec, records, inputs, are_identities) if earlier is None else earlier.describe_size(records)
             messages.print_plan([*job.describe(), ("output", size)])
             return
         engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
         if names is not None and earlier is not None:
-            with names.open(files) as write_names:
+            with names.open(files) as write_names, open_linkage_report(options.linkage_report, files) as write_report:
                 with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
                     near = job.find_near_pairs(progress, files.new_scratch)
                     named = earlier.extend(options.levels, records, job.cluster_levels(near, options.levels))
+                    if write_report is not None:
+                        # A list may lack pairs of earlier records, whose names say that they are connected.
+                        is_complete = edges is None or options.previous is None
+                        write_report(reported_names(named, records, dates, is_complete), job, near, progress)
                 write_names(named)
             results = named.summary
             report = partial(messages.report_names, named, near.count, names.log)
         else:
-            with open_cluster_outputs(spec, files) as write:
+            with open_cluster_outputs(spec, files) as write, open_linkage_report(options.linkage_report, files) as write_report:
                 with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
                     near = job.find_near_pairs(progress, files.new_scratch)
                     clustering = job.cluster(near, progress)
+                    if write_report is not None:
+                        write_report(reported_clustering(clustering, job.max_distance, records, dates), job, near, progress)
                     members = None
                     if alignments is not None and spec.writes_uc:
                         task, duplicates = alignments.task, alignments.duplicates

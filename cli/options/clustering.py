@@ -54,6 +54,12 @@ def cluster_options(function: F) -> F:
             help="With --levels: keep the names in this table, written by an earlier run with -o. Clusters that new records join take the"
             " older name; each such merge becomes a line of the log beside the output, FILE.log.",
         ),
+        Heading.INPUT.option(
+            "--dates",
+            type=PathType(),
+            metavar="TABLE[:COLUMN]",
+            help="With --linkage-report: a table with an id per line and a column of dates, such as 2026-11-27.",
+        ),
         Heading.PAIRS.option(
             "--min-identity", type=FiniteNumberType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
         ),

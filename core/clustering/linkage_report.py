@@ -21,6 +21,8 @@ class ClusterLinks:
     diameters: largest distance between two records, float64[clusters]; nan if some are unknown
     links: longest distance of the minimum spanning tree, float64[clusters]; nan if unknown
     ends: the two records at this distance, int64[clusters][2]; -1 if unknown
+    first: earliest record, int64[clusters]; -1 if unknown
+    last: latest record, int64[clusters]; -1 if unknown
     """
 
     labels: Integers
@@ -28,6 +30,8 @@ class ClusterLinks:
     diameters: Reals
     links: Reals
     ends: Integers = field(repr=False)
+    first: Integers = field(repr=False)
+    last: Integers = field(repr=False)
 
 
 def cluster_diameters(labels: Sequence[Integers], chunks: Iterable[Chunk]) -> list[Reals]:
