@@ -67,6 +67,15 @@ class EarlierNames:
         """Return the ids of the named records, and after them those of `ids` that are not among them, sorted, as `extend` orders them."""
         return [*self.names.ids, *sorted(set(ids).difference(self.names.ids))]
 
+    def check_compared(self, ids: Sequence[str]) -> None:
+        """Raise `InputError` if a named record is not among the records with these ids, with which new ones are compared."""
+        if missing := sorted(set(self.names.ids).difference(ids)):
+            count = f"{len(missing):,} of the {len(self.names.ids):,} records with names"
+            raise InputError(
+                f"{count} are not in the input, {missing[0]!a} the first, and a new record near them would get a new name; give all"
+                f" records, or as {parameter('edges')} the pairs of the new records with each other and with the old ones"
+            )
+
     def describe_size(self, ids: Sequence[str]) -> str:
         """Return the human-readable number of rows of the names once these records are added."""
         rows = len(self.with_ids(ids))

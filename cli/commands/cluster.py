@@ -163,6 +163,8 @@ def cluster(
                 )
             inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
             job = prepare_precomputed(precomputed, are_identities, inputs.queries.lengths if inputs else None, options, messages)
+        if earlier is not None and edges is None:
+            earlier.check_compared(records)
         all_records = records if earlier is None else earlier.with_ids(records)
         dates = None if options.dates is None else read_dates(options.dates, all_records, messages.warn)
         if dry_run:

@@ -4,6 +4,9 @@ import csv
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -191,6 +194,19 @@ def test_copies_of_a_sequence_have_one_name(tmp_path):
     assert [row["address"] for row in rows(out)] == ["1.1", "1.2", "1.1"]
 
 
+def test_sequences_are_named_with_the_earlier_ones(tmp_path):
+    (tmp_path / "old.fa").write_text(">b\nACGT\n>a\nAGGA\n")
+    (tmp_path / "new.fa").write_text(">c\nACGA\n")
+    (tmp_path / "all.fa").write_text((tmp_path / "old.fa").read_text() + (tmp_path / "new.fa").read_text())
+    words = ["--edit", "--levels", "1,0"]
+    gpualign("cluster", "old.fa", *words, "-o", "week0.tsv", cwd=tmp_path)
+    said = refused(["new.fa", *words, "--previous", "week0.tsv", "-o", "week1.tsv"], tmp_path)
+    assert "2 of the 2 records with names are not in the input, 'a' the first" in said
+    gpualign("cluster", "all.fa", *words, "--previous", "week0.tsv", "-o", "week1.tsv", cwd=tmp_path)
+    assert [row["address"] for row in rows((tmp_path / "week1.tsv").read_bytes())] == ["1.1", "1.2", "1.3"]
+    assert history(tmp_path, "week1.tsv.log") == ["1\t1\t2\tc"]
+
+
 # ---- what is refused
 
 
@@ -246,6 +262,23 @@ def test_files_of_different_runs_are_not_continued(folder, table, log):
     shutil.copy(folder / log, folder / "x.tsv.log")
     said = refused(["--edges", "near1.tsv", *LEVELS, "--previous", "x.tsv", "-o", "y.tsv"], folder)
     assert "x.tsv: x.tsv.log does not belong to it" in said
+
+
+def test_a_run_that_is_killed_between_its_two_files(folder):
+    """The next run says that they do not belong together, and the week can be run again."""
+    two_weeks(folder)
+    (folder / "near1.tsv").write_text(f"{WEEKS[1]}f\tz\t1\n")
+    (folder / "ids1.txt").write_text("e\nf\n")
+    words = ["cluster", "--edges", "near1.tsv", "--ids", "ids1.txt", *LEVELS, "--previous", "week0.tsv", "-o", "week1.tsv"]
+    kill = "def kill(*names):\n    replace(*names)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    code = f"import os, signal, sys\nfrom gpualign.cli.main import run\nreplace = os.replace\n{kill}os.replace = kill\nsys.exit(run())"
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=folder, capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    again = ["--edges", "near1.tsv", *LEVELS, "--previous", "week1.tsv", "-o", "week2.tsv"]
+    assert "week1.tsv: week1.tsv.log does not belong to it" in refused(again, folder)
+    gpualign(*words, cwd=folder)
+    gpualign("cluster", *again, cwd=folder)
+    assert read_bytes(folder, "week2.tsv", "week2.tsv.log") == read_bytes(folder, "week1.tsv", "week1.tsv.log")
 
 
 def test_no_merge_of_a_log_is_lost(folder):
