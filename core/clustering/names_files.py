@@ -21,9 +21,12 @@ from gpualign.core.output.writer import ByteWriter
 _ROWS_PER_WRITE = 10_000
 _MAX_CODE_DIGITS = 18
 _LOG_TITLES = "date\tlevel\tkept\tmerged\tsamples"
-_LEVEL_PATTERN = r"\d+(?:\.\d+)?(?:e-\d+)?"
-_LOG_HEADER = re.compile(rf"# names: levels=({_LEVEL_PATTERN}(?:,{_LEVEL_PATTERN})*) codes=(\d+(?:,\d+)*) sha256=([0-9a-f]{{64}})")
-_LOG_LINE = re.compile(rf"\d{{4}}-\d\d-\d\d\t{_LEVEL_PATTERN}\t\d+\t\d+\t[^\t]*")
+_LEVEL_PATTERN = r"[0-9]+(?:\.[0-9]+)?(?:e-[0-9]+)?"
+_CODE_PATTERN = rf"[0-9]{{1,{_MAX_CODE_DIGITS}}}"
+_LOG_HEADER = re.compile(
+    rf"# names: levels=({_LEVEL_PATTERN}(?:,{_LEVEL_PATTERN})*) codes=({_CODE_PATTERN}(?:,{_CODE_PATTERN})*) sha256=([0-9a-f]{{64}})"
+)
+_LOG_LINE = re.compile(rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}\t{_LEVEL_PATTERN}\t{_CODE_PATTERN}\t{_CODE_PATTERN}\t[^\t]*")
 
 
 @dataclass(frozen=True)

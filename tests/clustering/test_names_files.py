@@ -102,6 +102,7 @@ def test_tables_that_are_refused(old, new, says):
         (b"\t3\tc", b"\t3\td", "x.tsv: x.log does not belong"),
         (b"codes=4,5", b"codes=4,6", "x.tsv: x.log does not belong"),
         (b"codes=4,5", b"codes=4,5,6", "x.log: line 1 is damaged"),
+        (b"codes=4,5", b"codes=4," + 5000 * b"5", "x.log: not a log of merges"),
         (b"levels=12,0.5", b"levels=12,0.6", "x.tsv: its names are those of levels='12,0.6', .*found levels='12,0.5'"),
         (b"levels=", b"", "x.log: not a log of merges"),
         (b"\t3\tc\n", b"\t", "x.log: line 4 is damaged"),
