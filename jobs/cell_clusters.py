@@ -19,7 +19,8 @@ from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.sequences.cells import Cells
 from gpualign.jobs import paired_chains
-from gpualign.jobs.cluster import ClusterJob, ClusterOptions, near_pair_memory
+from gpualign.jobs.cluster import ClusterJob, ClusterOptions
+from gpualign.jobs.cluster_distances import near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.paired_chains import PairedChainJob
@@ -27,7 +28,7 @@ from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:
-    from gpualign.core.clustering.edges import EdgeList
+    from gpualign.core.clustering.edges import Chunk, EdgeList
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,14 @@ class CellDistances:
                 edges.add(one.pairs.queries, one.pairs.targets, one.pairs.distances.astype(np.float64))
         return edges.finish(len(self.duplicates))
 
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        return np.array(levels, dtype=np.float64)
+
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         raise NotImplementedError("only near pairs of cells have a distance")
+
+    def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
+        return iter(())  # of the near pairs alone
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct cells only."""

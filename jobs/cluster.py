@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from importlib.util import find_spec
-from typing import Protocol
 
 import numpy as np
 
 from gpualign.core.alignment.ambiguity import AmbiguityRule
-from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.abundances import table_abundances
 from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
-from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
-from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList
+from gpualign.core.clustering.edge_builder import EdgeStorage
+from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList, Edges
 from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
-from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
-from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.clustering.precomputed import ListedPairs, Threshold
+from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, singleton_groups, split_groups
-from gpualign.core.output.matrix import CondensedSink
-from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
-from gpualign.core.output.memory import MemoryArray
+from gpualign.core.near_pairs.deduplication import group_copies, singleton_groups, split_groups
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
+from gpualign.jobs.cluster_distances import AlignmentDistances, DistanceSource, KnownDistances, PrecomputedDistances, near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
-from gpualign.jobs.job import DescriptionRows, PairJob
+from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
-from gpualign.jobs.output.result_writing import write_results
-from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 from gpualign.jobs.shared_annotations import shared_annotation_pairs
 
 CLUSTERING_METHODS = ("single", "complete", "average", "greedy")
-
-PrecomputedDistances = ListedPairs | MatrixOfPairs
 
 
 @dataclass(frozen=True)
@@ -57,6 +49,11 @@ class ClusterOptions:
     method: one of `CLUSTERING_METHODS`
     order: order in which greedy clustering visits records, one of `greedy.CLUSTERING_ORDERS`; None: by length, or input order if lengths
         are unknown
+    levels: maximum distances at which clusters get names that stay, descending; the first is also the maximum distance of near pairs.
+        Empty: clusters at one threshold
+    previous: table of names of an earlier run
+    linkage_report: name of a file for facts about single-linkage clusters, written in addition
+    dates: table of the records' dates for this report, with a column if it has several of dates
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """
@@ -64,6 +61,10 @@ class ClusterOptions:
     alignment_options: nw.NwOptions = field(default_factory=nw.NwOptions)
     method: str = "single"
     order: str | None = None
+    levels: tuple[float, ...] = ()
+    previous: str | None = None
+    linkage_report: str | None = None
+    dates: str | None = None
     uc: str | None = None
     representatives: str | None = None
 
@@ -87,6 +88,13 @@ class ClusterOptions:
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
         if thresholds.coverage_of in ("query", "target"):
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
+        if self.levels or self.previous is not None:
+            self._check_levels(aligned)
+        if self.linkage_report is not None and self.method != "single":
+            report, method = parameter("linkage_report"), parameter("method", self.method)
+            raise InputError(f"{report} is about clusters of single linkage; it cannot be combined with {method}")
+        if self.dates is not None and self.linkage_report is None:
+            raise InputError(f"{parameter('dates')} is for {parameter('linkage_report')}; give that too")
         if aligned:
             replace(self.alignment_options, thresholds=self.thresholds).make_filter()
         else:
@@ -110,6 +118,22 @@ class ClusterOptions:
             raise InputError(f"{average}, and {lacking}; choose another method")
         check_method(self.method)
 
+    def _check_levels(self, aligned: bool) -> None:
+        levels, edit = parameter("levels"), self.alignment_options.scoring.edit
+        if not self.levels:
+            raise InputError(f"{parameter('previous')} continues the names of {levels}; give the same levels too")
+        if self.method != "single":
+            raise InputError(f"{levels} are levels of single linkage; they cannot be combined with {parameter('method', self.method)}")
+        for name in ("uc", "representatives"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"{levels} writes names of clusters, and {parameter(name)} is about clusters at one threshold; leave it out"
+                )
+        if aligned and not edit:
+            check_fraction("levels", self.levels[0], meaning=f"a list of 1 - identity, unless {parameter('edit')} counts letters, each")
+        elif aligned and (halves := [level for level in self.levels if level != int(level)]):
+            raise InputError(f"{levels}: expected whole numbers of edits; found {halves[0]:g}")
+
 
 def check_method(method: str) -> None:
     """Raise `InputError` if the method needs scipy and scipy is missing."""
@@ -119,33 +143,26 @@ def check_method(method: str) -> None:
         )
 
 
-class DistanceSource(Protocol):
-    """Source of distances between distinct records."""
+@dataclass(frozen=True)
+class NearPairs:
+    """Near pairs of distinct records.
 
-    @property
-    def duplicates(self) -> DuplicateGroups:
-        """Groups of identical records. The other methods compare one record of each group, and identify it by the number of the group."""
+    edges: the pairs
+    copies: number of copies of each record, int64[records]
+    """
 
-    @property
-    def total_work(self) -> int:
-        """Work needed to find the near pairs, in units of `work_unit`."""
+    edges: EdgeList
+    copies: Integers = field(repr=False)
 
-    @property
-    def work_unit(self) -> str:
-        """Unit of `work`, "cells" or "pairs"."""
+    @cached_property
+    def count(self) -> int:
+        """Number of near pairs of all copies."""
+        return self.edges.near_pair_count(self.copies)
 
-    def near_pair_bytes(self, memory: int) -> int:
-        """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""
-
-    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        """Return the near pairs. storage: place of the pairs."""
-
-    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
-        """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
-        two groups."""
-
-    def describe(self) -> DescriptionRows:
-        """Return the rows that describe the plan in a dry run."""
+    @cached_property
+    def forest(self) -> Edges:
+        """Minimum spanning forest of the pairs."""
+        return spanning_forest(self.edges)
 
 
 @dataclass(frozen=True)
@@ -182,22 +199,37 @@ class ClusterJob:
         return [*self.distances.describe(), ("method", self.method), ("near pairs", kept)]
 
     def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs).
+        """Return (the clusters, the number of near pairs), as `find_near_pairs` and `cluster` do, and raise the same errors."""
+        near = self.find_near_pairs(progress, scratch)
+        return self.cluster(near, progress), near.count
+
+    def find_near_pairs(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairs:
+        """Return the near pairs.
 
         scratch: creates temporary files for near pairs that do not fit into memory
 
-        Raises `TooLittleMemory` if the linkage of connected records would need more than the memory limit, and `RunError` if temporary
-        files cannot be written.
+        Raises `RunError` if temporary files cannot be written.
         """
         storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
         edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
-        copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
-        near = edges.near_pair_count(copies)
+        return NearPairs(edges, np.bincount(duplicates.group_of, minlength=len(duplicates)))
+
+    def cluster(self, near: NearPairs, progress: ExtendableProgress) -> Clustering:
+        """Return the clusters by `method`. Raises `TooLittleMemory` if the linkage of connected records would need more than the memory
+        limit."""
+        edges, duplicates = near.edges, self.distances.duplicates
         if self.record_order is not None:
             order, leaders = first_copies(self.record_order, duplicates.group_of)
-            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders), near
+            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders)
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
-        return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
+        return clustering_from_labels(labels, edges, near.copies).expand_copies(duplicates.group_of, duplicates.first_records)
+
+    def cluster_levels(self, near: NearPairs, levels: Sequence[float]) -> Integers:
+        """Return the single-linkage clusters at each level: a label for each record, int64[levels][records]. levels: maximum distances,
+        descending, of which the first is that of near pairs."""
+        limits = self.distances.distance_limits(levels)
+        limits[0] = np.inf  # all pairs are near by the exact rule, which is that of one threshold
+        return labels_at(near.forest, limits)[:, self.distances.duplicates.group_of]
 
     def _linkage_labels(self, edges: EdgeList, progress: ExtendableProgress) -> Integers:
         group_of = self.distances.duplicates.group_of
@@ -252,12 +284,6 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     return _make_job(alignments, options, order, memory), alignments
 
 
-def near_pair_memory(records: SequenceSet, memory: int) -> int:
-    """Return the bytes for near pairs: half of the memory that remains after the sequences. The other half is used first to find the pairs,
-    then to process them."""
-    return max(0, memory - records.nbytes) // 2
-
-
 def listed_pair_memory(memory: int) -> int:
     """Return the bytes for the pairs of a list: a quarter of the memory. Another quarter holds the pairs once they are sorted."""
     return memory // 4
@@ -280,8 +306,9 @@ def prepare_precomputed(
     """
     options.check(aligned=False)
     given = options.alignment_options.thresholds
+    bound = "levels" if options.levels else "max_distance"
     if are_identities:
-        check_fraction("max_distance", given.max_distance, meaning="1 - identity,")
+        check_fraction(bound, given.max_distance, meaning="1 - identity,")
     for name in ("min_coverage", "coverage_of"):
         if getattr(given, name) is not None:
             raise InputError(f"{parameter(name)} is about alignments; it cannot be combined with precomputed distances")
@@ -290,14 +317,14 @@ def prepare_precomputed(
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _record_order(options, precomputed.ids, lengths, sizes)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
-        reporter.warn(f"every distance is a fraction, and {percentage_warning('max_distance', given.max_distance)}")
+        reporter.warn(f"every distance is a fraction, and {percentage_warning(bound, given.max_distance)}")
     threshold = Threshold(given.max_distance, given.min_identity, are_identities)
     if missing := _unknown_pair_count(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
         )
     memory = options.alignment_options.resources.memory or default_memory()
-    return _make_job(_PrecomputedSource(precomputed, threshold), options, order, memory)
+    return _make_job(KnownDistances(precomputed, threshold), options, order, memory)
 
 
 def _unknown_pair_count(precomputed: PrecomputedDistances) -> int:
@@ -315,108 +342,3 @@ def _make_job(distances: DistanceSource, o: ClusterOptions, order: Integers | No
     given = o.alignment_options.thresholds
     cut = given.max_distance if given.max_distance is not None else 1 - (given.min_identity or 0.0)
     return ClusterJob(distances, o.method, order, cut, memory)
-
-
-@dataclass(frozen=True)
-class AlignmentDistances:
-    """Computes distances by alignment.
-
-    task: the alignment of all records
-    duplicates: groups of equal records
-    distinct_inputs: one record from each group
-    job: aligns `distinct_inputs`
-    options: options of the alignments
-    filter: conditions that a near pair must meet
-    """
-
-    task: Task
-    duplicates: DuplicateGroups
-    distinct_inputs: Inputs
-    job: PairJob
-    options: nw.NwOptions
-    filter: Filter
-
-    @property
-    def total_work(self) -> int:
-        return self.job.total_work
-
-    @property
-    def work_unit(self) -> str:
-        return self.job.work_unit
-
-    @property
-    def pair_count(self) -> int:
-        """Number of record pairs, including pairs of identical records."""
-        return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
-
-    def near_pair_bytes(self, memory: int) -> int:
-        return near_pair_memory(self.task.queries, memory)
-
-    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        edges = EdgeListBuilder(storage)
-        for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
-            if len(i):
-                edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
-        return edges.finish(len(self.duplicates))
-
-    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
-        return (self._distances_among(members, progress) for members in groups)
-
-    def _distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
-        subset = self.distinct_inputs.queries.select(members)
-        inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
-        job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
-        progress.expect(job.plan.cells)
-        of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
-        value = MatrixValueKind("score" if of_edits else "distance", self.options.identity_def)
-        sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
-        write_results(sink, job.plan, job.run(progress)[0])
-        return sink.arrays[0].values.astype(np.float64)
-
-    def describe(self) -> DescriptionRows:
-        """Return the rows that describe the job's plan, which covers distinct records only."""
-        rows = dict(self.job.describe())
-        counts = {
-            "sequences": f"{self.duplicates.record_count:,}",
-            "distinct": f"{len(self.duplicates):,}",
-            "pairs": f"{self.pair_count:,}",
-        }
-        if not self.duplicates.repeated_count:
-            del counts["distinct"]
-        return list({**counts, **rows, **counts}.items())
-
-
-@dataclass(frozen=True)
-class _PrecomputedSource:
-    """Source of precomputed distances."""
-
-    precomputed: PrecomputedDistances
-    threshold: Threshold
-
-    @property
-    def duplicates(self) -> DuplicateGroups:
-        """One group per record, because only the distances between records are known."""
-        return singleton_groups(self.precomputed.ids)
-
-    @property
-    def total_work(self) -> int:
-        return 0
-
-    @property
-    def work_unit(self) -> str:
-        return "cells"
-
-    def near_pair_bytes(self, memory: int) -> int:
-        return memory // 2
-
-    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        if isinstance(self.precomputed, ListedPairs) and self.precomputed.are_near_distances(self.threshold):
-            return self.precomputed.pairs
-        return collect_edges(len(self.precomputed.ids), self.precomputed.near_chunks(self.threshold), storage)
-
-    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
-        reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
-        return map(self.threshold.distances, self.precomputed.condensed_values_of_groups(groups, reason))
-
-    def describe(self) -> DescriptionRows:
-        return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known_pair_count:,} known")]

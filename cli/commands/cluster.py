@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpualign.cli.options.clustering import cluster_options
+from gpualign.cli.options.clustering import bound_by_levels, cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.sequences.cells import Cells
     from gpualign.jobs.cell_clusters import CellDistances
-    from gpualign.jobs.cluster import AlignmentDistances
+    from gpualign.jobs.cluster_distances import AlignmentDistances
 
 
 @click.command(cls=CommandWithHeadings)
@@ -70,6 +70,7 @@ def cluster(
       gpualign cluster cells.tsv --hamming --max-distance 1 --locus TRB --and TRA > clones.tsv      clones of cells
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
+      gpualign cluster --distances snps.npy --levels 50,25,10,5,0 -o names.tsv
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.cli.options.params import build_options
@@ -78,6 +79,7 @@ def cluster(
     from gpualign.jobs.options import PairThresholds
 
     params["edit"] = has_distances(params)
+    bound_by_levels(params)
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         edit = params["edit"]
@@ -90,7 +92,7 @@ def cluster(
 
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
-    from gpualign.cli.inputs.record_groups import read_ids
+    from gpualign.cli.inputs.record_groups import read_dates, read_ids, split_file_and_columns
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.clustering.abundances import table_abundances
@@ -98,7 +100,9 @@ def cluster(
     from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
+    from gpualign.jobs.cluster_names import NamesFiles
     from gpualign.jobs.devices.memory import default_memory
+    from gpualign.jobs.linkage_report import open_linkage_report, report_paths, reported_clustering, reported_names
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.clusters import ClusteredRecords, cluster_spec, describe_clusters_size, open_cluster_outputs
@@ -124,7 +128,11 @@ def cluster(
     loaded = {"matrix": matrices.load_matrix(matrix) if matrix else None, "v_genes": load_v_genes(v_genes) if v_genes else None}
     options = build_options(ClusterOptions, params, **loaded, reads_v_calls=v_genes is not None)
     spec = cluster_spec(options, seqs is not None)
-    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes], spec.outputs)
+    names = NamesFiles(options.levels, options.previous, spec.path) if options.levels else None
+    others, logs = (names.inputs, names.logs) if names is not None else ([], [])
+    dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
+    outputs = [*spec.outputs, *logs, *report_paths(options.linkage_report)]
+    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes, *others, dates_path], outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     reading = options.alignment_options.read_options
     reading = replace(
@@ -141,6 +149,7 @@ def cluster(
         from gpualign.jobs.cell_clusters import check_cell_options
 
         check_cell_options(options, spec.formats)
+    earlier = None if names is None else names.read(messages)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_matrix_size
         from gpualign.jobs.matrix_memory import CLUSTERING_USE
@@ -153,7 +162,8 @@ def cluster(
         alignments: AlignmentDistances | CellDistances | None = None
         records: Sequence[str]
         cells: Cells | None = None
-        spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
+        if names is None:
+            spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
@@ -168,6 +178,8 @@ def cluster(
             are_identities = not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
+            if edges is not None and known_ids is not None and earlier is not None:
+                known_ids, inputs = earlier.with_ids(known_ids), None
             precomputed, are_identities = read_precomputed(
                 edges,
                 distances,
@@ -188,20 +200,44 @@ def cluster(
             lengths = inputs.queries.lengths if inputs else None
             sizes = table_abundances(inputs.queries) if inputs else None
             job = prepare_precomputed(precomputed, are_identities, lengths, options, messages, sizes)
+        if earlier is not None and edges is None:
+            earlier.check_compared(records)
+        all_records = records if earlier is None else earlier.with_ids(records)
+        dates = None if options.dates is None else read_dates(options.dates, all_records, messages.warn)
         if dry_run:
-            messages.print_plan([*job.describe(), ("output", describe_clusters_size(spec, records, inputs, are_identities))])
+            size = describe_clusters_size(spec, records, inputs, are_identities) if earlier is None else earlier.describe_size(records)
+            messages.print_plan([*job.describe(), ("output", size)])
             return
         engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
-        with open_cluster_outputs(spec, files) as write:
-            with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                clustering, near = job.run(progress, files.new_scratch)
-                members = None
-                if alignments is not None and spec.writes_uc:
-                    members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
-            write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads, cells))
+        if names is not None and earlier is not None:
+            with names.open(files) as write_names, open_linkage_report(options.linkage_report, files) as write_report:
+                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
+                    near = job.find_near_pairs(progress, files.new_scratch)
+                    named = earlier.extend(options.levels, records, job.cluster_levels(near, options.levels))
+                    if write_report is not None:
+                        # A list may lack pairs of earlier records, whose names say that they are connected.
+                        is_complete = edges is None or options.previous is None
+                        write_report(reported_names(named, records, dates, is_complete), job, near, progress)
+                write_names(named)
+            results = named.summary
+            report = partial(messages.report_names, named, near.count, names.log)
+        else:
+            with open_cluster_outputs(spec, files) as write, open_linkage_report(options.linkage_report, files) as write_report:
+                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
+                    near = job.find_near_pairs(progress, files.new_scratch)
+                    clustering = job.cluster(near, progress)
+                    if write_report is not None:
+                        write_report(reported_clustering(clustering, job.max_distance, records, dates), job, near, progress)
+                    members = None
+                    if alignments is not None and spec.writes_uc:
+                        task, duplicates = alignments.task, alignments.duplicates
+                        members = align_members(task, duplicates, clustering, alignment.identity_def, resources.memory)
+                write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads, cells))
+            results = clustering.summary
+            report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count)
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pair_count
-        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.summary})
-    messages.report_clusters(clustering.sizes.tolist(), near, engine and engine[0])
+        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near.count, **results})
+    report(engine and engine[0])

@@ -12,7 +12,7 @@ from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
-from gpualign.jobs.cluster import PrecomputedDistances
+from gpualign.jobs.cluster_distances import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
 from gpualign.jobs.sequence_loading import Inputs
 

@@ -14,11 +14,13 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import STDIO, open_input
+from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids
-from gpualign.jobs.plotting.quantities import Quantity, parse_quantity
+from gpualign.jobs.plotting.quantities import Quantity, parse_days, parse_quantity
 from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order
 
 if TYPE_CHECKING:
+    from gpualign.core.clustering.linkage_writer import RecordDates
     from gpualign.core.planning.group_pairs import GroupPairSelector
 
 _MAX_COLUMNS_IN_MESSAGE = 20
@@ -66,6 +68,32 @@ def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Ca
     `read_groups`, and an `InputError` that lists the existing columns if a column is not in the table."""
     table = _read_table(path, ids, warn, "the matrix", columns)
     return [parse_quantity(title, own) or make_grouping(title, cells, own) for title, cells, own in table.columns(ids)]
+
+
+def read_dates(argument: str, ids: Sequence[str], warn: Callable[[str], None]) -> RecordDates:
+    """Read the dates of the records `ids` from a table in the format of `read_groups`.
+
+    argument: FILE or FILE:COLUMN; without a column, the table must have exactly one whose cells are dates and not all of them numbers
+
+    Raises the same errors as `read_columns`, and an `InputError` if there is not one column of dates.
+    """
+    from gpualign.core.clustering.linkage_writer import RecordDates  # other readers of tables do not need it
+
+    path, columns = split_file_and_columns(argument)
+    table = _read_table(path, ids, warn, "the records", columns)
+    parsed = [(title, own, parse_days(own)) for title, _, own in table.columns(ids)]
+    found = [(own, days) for _, own, days in parsed if days is not None and (columns or not all(map(_is_number_or_empty, own)))]
+    if len(found) == 1:
+        return RecordDates(found[0][1], found[0][0])
+    shown = ", ".join(quoted(title) for title, _, days in parsed if columns or days is not None)
+    if columns or not found:
+        named = f"column {shown}" if columns else "no column"
+        raise InputError(f"{path}: {named}: expected dates of the records, such as 2026-11-27, in one column, which TABLE:COLUMN names")
+    raise InputError(f"{path}: {len(found)} columns have dates, {shown}; choose one with TABLE:COLUMN")
+
+
+def _is_number_or_empty(cell: str) -> bool:
+    return not cell or parse_number(cell) is not None
 
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_source: str = "the matrix") -> list[Grouping]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.input import strand_option
-from gpualign.cli.options.param_types import FiniteNumberType
+from gpualign.cli.options.param_types import FiniteNumberType, LevelListType
 from gpualign.cli.options.thresholds import ambiguous_option, identity_definition_option
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS
+
+
+def bound_by_levels(params: dict[str, Any]) -> None:
+    """Make the largest of --levels, if given, the value of --max-distance. Raises `InputError` if another threshold is given too."""
+    if not params["levels"]:
+        return
+    for name in ("max_distance", "min_identity"):
+        if params[name] is not None:
+            raise InputError(f"{parameter('levels')} has the thresholds already; leave out {parameter(name)}")
+    params["max_distance"] = params["levels"][0]
 
 
 def cluster_options(function: F) -> F:
@@ -34,6 +47,19 @@ def cluster_options(function: F) -> F:
             metavar="FILE",
             help="Read all pairs from this matrix of distances or identities, written by nw or dist: .npy, .npz or text.",
         ),
+        Heading.INPUT.option(
+            "--previous",
+            type=PathType(),
+            metavar="NAMES",
+            help="With --levels: keep the names in this table, written by an earlier run with -o. Clusters that new records join take the"
+            " older name; each such merge becomes a line of the log beside the output, FILE.log.",
+        ),
+        Heading.INPUT.option(
+            "--dates",
+            type=PathType(),
+            metavar="TABLE[:COLUMN]",
+            help="With --linkage-report: a table with an id per line and a column of dates, such as 2026-11-27.",
+        ),
         Heading.PAIRS.option(
             "--min-identity", type=FiniteNumberType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
         ),
@@ -42,6 +68,14 @@ def cluster_options(function: F) -> F:
             type=FiniteNumberType(),
             metavar="D",
             help="Pairs at this distance or less are near: 1 - identity, with --edit the edit distance, or the value in the file.",
+        ),
+        Heading.PAIRS.option(
+            "--levels",
+            type=LevelListType(),
+            default=(),
+            metavar="LIST",
+            help="Instead of one distance several, such as 250,100,50,25,10,5,0: write the names of the single-linkage clusters at each of"
+            " them (SNP addresses).",
         ),
         Heading.PAIRS.option(
             "--min-coverage",

@@ -91,6 +91,13 @@ def cluster_output_options(function: F) -> F:
     """Add the options for cluster output."""
     return combine_options(
         *file_options(ResultKind.CLUSTERS),
+        Heading.OUTPUT.option(
+            "--linkage-report",
+            type=PathType(),
+            metavar="FILE",
+            help="Also write of each single-linkage cluster its size, diameter and longest link, which show chaining, and with --dates its"
+            " first and last records.",
+        ),
         Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         Heading.OUTPUT.option(
             "--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."

@@ -81,6 +81,22 @@ def _fraction_advice(text: str) -> str:
         return ""
 
 
+class LevelListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """Distances delimited by commas, as a descending tuple."""
+
+    name = "levels"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        levels = [FiniteNumberType().convert(text.strip(), param, ctx) for text in str(value).split(",")]
+        if negative := [level for level in levels if level < 0]:
+            self.fail(f"expected distances of 0 or more, found {negative[0]:g}", param, ctx)
+        if repeated := [level for level in levels if levels.count(level) > 1]:
+            self.fail(f"{repeated[0]:g} is in the list twice", param, ctx)
+        return tuple(sorted((abs(level) for level in levels), reverse=True))
+
+
 class NameListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
     """Names delimited by commas, as a tuple without repetitions. upper: whether they are converted to upper case"""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.totals import Totals
+    from gpualign.jobs.cluster_names import NamedClusters
     from gpualign.jobs.job import DescriptionRows
 
 
@@ -146,6 +147,15 @@ class ConsoleReporter:
             f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
             f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
             f"the largest of {max(cluster_sizes, default=0):,}{f', {engine}' if engine else ''}"
+        )
+
+    def report_names(self, named: NamedClusters, near_pair_count: int, log: Path | None, engine: str | None) -> None:
+        """Print the summary of a run that names clusters. log: log of the merges; None: not written. engine: as for `report_clusters`."""
+        merges = f", {_format_count(named.merge_count, 'merge')}{f' (in {log})' if log else ''}" if named.merge_count else ""
+        counts = ", ".join(f"{count:,} at {title[1:]}" for title, count in named.cluster_counts.items())
+        self.note(
+            f"{_format_count(len(named.names.ids), 'record')}, {named.added_count:,} of them new, "
+            f"{_format_count(near_pair_count, 'near pair')}; clusters: {counts}{merges}{f', {engine}' if engine else ''}"
         )
 
     @contextmanager

@@ -45,11 +45,24 @@ class Threshold:
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """
         if self.min_identity is not None or self.values_are_identities:
-            min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
-            return values >= min(min_identity, _rounded_limit(min_identity, values.dtype))
+            return values >= self._identity_limit(values.dtype)
+        return values <= self._distance_limit(values.dtype)
+
+    def _identity_limit(self, dtype: np.dtype[Any]) -> float:
+        min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
+        return min(min_identity, _rounded_limit(min_identity, dtype))
+
+    def _distance_limit(self, dtype: np.dtype[Any]) -> float:
         max_distance = self.max_distance or 0.0
         fractional = _ROUNDING_TOLERANCE if 0 < max_distance < 1 else 0.0
-        return values <= max(max_distance + fractional, _rounded_limit(max_distance, values.dtype))
+        return max(max_distance + fractional, _rounded_limit(max_distance, dtype))
+
+    def distance_limit(self, dtype: np.dtype[Any]) -> float:
+        """Return the limit of distances: a value is near if, and only if, its distance, as returned by `distances`, does not exceed it.
+        dtype: type of the values."""
+        if self.min_identity is not None or self.values_are_identities:
+            return float(1 - self._identity_limit(dtype))
+        return self._distance_limit(dtype)
 
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""
@@ -68,6 +81,11 @@ class ListedPairs:
     pairs: EdgeList
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return np.dtype(np.float64)
+
+    @property
     def known_pair_count(self) -> int:
         """Number of pairs with a value."""
         return sum(int(np.count_nonzero(~np.isnan(values))) for _, _, values in self.pairs.chunks())
@@ -76,6 +94,10 @@ class ListedPairs:
     def are_fractions(self) -> bool:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(values for _, _, values in self.pairs.chunks())
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the pairs with their values."""
+        return self.pairs.chunks()
 
     def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
         """Yield the near pairs with their distances."""
@@ -108,6 +130,11 @@ class MatrixOfPairs:
     values: npt.NDArray[Any] = field(repr=False)
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.values.dtype
+
+    @property
     def known_pair_count(self) -> int:
         """Number of pairs with a value."""
         return sum(int(np.count_nonzero(~np.isnan(self._row(k)))) for k in range(len(self.ids)))
@@ -128,6 +155,11 @@ class MatrixOfPairs:
         count = len(self.ids)
         start = k * (2 * count - k - 1) // 2
         return self.values[start : start + count - k - 1]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the pairs with their values, those of each record with the later ones together."""
+        for k in range(len(self.ids) - 1):
+            yield np.full(len(self.ids) - k - 1, k), np.arange(k + 1, len(self.ids)), self._row(k)
 
     def near_chunks(self, threshold: Threshold) -> Iterator[Chunk]:
         """Yield the near pairs with their distances."""

@@ -172,4 +172,6 @@ def input_counts_of(inputs: Inputs) -> dict[str, InputCounts]:
 
 
 def _to_json_value(value: object) -> object:
+    if isinstance(value, (tuple, list)):
+        return [_to_json_value(one) for one in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -67,6 +67,16 @@ def parse_quantity(title: str, cells: Sequence[str]) -> Quantity | None:
     return Quantity(title, values, dates)
 
 
+def parse_days(cells: Sequence[str]) -> Reals | None:
+    """Return the day number of each date in a column, where 1 is the first day of year 1: float64[cells], NaN for cells without a value.
+    Returns None if there is no date, or if a cell is something else."""
+    days = [np.nan if cell.lower() in _MISSING_WORDS else _day_of(cell) for cell in cells]
+    if None in days:
+        return None
+    values = np.array(days, dtype=np.float64)
+    return None if np.isnan(values).all() else values
+
+
 def _day_of(cell: str) -> float | None:
     """Return the day number of a date, where 1 is the first day of year 1. A date without a day or month is the first day of its month or
     year. Returns None if `cell` is not a date."""

@@ -14,7 +14,7 @@ from command import GPUALIGN, LIMIT, gpualign, gpualign_here, shell
 from processes import started
 
 from gpualign.core.clustering.stored_edges import EdgeWriter
-from gpualign.jobs import cluster
+from gpualign.jobs import cluster, cluster_distances
 
 pytest.importorskip("scipy")
 
@@ -80,17 +80,19 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize("method", ["single", "complete", "average", "greedy"])
+@pytest.mark.parametrize("method", ["single", "complete", "average", "greedy", "levels"])
 @pytest.mark.parametrize("given", INPUTS)
 def test_near_pairs_that_do_not_fit_the_memory_are_clustered_from_a_file(families, monkeypatch, method, given):
     monkeypatch.chdir(families)
-    words = ["cluster", *INPUTS[given], "--edit", "--max-distance", "5", "--method", method, "--threads", "1", "--device", "cpu"]
+    chosen = ["--levels", "5,2,1,0"] if method == "levels" else ["--max-distance", "5", "--method", method]
+    words = ["cluster", *INPUTS[given], "--edit", *chosen, "--threads", "1", "--device", "cpu"]
     in_memory = gpualign_here(*words)
     written = []
     write = EdgeWriter.write
     monkeypatch.setattr(EdgeWriter, "write", lambda self, *pairs: write(self, *pairs) or written.append(len(pairs[0])))
     if given == "sequences":
-        monkeypatch.setattr(cluster, "near_pair_memory", lambda *_: 2 << 20)  # what finds the pairs needs more than that
+        for module in (cluster, cluster_distances):
+            monkeypatch.setattr(module, "near_pair_memory", lambda *_: 2 << 20)  # what finds the pairs needs more than that
     else:
         words += ["--memory", "8M"]
     assert gpualign_here(*words) == in_memory

@@ -1,0 +1,219 @@
+"""Distances between the records of a clustering: computed by alignment, or known before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
+from gpualign.core.clustering.edges import Chunk, EdgeList
+from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import TooLittleMemory, parameter
+from gpualign.core.common.units import format_bytes
+from gpualign.core.execution.totals import ExtendableProgress
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, singleton_groups
+from gpualign.core.output.matrix import CondensedSink
+from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results.filter import Filter
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.jobs import nw
+from gpualign.jobs.job import DescriptionRows, PairJob
+from gpualign.jobs.output.result_writing import write_results
+from gpualign.jobs.pairs_as_arrays import passing_blocks
+from gpualign.jobs.reporter import SILENT_REPORTER
+from gpualign.jobs.sequence_loading import Inputs
+
+PrecomputedDistances = ListedPairs | MatrixOfPairs
+
+
+class DistanceSource(Protocol):
+    """Source of distances between distinct records."""
+
+    @property
+    def duplicates(self) -> DuplicateGroups:
+        """Groups of identical records. The other methods compare one record of each group, and identify it by the number of the group."""
+
+    @property
+    def total_work(self) -> int:
+        """Work needed to find the near pairs, in units of `work_unit`."""
+
+    @property
+    def work_unit(self) -> str:
+        """Unit of `work`, "cells" or "pairs"."""
+
+    def near_pair_bytes(self, memory: int) -> int:
+        """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""
+
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        """Return the near pairs. storage: place of the pairs."""
+
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        """Return, for each of several maximum distances, the number that the distance of a pair does not exceed if it is near."""
+
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
+        two groups."""
+
+    def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
+        """Yield the known distances of pairs of records, each pair once, among them all those within the given groups: as for
+        `distances_within`, except that pairs may have no distance."""
+
+    def describe(self) -> DescriptionRows:
+        """Return the rows that describe the plan in a dry run."""
+
+
+def near_pair_memory(records: SequenceSet, memory: int) -> int:
+    """Return the bytes for near pairs: half of the memory that remains after the sequences. The other half is used first to find the pairs,
+    then to process them."""
+    return max(0, memory - records.nbytes) // 2
+
+
+@dataclass(frozen=True)
+class AlignmentDistances:
+    """Computes distances by alignment.
+
+    task: the alignment of all records
+    duplicates: groups of equal records
+    distinct_inputs: one record from each group
+    job: aligns `distinct_inputs`
+    options: options of the alignments
+    filter: conditions that a near pair must meet
+    """
+
+    task: Task
+    duplicates: DuplicateGroups
+    distinct_inputs: Inputs
+    job: PairJob
+    options: nw.NwOptions
+    filter: Filter
+
+    @property
+    def total_work(self) -> int:
+        return self.job.total_work
+
+    @property
+    def work_unit(self) -> str:
+        return self.job.work_unit
+
+    @property
+    def pair_count(self) -> int:
+        """Number of record pairs, including pairs of identical records."""
+        return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
+
+    def near_pair_bytes(self, memory: int) -> int:
+        return near_pair_memory(self.task.queries, memory)
+
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        edges = EdgeListBuilder(storage)
+        for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
+            if len(i):
+                edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
+        return edges.finish(len(self.duplicates))
+
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        return np.array(levels, dtype=np.float64)
+
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        return (self._distances_among(members, progress) for members in groups)
+
+    def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
+        if self.has_only_near_distances:
+            return
+        largest, memory = max(map(len, groups)), self.options.resources.memory
+        if memory is not None and (needed := 8 * (largest * (largest - 1) // 2)) > memory:
+            raise TooLittleMemory(
+                f"the distances between {largest:,} connected records take {format_bytes(needed)} of memory",
+                needed,
+                f"raise {parameter('memory')}, choose a nearer threshold, or leave out {parameter('linkage_report')}",
+            )
+        for members, condensed in zip(groups, self.distances_within(groups, progress), strict=True):
+            start = 0
+            for place in range(len(members) - 1):
+                others = members[place + 1 :]
+                yield np.full(len(others), members[place]), others, condensed[start : start + len(others)]
+                start += len(others)
+
+    @property
+    def has_only_near_distances(self) -> bool:
+        """True if other pairs than the near ones have no distance, or none that is computed."""
+        return self.options.scoring.listed_distance is not None or bool(self.options.read_options.columns.same)
+
+    def _distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:
+        subset = self.distinct_inputs.queries.select(members)
+        inputs = replace(self.distinct_inputs, queries=subset, targets=subset)
+        job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT_REPORTER, self.job.engine)
+        progress.expect(job.plan.cells)
+        of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
+        value = MatrixValueKind("score" if of_edits else "distance", self.options.identity_def)
+        sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
+        write_results(sink, job.plan, job.run(progress)[0])
+        return sink.arrays[0].values.astype(np.float64)
+
+    def describe(self) -> DescriptionRows:
+        """Return the rows that describe the job's plan, which covers distinct records only."""
+        rows = dict(self.job.describe())
+        counts = {
+            "sequences": f"{self.duplicates.record_count:,}",
+            "distinct": f"{len(self.duplicates):,}",
+            "pairs": f"{self.pair_count:,}",
+        }
+        if not self.duplicates.repeated_count:
+            del counts["distinct"]
+        return list({**counts, **rows, **counts}.items())
+
+
+@dataclass(frozen=True)
+class KnownDistances:
+    """Source of precomputed distances.
+
+    precomputed: the distances or identities
+    threshold: threshold of near pairs
+    """
+
+    precomputed: PrecomputedDistances
+    threshold: Threshold
+
+    @property
+    def duplicates(self) -> DuplicateGroups:
+        """One group per record, because only the distances between records are known."""
+        return singleton_groups(self.precomputed.ids)
+
+    @property
+    def total_work(self) -> int:
+        return 0
+
+    @property
+    def work_unit(self) -> str:
+        return "cells"
+
+    def near_pair_bytes(self, memory: int) -> int:
+        return memory // 2
+
+    def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        if isinstance(self.precomputed, ListedPairs) and self.precomputed.are_near_distances(self.threshold):
+            return self.precomputed.pairs
+        return collect_edges(len(self.precomputed.ids), self.precomputed.near_chunks(self.threshold), storage)
+
+    def distance_limits(self, levels: Sequence[float]) -> Reals:
+        at = [replace(self.threshold, max_distance=level, min_identity=None) for level in levels]
+        return np.array([threshold.distance_limit(self.precomputed.dtype) for threshold in at])
+
+    def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
+        reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
+        return map(self.threshold.distances, self.precomputed.condensed_values_of_groups(groups, reason))
+
+    def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
+        for i, j, values in self.precomputed.chunks():
+            known = ~np.isnan(values)
+            yield i[known], j[known], self.threshold.distances(values[known])
+
+    def describe(self) -> DescriptionRows:
+        return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known_pair_count:,} known")]
