@@ -3,6 +3,7 @@
 The source folder is the root, so that links to benchmarks/ and CHANGELOG.md are the same on the site and beside the code.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,10 @@ project = "gpualign"
 author = "The gpualign developers"
 copyright = "2026, The gpualign developers, MIT license"
 release = version = gpualign.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+default_role = "code"  # of `names` in docstrings
+python_maximum_signature_line_length = 80
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of NumPy and of modules that are not public have no page here
 root_doc = "docs/start"
 include_patterns = [
     "docs/**",
@@ -81,6 +85,21 @@ def show_columns(app: Sphinx, page: nodes.document) -> None:
             block[:] = [nodes.Text(block.rawsource)]
 
 
+def list_arguments(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Makes the lines `argument: meaning` of a docstring items of a list."""
+    shown: list[str] = []
+    for line in lines:
+        if argument := re.match(r"((?:\w+, )*\w+): (?=\S)", line):
+            if shown and shown[-1] and not shown[-1].startswith((" ", "* ")):
+                shown.append("")
+            shown.append(f"* **{argument[1]}**: {line[argument.end() :]}")
+        elif line.startswith("    ") and shown and shown[-1].startswith(("* ", "  ")):
+            shown.append(f"  {line.strip()}")
+        else:
+            shown.append(line)
+    lines[:] = shown
+
+
 def lead_to_start(app: Sphinx, error: Exception | None) -> None:
     """The first page of a site is looked for in its root."""
     if app.builder.format == "html" and error is None:
@@ -91,4 +110,5 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", draw)
     app.connect("doctree-read", show_columns)
+    app.connect("autodoc-process-docstring", list_arguments)
     app.connect("build-finished", lead_to_start)

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
 
+import gpualign
+
 
 def _module(path):
     spec = spec_from_file_location(path.stem, path)
@@ -50,3 +52,9 @@ def test_the_first_page_lists_every_page_once():
     tasks = {page for page in pages if page.startswith("tasks/")}
     formats = {page for page in pages if page.startswith("formats/")} - {"formats/README"}
     assert sorted(name for name in listed if not name.startswith("/")) == sorted({*(pages - tasks - formats), "tasks/*"})
+
+
+def test_every_public_name_is_in_the_python_reference():
+    text = (ROOT / "docs" / "api.md").read_text()
+    named = set(re.findall(r"^\.\. auto\w+:: (\w+)", text, re.MULTILINE)) | set(re.findall(r"`gpualign\.([A-Z]+)`", text))
+    assert named == set(gpualign.__all__) - {"__version__"}
