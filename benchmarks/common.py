@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -120,7 +121,10 @@ def table(title: str, header: list[str], rows: list[list[str]], notes: list[str]
 
 
 def finish(text: str, output: str | None) -> None:
-    """Print, and write where asked."""
+    """Print, and write where asked, with the command; its files are named without their folders."""
+    words = [Path(word).name if "/" in word else word for word in sys.argv[1:]]
+    if "Made by `" not in text:
+        text = f"{text.rstrip()}\n\nMade by `{shlex.join(['python', f'benchmarks/{Path(sys.argv[0]).name}', *words])}`.\n"
     print(text)
     if output:
         Path(output).write_text(text)

@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli.options.choice_suggestions import CommandGroup, with_option_suggestion
+from gpualign.cli.options.choice_suggestions import CommandGroup, with_example, with_option_suggestion
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, command_line_message
@@ -109,7 +109,11 @@ def _report_error(error: BaseException, stdout: object) -> int:
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):
-        (with_option_suggestion(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
+        if isinstance(error, click.NoSuchOption):
+            error = with_option_suggestion(error, cli.commands)
+        elif isinstance(error, click.MissingParameter):
+            error = with_example(error)
+        error.show()
         return error.exit_code
     from gpualign.jobs.output.atomic_files import ClosedPipeError
 

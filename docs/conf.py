@@ -3,11 +3,14 @@
 The source folder is the root, so that links to benchmarks/ and CHANGELOG.md are the same on the site and beside the code.
 """
 
+import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -16,14 +19,19 @@ import gpualign
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+sys.path.insert(0, str(HERE))
+from columns import columns  # noqa: E402
 from examples import examples  # noqa: E402  (the parser of the tests, so that both run the same commands)
 
 project = "gpualign"
 author = "The gpualign developers"
-copyright = "2026, The gpualign developers"
+copyright = "2026, The gpualign developers, MIT license"
 release = version = gpualign.__version__
-extensions = ["myst_parser"]
-root_doc = "docs/index"
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+default_role = "code"  # of `names` in docstrings
+python_maximum_signature_line_length = 80
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of NumPy and of modules that are not public have no page here
+root_doc = "docs/start"
 include_patterns = [
     "docs/**",
     "benchmarks/**",
@@ -39,8 +47,16 @@ myst_heading_anchors = 3  # targets of links such as search.md#e-values
 highlight_language = "text"  # of indented blocks: commands and tables
 html_theme = "furo"
 html_title = f"gpualign {release}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_favicon = html_logo = "static/icon.svg"
 html_copy_source = False
 linkcheck_timeout = 20
+
+ADDRESSES = dict(line.split(", ", 1) for line in metadata("gpualign").get_all("Project-URL") or [])
+"""[project.urls] of pyproject.toml, the one place for the address of the source."""
+if "Repository" in ADDRESSES:
+    html_theme_options = {"source_repository": ADDRESSES["Repository"], "source_branch": "main", "source_directory": ""}
 
 PICTURES = HERE / "pictures"
 """Made by the build and not kept; pages name them as pictures/NAME."""
@@ -61,13 +77,38 @@ def draw(app: Sphinx) -> None:
     data.unlink()
 
 
-def lead_to_index(app: Sphinx, error: Exception | None) -> None:
+def show_columns(app: Sphinx, page: nodes.document) -> None:
+    """Lines up what commands print: pages have its tabs."""
+    for block in page.findall(nodes.literal_block):
+        if "\t" in (text := block.astext()):
+            block.rawsource = columns(text)
+            block[:] = [nodes.Text(block.rawsource)]
+
+
+def list_arguments(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Makes the lines `argument: meaning` of a docstring items of a list."""
+    shown: list[str] = []
+    for line in lines:
+        if argument := re.match(r"((?:\w+, )*\w+): (?=\S)", line):
+            if shown and shown[-1] and not shown[-1].startswith((" ", "* ")):
+                shown.append("")
+            shown.append(f"* **{argument[1]}**: {line[argument.end() :]}")
+        elif line.startswith("    ") and shown and shown[-1].startswith(("* ", "  ")):
+            shown.append(f"  {line.strip()}")
+        else:
+            shown.append(line)
+    lines[:] = shown
+
+
+def lead_to_start(app: Sphinx, error: Exception | None) -> None:
     """The first page of a site is looked for in its root."""
     if app.builder.format == "html" and error is None:
-        Path(app.outdir, "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">\n')
+        Path(app.outdir, "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=docs/start.html">\n')
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", draw)
-    app.connect("build-finished", lead_to_index)
+    app.connect("doctree-read", show_columns)
+    app.connect("autodoc-process-docstring", list_arguments)
+    app.connect("build-finished", lead_to_start)

@@ -84,8 +84,10 @@ class ClusterOptions:
         alignments."""
         thresholds = self.alignment_options.thresholds
         if (thresholds.max_distance is None) == (thresholds.min_identity is None):
-            both = "; found both" if thresholds.max_distance is not None else ""
-            raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
+            edits = f"{parameter('edit')} with {parameter('max_distance', 3)}"
+            instance = f": say {parameter('min_identity', '0.97')}, or {edits}"
+            remark = "; found both" if thresholds.max_distance is not None else instance
+            raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{remark}")
         if thresholds.coverage_of in ("query", "target"):
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
         if self.levels or self.previous is not None:

@@ -92,7 +92,7 @@ def nw(
       gpualign nw reads.fasta > scores.tsv
       gpualign nw reads.fasta --fields query,target,identity,cigar --min-identity 0.97 --min-coverage 0.98
       gpualign nw a.fa b.fa --format aln | less              alignments to look at
-      gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
+      gpualign nw genes.fa -o genes.phy                      distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
       gpualign nw reads.fasta -o scores.parquet              the table, for pandas, polars, DuckDB
       gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well

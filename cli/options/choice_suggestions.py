@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
@@ -9,7 +11,9 @@ import click
 
 from gpualign.core.common.suggestions import did_you_mean
 
+_FILES_ADVICE = "files are named without options: gpualign sw QUERY DB"
 _FOREIGN_OPTION_ADVICE = {
+    **dict.fromkeys(("query", "db", "subject"), _FILES_ADVICE),
     "outfmt": "--format m8 writes BLAST's columns",
     "max-target-seqs": "--max-hits K writes the K best hits of each query",
     "seqidlist": "--targets FILE",
@@ -22,13 +26,16 @@ _FOREIGN_OPTION_ADVICE = {
     "target-cov": "nw --min-coverage F --coverage-of target",
     "num-threads": "--threads N",
     "id": "--min-identity F",
+    "min-seq-id": "--min-identity F",
+    "c": "--min-identity F, or for MMseqs2's -c --min-coverage F",
+    "e": "--max-evalue E",
+    "gpu": "--device cuda",
+    "i": "files are named without options, as in gpualign nw SEQS",
     "out": "--output FILE",
 }
 """Options of BLAST, vsearch and MMseqs2, and what to type instead."""
 
-_FILES_ADVICE = "files are named without options: gpualign sw QUERY DB"
 _SINGLE_DASH_ADVICE = {
-    **dict.fromkeys(("query", "db", "subject"), _FILES_ADVICE),
     "evalue": "--max-evalue E; --evalue says how E-values are made",
     "perc-identity": "--min-identity F, a fraction",
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
@@ -37,6 +44,18 @@ _SINGLE_DASH_ADVICE = {
     "aS": "--min-coverage F --coverage-of shorter",
 }
 """Options of BLAST and CD-HIT with one dash, and what to type instead."""
+
+_FOREIGN_COMMANDS = {
+    **dict.fromkeys(("align", "needle", "needleall", "allpairs"), "nw SEQS"),
+    **dict.fromkeys(("blastp", "blastn", "search", "easy-search", "ssearch36", "swipe"), "sw QUERY DB"),
+    "blastx": "sw QUERY DB --translate query",
+    "tblastn": "sw QUERY DB --translate target",
+    **dict.fromkeys(("makeblastdb", "makedb", "createdb"), "index DB -o DB.gpa"),
+    **dict.fromkeys(("linclust", "easy-cluster", "easy-linclust"), "cluster SEQS --min-identity F"),
+    **dict.fromkeys(("snp-dists", "cgmlst-dists"), "dist SAMPLES"),
+    "king": "dist SAMPLES --metric king",
+}
+"""Commands of other programs, and the command of gpualign for the same work."""
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -92,6 +111,10 @@ def _command_advice(args: Sequence[str]) -> str:
     """Return advice for a word that is not a command, or "" if there is none."""
     if args[0] == "version":
         return "; type gpualign --version"
+    if args[0] in _FOREIGN_COMMANDS:
+        return f"; type gpualign {_FOREIGN_COMMANDS[args[0]]}"
+    if os.path.isfile(args[0]):
+        return f", which is a file; type gpualign nw {args[0]}, or another command before it"
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
@@ -105,6 +128,12 @@ def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, cli
         others = [f"gpualign {other}" for other, command in commands.items() if name in _long_option_names(command)]
         message += f"; it belongs to {_join_names(others)}" if others else did_you_mean(name, _long_option_names(error.ctx.command))
     return click.UsageError(message, error.ctx)
+
+
+def with_example(error: click.MissingParameter) -> click.UsageError:
+    """Return `error`, extended with the first example of the command's help."""
+    example = re.search(r"^ +(gpualign .*?)(?: {2,}.*)?$", (error.ctx and error.ctx.command.help) or "", re.MULTILINE)
+    return click.UsageError(f"{error.format_message()} For example: {example[1]}" if example else error.format_message(), error.ctx)
 
 
 def _join_names(names: Sequence[str]) -> str:

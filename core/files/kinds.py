@@ -40,6 +40,7 @@ class FileKind(Enum):
     PHYLIP_MATRIX = "a distance matrix in PHYLIP format"
     NEWICK = "a tree in Newick format"
     PAIRS = "a list of pairs"
+    NUMPY = "a NumPy matrix"
 
 
 def kind_of(start: bytes) -> FileKind | None:
@@ -52,6 +53,8 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.PLINK
     if start.startswith(b"BCF"):
         return FileKind.BCF
+    if start.startswith(b"\x93NUMPY") or (start.startswith(b"PK\3\4") and b".npy" in start[:64]):  # an .npz has the name of an array first
+        return FileKind.NUMPY
     if b"\0" in start:
         return None
     body = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\v\f")

@@ -139,6 +139,11 @@ def read_records(
     location = plain_text(stream) if threads > 1 and min_letters is None else None
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:
+        from gpualign.core.files.kinds import FileKind, kind_of
+
+        if kind_of(first) is FileKind.NUMPY:
+            advice = f"gpualign cluster {parameter('distances')}, tree and plot read it"
+            raise InputError(f"{source} is a NumPy matrix; expected FASTA or FASTQ; {advice}")
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
     if columns.are_given or is_receptor_table(first):
         table = read_table_records(stream, source, columns, threads)
@@ -160,7 +165,8 @@ def read_records(
 
         if (kind := kind_of(first)) is not None:
             reads = ", which gpualign dist reads" if kind in (FileKind.VCF, FileKind.CLUSTAL, FileKind.PHYLIP) else ""
-            raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ")
+            lists = f"; gpualign cluster {parameter('edges')} reads lists" if kind is FileKind.PAIRS else ""
+            raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ{lists}")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         named = f"; the column of sequences in a table is named by {parameter('sequence_column')}, and tables of SNPs are for gpualign dist"
         other = named if "\t" in start else ""

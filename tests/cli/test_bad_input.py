@@ -40,6 +40,10 @@ FILES = {
         "remove gaps with --degap, or if these are the rows of an alignment, compare them with gpualign dist",
     ),
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
+    "numpy": (
+        b"\x93NUMPY\1\0\x76\0",
+        "{path} is a NumPy matrix; expected FASTA or FASTQ; gpualign cluster --distances, tree and plot read it",
+    ),
     "truncated gzip": (
         gzip.compress(MANY)[:3000],
         "{path}: truncated gzip file, or something else follows its end; copy or download it again",

@@ -21,13 +21,20 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["genes.fa"], "cluster needs one threshold, --max-distance or --min-identity\n"),
+        (
+            ["genes.fa"],
+            "cluster needs one threshold, --max-distance or --min-identity: say --min-identity 0.97, or --edit with --max-distance 3\n",
+        ),
+        (
+            ["list.tsv", "--max-distance", "0.1"],
+            "list.tsv is a list of pairs; expected FASTA or FASTQ; gpualign cluster --edges reads lists\n",
+        ),
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),
         (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give only one of them"),
         (
             ["genes.fa", "--max-distance", "3"],
-            "--max-distance is 1 - identity, unless --edit counts letters, from 0 to 1; found 3 (3 % is 0.03)",
+            "--max-distance is 1 - identity, from 0 to 1; found 3: for at most 3 edits add --edit; 3 % is 0.03",
         ),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "--max-distance: expected a whole number of edits, 0 or more; found 1.5"),

@@ -5,7 +5,7 @@ import pytest
 from command import gpualign, gpualign_here
 
 from gpualign.cli.main import cli
-from gpualign.cli.options.choice_suggestions import with_option_suggestion
+from gpualign.cli.options.choice_suggestions import with_example, with_option_suggestion
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import nearest_name
 
@@ -38,6 +38,8 @@ def message(*words):
     error = caught.value
     if isinstance(error, click.NoSuchOption):
         error = with_option_suggestion(error, cli.commands)
+    elif isinstance(error, click.MissingParameter):
+        error = with_example(error)
     return error.format_message() if isinstance(error, click.UsageError) else str(error)
 
 
@@ -45,7 +47,22 @@ def message(*words):
     ("words", "end"),
     [
         (["clster", "x"], "No such command 'clster'; did you mean cluster?"),
-        (["align", "x"], "No such command 'align'"),
+        (["align", "x"], "No such command 'align'; type gpualign nw SEQS"),
+        (["blastp", "x"], "No such command 'blastp'; type gpualign sw QUERY DB"),
+        (["makeblastdb", "x"], "No such command 'makeblastdb'; type gpualign index DB -o DB.gpa"),
+        (["x"], "No such command 'x', which is a file; type gpualign nw x, or another command before it"),
+        (["nw"], "Missing argument 'SEQS'. For example: gpualign nw reads.fasta > scores.tsv"),
+        (["sw"], "Missing argument 'QUERY'. For example: gpualign sw query.fa db.fa > hits.tsv"),
+        (["dist"], "Missing argument 'SAMPLES'. For example: gpualign dist core.aln > distances.tsv"),
+        (["plot", "x"], "Missing option '-o' / '--output'. For example: gpualign plot distances.npy -o heat.png"),
+        (["index", "x"], "Missing option '-o' / '--output'. For example: gpualign index swissprot.fasta.gz -o swissprot.gpa"),
+        (["merge", "x"], "Missing option '-o' / '--output'. For example: gpualign merge scores.tsv.*-of-4.part -o scores.tsv"),
+        (["nw", "x", "--gpu"], "No such option '--gpu'; --device cuda"),
+        (["sw", "x", "--db", "x"], "No such option '--db'; files are named without options: gpualign sw QUERY DB"),
+        (["nw", "-i", "x"], "No such option '-i'; files are named without options, as in gpualign nw SEQS"),
+        (["sw", "x", "x", "-e", "1e-3"], "No such option '-e'; --max-evalue E"),
+        (["cluster", "x", "-c", "0.97"], "No such option '-c'; --min-identity F, or for MMseqs2's -c --min-coverage F"),
+        (["cluster", "x", "--min-seq-id", "0.97"], "No such option '--min-seq-id'; --min-identity F"),
         (["help", "nw"], "No such command 'help'; type gpualign nw --help"),
         (["help"], "No such command 'help'; type gpualign --help"),
         (["version"], "No such command 'version'; type gpualign --version"),

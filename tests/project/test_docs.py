@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import GPUALIGN, gpualign
-from examples import Python, blocks, examples, shows, timeless
+from examples import Python, blocks, shows, timeless
 from places import ROOT
 
 import gpualign as gpualign_package
@@ -60,14 +60,9 @@ def run_example(example, folder):
         pytest.fail(f"{example.command} prints\n{done.stdout[:5000]}")
 
 
-@pytest.mark.parametrize("example", examples(ROOT / "README.md"), ids=lambda example: example.command)
-def test_readme_commands(tmp_path, example):
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    run_example(example, tmp_path)
-
-
 # What gallery.md shows is run by the build of the site (docs/conf.py), docs/python.md below.
-PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem not in ("gallery", "python") and blocks(page)]
+_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in _PAGES if page.stem not in ("gallery", "python") and blocks(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -89,7 +89,7 @@ def test_added_records_are_compared_with_each_other_and_with_the_old_ones(run):
 
 def test_groups_divide_the_table(run):
     says(
-        "docs/guide.md",
+        "docs/pairs.md",
         "only pairs of different groups",
         "only pairs of the same group",
         "Rows are those of the whole table, in the same order.",
@@ -105,7 +105,7 @@ def test_groups_divide_the_table(run):
 
 
 def test_a_list_of_files_is_one_set(run, folder):
-    says("docs/guide.md", "treats their records as one set, as if the files had been concatenated")
+    says("docs/input.md", "treats their records as one set, as if the files had been concatenated")
     prepare("ls genomes/*.fa", folder)
     files = sorted((folder / "genomes").iterdir())
     (folder / "files.txt").write_text("".join(f"{file}\n" for file in files))
@@ -318,7 +318,7 @@ def test_a_dry_run_writes_no_summary(run, folder):
 
 
 def test_exit_codes(folder):
-    says("docs/guide.md", "0 | done; also when the reader of a pipe stopped early", "1 | the run failed", "2 | bad usage or bad input")
+    says("docs/running.md", "0 | done; also when the reader of a pipe stopped early", "1 | the run failed", "2 | bad usage or bad input")
     prepare("gpualign nw genes.fa", folder)
     assert gpualign("nw", "genes.fa", check=False, cwd=folder).returncode == 0
     assert gpualign("nw", "no_such_file.fa", check=False, cwd=folder).returncode == 2
