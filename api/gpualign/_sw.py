@@ -35,6 +35,7 @@ from gpualign.core.scoring.composition import METHODS
 from gpualign.core.scoring.masking import MASKS
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
 from gpualign.core.sequences.translation import STANDARD_CODE
+from gpualign.jobs.sequence_loading import ReadOptions
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 from gpualign.jobs.target_annotations import plan_annotations
 from gpualign.jobs.target_selection import Condition, TargetFilters, select_targets
@@ -180,10 +181,11 @@ def sw(
     )
     filters.check(db is None)
     database, host_threads = _database_sequences(db), options.resources.host_threads
+    reading = ReadOptions(keep_descriptions=bool(annotations.from_titles))
     if translate is None:
-        inputs = encode_inputs(queries, database, host_threads, bool(annotations.from_titles))
+        inputs = encode_inputs(queries, database, host_threads, reading)
     else:
-        inputs = encode_translated_inputs(queries, database, translate, host_threads, bool(annotations.from_titles))
+        inputs = encode_translated_inputs(queries, database, translate, host_threads, reading)
     inputs = annotations.annotate(inputs, False, LOG)
     inputs = select_targets(inputs, filters, LOG, host_threads)
     job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)
