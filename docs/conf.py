@@ -59,21 +59,26 @@ if "Repository" in ADDRESSES:
     html_theme_options = {"source_repository": ADDRESSES["Repository"], "source_branch": "main", "source_directory": ""}
 
 PICTURES = HERE / "pictures"
-"""Made by the build and not kept; pages name them as pictures/NAME."""
+"""Made by the build and not kept; pages name them as pictures/NAME, tasks as ../pictures/NAME."""
+
+
+DRAWN = ("gallery.md", "tasks/receptors.md")
+"""Pages that show pictures."""
 
 
 def draw(app: Sphinx) -> None:
-    """Runs the commands of gallery.md, in a folder that has data/, so that its pictures are what these commands draw."""
+    """Runs the commands of pages, in a folder that has data/, so that their pictures are what these commands draw."""
     if app.builder.format != "html":
         return
     shutil.rmtree(PICTURES, ignore_errors=True)
     PICTURES.mkdir()
     data = PICTURES / "data"
     data.symlink_to(ROOT / "data")
-    for command, _ in examples(HERE / "gallery.md"):
-        done = subprocess.run(["bash", "-c", f"set -eo pipefail; {command}"], cwd=PICTURES, capture_output=True, text=True)
-        if done.returncode:
-            raise ExtensionError(f"gallery.md: {command} ended with {done.returncode}: {done.stderr}")
+    for page in DRAWN:
+        for command, _ in examples(HERE / page):
+            done = subprocess.run(["bash", "-c", f"set -eo pipefail; {command}"], cwd=PICTURES, capture_output=True, text=True)
+            if done.returncode:
+                raise ExtensionError(f"{page}: {command} ended with {done.returncode}: {done.stderr}")
     data.unlink()
 
 

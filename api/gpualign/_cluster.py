@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -77,10 +78,13 @@ def cluster(
     seqs: SequencesInput | Matrix,
     *,
     scoring: Scoring | None = None,
+    metric: str | None = None,
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_coverage: float | None = None,
     coverage_of: str | None = None,
+    same: str | Sequence[str] | None = None,
+    alleles: bool = False,
     method: str = "single",
     order: str | None = None,
     identity_def: int = DEFAULT_DEFINITION,
@@ -95,12 +99,15 @@ def cluster(
 
     seqs: sequences, a sequence file, or a matrix of distances or identities returned by `nw` or `dist`
     scoring: letter scores and gap costs; None: the defaults for the alphabet
-    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` the maximum edit distance (a score matrix is then a matrix of edit
-        distances); for a distance matrix, in the units of the matrix
+    metric: "edit", "hamming", "tcrdist" or "align_distance", short for the scoring `gpualign.EDIT`, `HAMMING`, `TCRDIST` or
+        `ALIGN_DISTANCE`
+    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` or a metric the maximum of that distance (a score matrix is then a
+        matrix of edit distances); for a distance matrix, in the units of the matrix
     min_identity: minimum identity, a fraction, instead of `max_distance`
     min_coverage: minimum fraction of each sequence that is aligned to letters of the other; 0 for any. Default: 0.8 if a threshold of
         identity leaves out end gaps (definitions 0 and 2), else 0
     coverage_of: sequences to which `min_coverage` applies: "both" (default) or "shorter"
+    same, alleles: columns in which near records must agree, as for `pairs`; not for a matrix
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
     order: order in which greedy centroids are chosen: "length" (longest first), "size" (most abundant first, according to `;size=` in
         the ids, or to the column duplicate_count of an AIRR table) or "input"
@@ -115,23 +122,24 @@ def cluster(
     Returns `Clusters`.
     Raises `InputError` for bad input, `RunError` if a device fails or memory runs out.
 
-    >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], scoring=Scoring(edit=True), max_distance=1, method="greedy")
+    >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], metric="edit", max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
     ([0, 0, 1], ['0', '1'])
     """
     checked_choice("method", method, CLUSTERING_METHODS)
     if order is not None:
         checked_choice("order", order, CLUSTERING_ORDERS)
-    if strand is not None and isinstance(seqs, Matrix):
-        raise InputError("strand is for sequences; found a matrix, whose alignments are done")
-    if ambiguous is not None and isinstance(seqs, Matrix):
-        raise InputError("ambiguous is for sequences; found a matrix, whose alignments are done")
+    of_sequences = {"strand": strand, "ambiguous": ambiguous, "same": same}
+    if isinstance(seqs, Matrix) and (given := [name for name, value in of_sequences.items() if value is not None]):
+        raise InputError(f"{given[0]} is for sequences; found a matrix, whose alignments are done")
     alignment = nw_options(
-        scoring=checked_scoring(scoring).options(),
+        scoring=checked_scoring(scoring, metric=metric).options(),
         thresholds=pair_thresholds(None, min_identity, min_coverage, max_distance, coverage_of),
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
+        same=same,
+        alleles=alleles,
         resources=make_resources(device, threads, memory),
     )
     options = ClusterOptions(alignment, method, order)
@@ -140,7 +148,7 @@ def cluster(
         ids, job = seqs.ids, _prepare_matrix_job(seqs, options)
     else:
         options.check(aligned=True)
-        inputs = encode_inputs(seqs, None, alignment.resources.host_threads)
+        inputs = encode_inputs(seqs, None, alignment.resources.host_threads, alignment.read_options)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = ProgressReporter(progress)
     reporter.expect(job.total_work)

@@ -116,6 +116,13 @@ def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
     return tuple(map(str, checked_items(name, value, item_name)))
 
 
+def checked_titles(name: str, value: Any) -> tuple[str, ...]:
+    """Return titles of columns, given as a list or as text in which commas delimit them; none for None. Raises the same errors as
+    `checked_items`."""
+    titles = [] if value is None else value.split(",") if isinstance(value, str) else checked_names(name, value, "titles")
+    return tuple(dict.fromkeys(title.strip() for title in titles if title.strip()))
+
+
 def is_iterable(value: Any) -> bool:
     """Return whether the object can be iterated over. False for zero-dimensional arrays, although they define `__iter__`."""
     try:

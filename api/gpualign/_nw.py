@@ -14,16 +14,18 @@ from gpualign._execution_options import (
     check_numbers,
     checked_choice,
     checked_count,
+    checked_flag,
     checked_identity_definition,
     checked_names,
     checked_score,
+    checked_titles,
     make_resources,
 )
 from gpualign._output import checked_output_path, make_filled_array
 from gpualign._record_annotations import GroupsInput, group_pair_selector
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import SequencesInput, StrPath, encode_inputs
+from gpualign._sequences import READ_DEFAULTS, SequencesInput, StrPath, encode_inputs
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -119,6 +121,7 @@ def pairs(
     targets: SequencesInput | None = None,
     scoring: Scoring | None = None,
     *,
+    metric: str | None = None,
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_score: int | None = None,
@@ -127,6 +130,8 @@ def pairs(
     groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
+    same: str | Sequence[str] | None = None,
+    alleles: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT_DEFINITION,
@@ -145,7 +150,9 @@ def pairs(
     seqs: one set, in which each pair is aligned once (i < j), or the queries to compare with `targets`
     targets: second set; None: `seqs` is compared with itself
     scoring: letter scores and gap costs; None: the defaults for the alphabet
-    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` the maximum edit distance
+    metric: "edit", "hamming", "tcrdist" or "align_distance", short for the scoring `gpualign.EDIT`, `HAMMING`, `TCRDIST` or
+        `ALIGN_DISTANCE`
+    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` or a metric the maximum of that distance
     min_identity: minimum identity, a fraction
     min_score: minimum score
     min_coverage: minimum fraction of each sequence that is aligned to letters of the other; applied in addition to the threshold
@@ -155,6 +162,10 @@ def pairs(
         the first of two columns)
     between: whether only pairs between different groups are aligned
     within: whether only pairs within the same group are aligned
+    same: titles of columns, as a list or delimited by commas: only pairs with the same value in each, as in "v_call,j_call". Files must be
+        tables with these columns, `Sequences` have them as `annotations`; of calls the genes are compared, and of a call of several genes
+        any may be the same
+    alleles: whether `same` compares alleles, such as TRBV7-2*01, instead of genes
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
     identity_def: identity definition, numbered 0 to 4 as in vsearch
@@ -168,7 +179,7 @@ def pairs(
     Returns `Pairs`, in input order.
     Raises `InputError` for bad input and for a record without a group, `RunError` if a device fails or memory runs out.
 
-    >>> found = pairs(["ACGT", "AGT", "TTTT"], scoring=Scoring(edit=True), max_distance=1)
+    >>> found = pairs(["ACGT", "AGT", "TTTT"], metric="edit", max_distance=1)
     >>> list(found)
     [('0', '1', 1)]
     """
@@ -178,15 +189,17 @@ def pairs(
         found = f"; found {' and '.join(names)}" if names else ""
         raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
     options = nw_options(
-        scoring=checked_scoring(scoring).options(),
+        scoring=checked_scoring(scoring, metric=metric).options(),
         thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance, coverage_of),
         end_gaps=end_gaps,
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
+        same=same,
+        alleles=alleles,
         resources=make_resources(device, threads, memory, executor),
     )
-    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within), Detail.SCORE)
+    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within, options), Detail.SCORE)
     i, j, values = passing_pairs(job, filter, options.identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), names[0].partition("_")[2])
 
@@ -198,6 +211,7 @@ def iter_pairs(
     *,
     fields: Sequence[str] = ("query", "target", "score"),
     batch: int = 10_000,
+    metric: str | None = None,
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_score: int | None = None,
@@ -206,6 +220,8 @@ def iter_pairs(
     groups: GroupsInput | None = None,
     between: bool = False,
     within: bool = False,
+    same: str | Sequence[str] | None = None,
+    alleles: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT_DEFINITION,
@@ -224,8 +240,10 @@ def iter_pairs(
     scoring: letter scores and gap costs; None: the defaults for the alphabet
     fields: column names, as for `gpualign nw --fields`: "identity", "cigar" and so on
     batch: maximum number of rows per table
+    metric: "edit", "hamming", "tcrdist" or "align_distance", as for `pairs`
     max_distance, min_identity, min_score, min_coverage, coverage_of: thresholds as for `pairs`; none, one or several
     groups, between, within: groups of the records, and which pairs are aligned according to them, as for `pairs`
+    same, alleles: columns in which records must agree, as for `pairs`
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
     identity_def: identity definition, numbered 0 to 4 as in vsearch
@@ -244,7 +262,7 @@ def iter_pairs(
     [{'query': '0', 'target': '1', 'cigar': '1=1I2='}]
     """
     names = ",".join(checked_names("fields", fields, "columns"))
-    costs = checked_scoring(scoring).options()
+    costs = checked_scoring(scoring, metric=metric).options()
     columns = parse_fields(names, edit_distance=costs.edit)
     if lacking := sorted(description_fields(names)):
         raise InputError(f"fields: {lacking[0]} needs a file; sequences in memory have no descriptions")
@@ -257,10 +275,12 @@ def iter_pairs(
         strand=strand,
         identity_def=identity_def,
         ambiguous=ambiguous,
+        same=same,
+        alleles=alleles,
         resources=make_resources(device, threads, memory, executor),
     )
     detail = max((column.detail for column in columns), key=list(Detail).index)
-    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within), detail)
+    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within, options), detail)
     blocks = result_blocks(job, options.identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
@@ -285,7 +305,16 @@ def iter_pairs(
     return tables()
 
 
-def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, end_gaps: str = "penalised", **others: Any) -> NwOptions:
+def nw_options(
+    *,
+    identity_def: int,
+    strand: str | None,
+    ambiguous: str | None,
+    end_gaps: str = "penalised",
+    same: str | Sequence[str] | None = None,
+    alleles: bool = False,
+    **others: Any,
+) -> NwOptions:
     """Return options of `nw` with these values. Each argument has the name of its option. Raises `InputError` for words that are not among
     the choices of an option, and for an unknown identity definition."""
     checked_choice("end_gaps", end_gaps, (one.value for one in EndGaps))
@@ -294,7 +323,15 @@ def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, 
     if ambiguous is not None:
         checked_choice("ambiguous", ambiguous, (one.value for one in AmbiguityRule))
     definition = checked_identity_definition(identity_def)
-    return NwOptions(identity_def=definition, strand=strand, ambiguous=ambiguous, end_gaps=end_gaps, **others)
+    return NwOptions(
+        identity_def=definition,
+        strand=strand,
+        ambiguous=ambiguous,
+        end_gaps=end_gaps,
+        alleles=checked_flag("alleles", alleles),
+        read_options=replace(READ_DEFAULTS, columns=replace(READ_DEFAULTS.columns, same=checked_titles("same", same))),
+        **others,
+    )
 
 
 def pair_thresholds(
@@ -320,7 +357,7 @@ def _prepare_filtered_job(
     detail: results to compute for each alignment; `Detail.SCORE`: what the filter needs, at least the score
     """
     filter = options.make_filter()
-    inputs = encode_inputs(seqs, targets, options.resources.host_threads)
+    inputs = encode_inputs(seqs, targets, options.resources.host_threads, options.read_options)
     filter = replace(filter, groups=groups(inputs))
     detail = filter.detail if detail is Detail.SCORE else detail
     return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter

@@ -10,12 +10,15 @@ import numpy as np
 from gpualign._execution_options import LOG
 from gpualign._sequences import is_default_index, is_missing
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.jobs.options import check_same_columns
 from gpualign.jobs.record_groups import check_groups, group_pairs, make_grouping, match_ids
+from gpualign.jobs.shared_annotations import shared_annotation_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gpualign.core.planning.group_pairs import GroupPairSelector
+    from gpualign.jobs.nw import NwOptions
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
     from gpualign.jobs.sequence_loading import Inputs
@@ -27,8 +30,13 @@ _DEFAULT_TITLE = "group"
 """Title for a column without a title. Numbers in such a column are group names."""
 
 
-def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairSelector | None]:
-    """Return a function that selects pairs by group, to be called once the sequences have been read.
+def group_pair_selector(
+    groups: GroupsInput | None, between: bool, within: bool, options: NwOptions
+) -> Callable[[Inputs], GroupPairSelector | None]:
+    """Return a function that selects pairs by group, or by columns in which records must agree, to be called once the sequences have been
+    read.
+
+    options: name these columns
 
     Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
     `InputError` for records without a group.
@@ -37,6 +45,10 @@ def group_pair_selector(groups: GroupsInput | None, between: bool, within: bool)
         if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"{parameter(name)}: expected True or False; found {value!r}")
     check_groups(groups is not None, bool(between), bool(within))
+    same = options.read_options.columns.same
+    check_same_columns(same, options.alleles, groups is not None)
+    if same:
+        return lambda inputs: shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, LOG)
     if groups is None:
         return lambda inputs: None
     columns = _columns_of_groups(groups)

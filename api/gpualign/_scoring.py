@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 
-from gpualign._execution_options import checked_count, checked_flag
+from gpualign._execution_options import checked_choice, checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.listed_distances import ListedDistance, has_distances
@@ -84,11 +84,23 @@ ALIGN_DISTANCE = Scoring(align_distance=True)
 is `Scoring(align_distance=True, gap=11)`."""
 
 
-def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:
-    """Return the scoring, or the default for None. local: whether the scoring is for local alignments.
+METRICS = {"edit": EDIT, "hamming": HAMMING, "tcrdist": TCRDIST, "align_distance": ALIGN_DISTANCE}
+"""Scorings that have a name."""
 
-    Raises `InputError` if the argument is not a `Scoring`, or is unsuitable for local alignments.
+
+def checked_scoring(scoring: Scoring | None, local: bool = False, metric: str | None = None) -> Scoring:
+    """Return the scoring, or the default for None.
+
+    local: whether the scoring is for local alignments
+    metric: name from `METRICS`, instead of a scoring
+
+    Raises `InputError` if the argument is not a `Scoring`, is unsuitable for local alignments, or is given with a metric.
     """
+    if metric is not None:
+        checked_choice("metric", metric, METRICS)
+        if scoring is not None:
+            raise InputError("metric and scoring both say what is computed; give one of them")
+        return METRICS[metric]
     if scoring is None:
         return DEFAULT_SCORING
     if not isinstance(scoring, Scoring):

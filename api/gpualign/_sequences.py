@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import TextIOBase
 from os import PathLike, fspath
-from typing import Any, BinaryIO, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import checked_choice, checked_flag, checked_names, is_iterable
+from gpualign._execution_options import LOG, checked_choice, checked_flag, checked_items, checked_names, checked_titles, is_iterable
 from gpualign._scoring import Scoring
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet_name
+from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw_records
 from gpualign.core.sequences.record_tables import TableColumns
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.sequence_loading import Inputs, ReadOptions
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions, describe_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 StrPath: TypeAlias = "str | PathLike[str]"
+AnnotationsInput: TypeAlias = "Mapping[str, Iterable[str]] | pd.DataFrame"
+"""A text for each record, by title."""
 RecordInput: TypeAlias = Any
 """str, bytes, or an object with `.seq` and `.id`, such as Biopython's SeqRecord."""
+
+READ_DEFAULTS = ReadOptions(columns=TableColumns(reads_abundances=True, reads_v_calls=True))
 
 
 class Sequences:
@@ -35,17 +44,26 @@ class Sequences:
     records: non-empty str, bytes or SeqRecord objects, in upper or lower case
     ids: record ids (default: the SeqRecord ids, else 0, 1, ...)
     alphabet: "dna", "protein" or "auto" (determined from the letters)
+    annotations: a text for each record, by title, as a dict of lists or a pandas.DataFrame: columns for `same` in `pairs` and `cluster`
 
-    Raises `InputError` for letters in no alphabet and for repeated ids.
+    Raises `InputError` for letters in no alphabet, for repeated ids, and for annotations that are not one per record.
 
     >>> genes = Sequences(["ACGT", "AGT"])
     >>> len(genes), genes.ids, genes.lengths.tolist(), genes.alphabet
     (2, ['0', '1'], [4, 3], 'dna')
     """
 
-    def __init__(self, records: Iterable[RecordInput], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
+    def __init__(
+        self,
+        records: Iterable[RecordInput],
+        ids: Iterable[str] | None = None,
+        alphabet: str = "auto",
+        annotations: AnnotationsInput | None = None,
+    ) -> None:
         raw = raw_records(records, ids)
         chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
+        if annotations is not None:
+            encoded = replace(encoded, annotations=_annotation_columns(annotations, len(encoded)))
         self._set_encoded(encoded, chosen)
 
     def _set_encoded(self, encoded: SequenceSet, code: Alphabet) -> None:
@@ -117,6 +135,7 @@ def read(
     id_column: str | None = None,
     sequence_column: str | None = None,
     locus: str | Sequence[str] = (),
+    annotations: str | Iterable[str] | None = None,
 ) -> Sequences:
     """Read a file of sequences, plain or compressed: FASTA, FASTQ, or a table of immune receptors (AIRR).
 
@@ -129,19 +148,21 @@ def read(
         letters are errors
     id_column, sequence_column: titles of the columns with ids and with sequences, for a table other than those of AIRR
     locus: locus, or loci, of the rows to read of a table of receptors, such as "TRB" or ["IGK", "IGL"]; (): all rows
+    annotations: titles of other columns of a table to read, as a list or delimited by commas, for `same` in `pairs` and `cluster`
 
     Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
     loci = tuple(name.upper() for name in checked_names("locus", (locus,) if isinstance(locus, str) else locus, "loci"))
+    titles = checked_titles("annotations", annotations)
     options = ReadOptions(
         checked_alphabet_name(alphabet),
         checked_flag("allow_duplicates", allow_duplicates),
         checked_flag("degap", degap),
         unknown=unknown,
         drop_empty=checked_flag("drop_empty", drop_empty),
-        columns=TableColumns(id_column, sequence_column, locus=loci, reads_abundances=True, reads_v_calls=True),
+        columns=replace(READ_DEFAULTS.columns, id_column=id_column, sequence_column=sequence_column, same=titles, locus=loci),
     )
     threads = Resources().host_threads
     raw = _read_raw_records(source, threads, options)
@@ -167,7 +188,7 @@ def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOpt
 
 
 def _read_stream(stream: BinaryIO, name: str, o: ReadOptions, threads: int) -> RawRecords:
-    return read_raw_records(
+    raw = read_raw_records(
         stream,
         name,
         o.allow_duplicates,
@@ -178,6 +199,25 @@ def _read_stream(stream: BinaryIO, name: str, o: ReadOptions, threads: int) -> R
         threads=threads,
         columns=o.columns,
     )
+    if raw.table is not None:
+        LOG.note(f"{name}: {describe_table(raw.table)}")
+    return raw
+
+
+def _annotation_columns(annotations: Any, count: int) -> dict[str, AnnotationColumn]:
+    """Return the annotations by title; a missing cell becomes an empty text. count: number of records
+
+    Raises `InputError` for anything but columns of `count` texts.
+    """
+    if not isinstance(annotations, Mapping) and not hasattr(annotations, "iloc"):
+        raise InputError(f"annotations: expected a dict of lists or a DataFrame; found {type(annotations).__name__}")
+    columns = {}
+    for title, cells in annotations.items():
+        texts = ["" if is_missing(cell) else str(cell) for cell in checked_items(f"annotations {title!a}", cells, "texts")]
+        if len(texts) != count:
+            raise InputError(f"annotations {title!a}: {len(texts):,} texts for {count:,} sequences")
+        columns[str(title)] = AnnotationColumn.from_texts(texts)
+    return columns
 
 
 def check_binary(stream: object, name: str) -> None:
@@ -236,20 +276,23 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
-def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threads: int, keep_descriptions: bool = False) -> Inputs:
+def encode_inputs(
+    queries: SequencesInput, targets: SequencesInput | None, threads: int, read_options: ReadOptions = READ_DEFAULTS
+) -> Inputs:
     """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. If `targets` is None, there is
     only one set.
 
     threads: maximum number of threads
-    keep_descriptions: whether the text that follows ids in files is kept
+    read_options: how files are read
 
-    Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
+    Raises `InputError` for different alphabets, for input that looks like DNA when the other set is encoded protein, and for records in
+    memory that lack a column in which records must agree.
     """
     sources = [queries] if targets is None or targets is queries else [queries, targets]
     made = [one for one in sources if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
-    raw = [_raw_records_of(one, threads, keep_descriptions) for one in sources if not isinstance(one, Sequences)]
+    raw = [_raw_records_of(one, threads, read_options) for one in sources if not isinstance(one, Sequences)]
     counts = count_letters(raw, name_files=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
@@ -260,17 +303,38 @@ def encode_inputs(queries: SequencesInput, targets: SequencesInput | None, threa
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto", threads=threads) if raw else (made[0].code, [])
     waiting = iter(encoded)
     sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in sources]
+    for source, one in zip(sources, sets, strict=True):
+        if not _is_file(source):
+            _check_annotations(one, read_options.columns.same)
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
+def _is_file(source: SequencesInput) -> bool:
+    return isinstance(source, (str, PathLike)) or hasattr(source, "read")
+
+
+def _check_annotations(records: SequenceSet, titles: Iterable[str]) -> None:
+    """Raise `InputError` if records in memory lack a column in which they must agree."""
+    for title in titles:
+        if title not in records.annotations:
+            raise InputError(
+                f"{parameter('same')}: these sequences have no column {title!r}; read(file, annotations=...) keeps columns of a table,"
+                " and Sequences(..., annotations=...) takes them"
+            )
+
+
 def encode_translated_inputs(
-    queries: SequencesInput, targets: SequencesInput | None, translated_sets: str, threads: int, keep_descriptions: bool = False
+    queries: SequencesInput,
+    targets: SequencesInput | None,
+    translated_sets: str,
+    threads: int,
+    read_options: ReadOptions = READ_DEFAULTS,
 ) -> Inputs:
     """Return queries and targets for a translated search.
 
     translated_sets: sets to translate: "query", "target" or "both"
     threads: maximum number of threads
-    keep_descriptions: whether the text that follows ids in files is kept
+    read_options: how files are read
 
     Raises the same errors as `encode_inputs`.
     """
@@ -280,7 +344,7 @@ def encode_translated_inputs(
     sets = []
     for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
-            raw = _raw_records_of(one, threads, keep_descriptions)
+            raw = _raw_records_of(one, threads, read_options)
             sets.append(encode_translated_set([raw], side, translated_sets, threads=threads))
         elif one.code is alphabet_of_set(side, translated_sets):
             sets.append(one.set)
@@ -292,8 +356,7 @@ def encode_translated_inputs(
     return make_inputs(sets, translated_sets)
 
 
-def _raw_records_of(source: SequencesInput, threads: int, keep_descriptions: bool) -> RawRecords:
-    if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
-        options = ReadOptions(keep_descriptions=keep_descriptions, columns=TableColumns(reads_abundances=True, reads_v_calls=True))
-        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, options)
+def _raw_records_of(source: SequencesInput, threads: int, read_options: ReadOptions) -> RawRecords:
+    if _is_file(source):
+        return _read_raw_records(cast("StrPath | BinaryIO", source), threads, read_options)
     return raw_records(cast("Iterable[RecordInput]", source))

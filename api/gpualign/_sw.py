@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from gpualign._execution_options import (
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import SequencesInput, StrPath, checked_path, encode_inputs, encode_translated_inputs
+from gpualign._sequences import READ_DEFAULTS, SequencesInput, StrPath, checked_path, encode_inputs, encode_translated_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
@@ -180,10 +181,11 @@ def sw(
     )
     filters.check(db is None)
     database, host_threads = _database_sequences(db), options.resources.host_threads
+    reading = replace(READ_DEFAULTS, keep_descriptions=bool(annotations.from_titles))
     if translate is None:
-        inputs = encode_inputs(queries, database, host_threads, bool(annotations.from_titles))
+        inputs = encode_inputs(queries, database, host_threads, reading)
     else:
-        inputs = encode_translated_inputs(queries, database, translate, host_threads, bool(annotations.from_titles))
+        inputs = encode_translated_inputs(queries, database, translate, host_threads, reading)
     inputs = annotations.annotate(inputs, False, LOG)
     inputs = select_targets(inputs, filters, LOG, host_threads)
     job = prepare(inputs, options, LOG, needs_paths=bool(traced) or min_identity is not None)

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     type=PathType(),
     metavar="TABLE[:COLUMN,...]",
     help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups. TABLE:COLUMN,... uses these columns and shows numbers and dates as"
-    " gradients.",
+    " first line that does not begin with an id names the groups; of AIRR tables sequence_id has the ids. TABLE:COLUMN,... uses these"
+    " columns and shows numbers and dates as gradients.",
 )
 @Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
 @Heading.COLOURS.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")

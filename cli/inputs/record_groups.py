@@ -16,6 +16,8 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids
+from gpualign.core.sequences.receptor_titles import ID_TITLE
+from gpualign.core.sequences.record_tables import has_receptor_titles
 from gpualign.jobs.plotting.quantities import Quantity, parse_days, parse_quantity
 from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order
 
@@ -100,9 +102,10 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], ids_
     """Read the groupings of the records `ids`, one per column after the first. Columns are delimited by tabs, commas, semicolons or
     blanks; - is standard input.
 
-    Line 1 names the columns, unless it begins with one of the ids. The table may contain extra records and omit some. An empty cell or NA
-    means that the record has no group. ids_source: name for the source of the records, for messages. Raises an `InputError` that names the
-    line if the table is invalid, or if no record is in the table.
+    Line 1 names the columns, unless it begins with one of the ids. In a table of receptors the ids are in the column `sequence_id`, and
+    every other column is a grouping. The table may contain extra records and omit some. An empty cell or NA means that the record has no
+    group. ids_source: name for the source of the records, for messages. Raises an `InputError` that names the line if the table is invalid,
+    or if no record is in the table.
     """
     return [make_grouping(*column) for column in _read_table(path, ids, warn, ids_source).columns(ids)]
 
@@ -115,6 +118,9 @@ def _read_table(
         lines = [row for row in open_delimited(open_decompressed(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
         raise InputError(f"{source}: empty; expected a table with an id and a group per line")
+    if has_receptor_titles(lines[0][1]):
+        place = lines[0][1].index(ID_TITLE)
+        lines = [(line, [*cells[place : place + 1], *cells[:place], *cells[place + 1 :]]) for line, cells in lines]
     first = lines[0][1]
     if len(lines) > 1 and len(lines[1][1]) == len(first) + 1:
         if not any(cells[-1] for _, cells in lines[1:]):

@@ -4,7 +4,7 @@ al. 2018): a column of ids, one of sequences, and others that annotate the recor
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from typing import BinaryIO
 
@@ -136,8 +136,12 @@ def is_receptor_table(start: bytes) -> bool:
     """Return whether a file is a table of receptors: its first line has the titles of ids and of sequences. start: first bytes of the
     file"""
     line = start.split(b"\n", 1)[0]
-    titles = {cell_text(cell) for cell in line.split(delimiter_of(line).encode())}
-    return ID_TITLE in titles and not titles.isdisjoint(SEQUENCE_TITLES)
+    return has_receptor_titles({cell_text(cell) for cell in line.split(delimiter_of(line).encode())})
+
+
+def has_receptor_titles(titles: Collection[str]) -> bool:
+    """Return whether the columns with these titles are those of a table of receptors."""
+    return ID_TITLE in titles and not set(SEQUENCE_TITLES).isdisjoint(titles)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,21 @@ def test_quotes_and_delimiters_are_those_of_other_tables(tmp_path, text):
     assert list(ward.labels) == ["x", "y, z"]
 
 
+def test_ids_of_receptors_are_in_a_column_of_their_own(tmp_path):
+    """As Cell Ranger writes them: the cell is first, and has two chains."""
+    text = "cell_id\tclone_id\tsequence_id\tjunction_aa\nc1\t2\ta\tCASF\nc1\t\tb\tCATF\nc2\t3\tc\tCASF\n"
+    clone, cell = read_columns(written(tmp_path, text), ["clone_id", "cell_id"], IDS, pytest.fail)
+    assert (clone.labels, clone.label_indices) == (["2", "3"], [0, -1, 1, -1])
+    assert (cell.labels, cell.label_indices) == (["c1", "c2"], [0, 0, 1, -1])
+    with pytest.raises(InputError, match="besides the ids its columns are 'cell_id', 'clone_id', 'junction_aa'"):
+        read_columns(written(tmp_path, text), ["ward"], IDS, pytest.fail)
+    with pytest.raises(InputError, match="line 3 has 2 columns, line 1 has 4"):
+        read_columns(written(tmp_path, text.replace("c1\t\tb\tCATF", "c1\tb")), ["clone_id"], IDS, pytest.fail)
+    plain = text.replace("junction_aa", "ward")  # no table of receptors
+    with pytest.raises(InputError, match="none of its ids is one of the matrix"):
+        read_columns(written(tmp_path, plain.replace("c1\t\tb", "c3\t\tb")), ["clone_id"], IDS, pytest.fail)
+
+
 def test_only_what_is_wanted_must_agree(tmp_path):
     path = written(tmp_path, "id\tward\tnote\na\tx\tfirst\na\tx\tsecond\nb\ty\t\n")
     (ward,) = read_columns(path, ["ward", "ward"], IDS, pytest.fail)
