@@ -170,3 +170,23 @@ def test_other_refusals(tmp_path):
         assert reason in done.stderr.decode()
     told = gpualign_here("nw", "--tcrdist", "--max-distance", "9", "--v-genes", genes, receptors)[1]
     assert f"1 of 2 records have no V gene of {genes}, and are near no other" in told
+
+
+def test_both_chains_of_cells(tmp_path, rng):
+    """The distance of two cells is the sum of both chains with their V genes. Cells without a known gene are near no other."""
+    texts = repertoire(rng, 120)
+    calls = [(str(rng.choice(("TRBV7-2*01", "TRBV5-1*01", ""))), str(rng.choice(("TRAV1-1*01", "")))) for _ in range(60)]
+    lines = ["sequence_id\tcell_id\tlocus\tv_call\tjunction_aa"]
+    for k, pair in enumerate(calls):
+        lines += [f"{k}{locus}\tc{k}\t{locus}\t{pair[n]}\t{texts[2 * k + n]}" for n, locus in enumerate(("TRB", "TRA"))]
+    genes, _ = write_tables(tmp_path, [("CASSF", "")])
+    (tmp_path / "cells.tsv").write_text("\n".join(lines) + "\n")
+    words = ("nw", "-q", "--tcrdist", "--v-genes", genes, "--max-distance", "80", "--locus", "TRB", "--and", "TRA", tmp_path / "cells.tsv")
+    rows = [line.split("\t") for line in gpualign_here(*words)[0].decode().splitlines()[1:]]
+    near = []
+    for i, j in itertools.combinations(range(60), 2):
+        distances = [tcrdist(texts[2 * i + n], texts[2 * j + n]) + call_distance(calls[i][n], calls[j][n]) for n in (0, 1)]
+        if sum(distances) <= 80:
+            near.append([f"c{i}", f"c{j}", str(sum(distances)), *map(str, distances)])
+    assert near
+    assert rows == near
