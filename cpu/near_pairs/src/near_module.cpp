@@ -152,6 +152,19 @@ Sequences checked_sequences(const Codes& codes, const Numbers& offsets, const ch
   return {codes.data(), offsets.data()};
 }
 
+// Returns sequences after checking the queries among them, as `checked_sequences` does, but in the time of these alone.
+Sequences checked_queries(const Codes& codes, const Numbers& offsets, const Numbers& ids) {
+  if (!offsets.shape(0)) throw nb::value_error("offsets must begin with 0");
+  check_ids(ids, static_cast<int64_t>(offsets.shape(0)) - 1, "query_ids");
+  for (size_t i = 0; i < ids.shape(0); i++) {
+    const int64_t start = offsets(ids(i)), stop = offsets(ids(i) + 1);
+    bool is_valid = 0 <= start && start < stop && stop <= static_cast<int64_t>(codes.shape(0)) && stop - start < (1 << 24);
+    for (int64_t at = start; is_valid && at < stop; at++) is_valid = codes(at) < 32;
+    if (!is_valid) throw nb::value_error("queries: offsets must ascend within the codes, which must be below 32");
+  }
+  return {codes.data(), offsets.data()};
+}
+
 using Labels = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using LabelDistances = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -193,8 +206,7 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
                                  int trim_start, int trim_end, bool gap_is_free, std::optional<std::tuple<Labels, LabelDistances>> labels,
                                  int64_t max_distance, int64_t most, const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
-  const Sequences queries = checked_sequences(query_codes, query_offsets, "queries");
-  check_ids(query_ids, static_cast<int64_t>(query_offsets.shape(0)) - 1, "query_ids");
+  const Sequences queries = checked_queries(query_codes, query_offsets, query_ids);
   if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
   if (!targets.is_filled()) throw nb::value_error("the panels of the targets are not filled");
   int largest = 0;
@@ -208,9 +220,12 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
   if (labels) {
     const auto& [of_queries, distances] = *labels;
     label_count = distances.shape(0);
-    check_labels(of_queries, query_offsets.shape(0) - 1);
-    bool is_valid = distances.shape(1) == label_count && static_cast<size_t>(targets.largest_label) < label_count;
-    for (size_t i = 0; is_valid && i < of_queries.shape(0); i++) is_valid = static_cast<size_t>(of_queries(i)) < label_count;
+    bool is_valid = distances.shape(1) == label_count && static_cast<size_t>(targets.largest_label) < label_count &&
+                    of_queries.shape(0) == query_offsets.shape(0) - 1;
+    for (size_t i = 0; is_valid && i < query_ids.shape(0); i++) {
+      const int32_t label = of_queries.data()[query_ids(i)];
+      is_valid = label >= 0 && static_cast<size_t>(label) < label_count;
+    }
     for (size_t i = 0; is_valid && i < label_count * label_count; i++) is_valid = distances.data()[i] >= 0;
     if (!is_valid) throw nb::value_error("labels must be numbers of rows and columns of their distances, which are at least 0");
   }
