@@ -120,7 +120,7 @@ class NearChainsBuilder:
 
 
 def check_bits(query_count: int, target_count: int, distance_bits: int) -> None:
-    """Raise `RunError` if the pairs of so many queries and targets, with their distances, cannot be numbered."""
+    """Raise `RunError` if there are too many queries and targets for their pairs to be numbered together with distances."""
     if query_count.bit_length() + target_count.bit_length() + distance_bits > _MAX_BITS:
         raise RunError(f"{query_count:,} x {target_count:,} are more than can be compared with distances of {distance_bits} bits")
 
