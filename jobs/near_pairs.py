@@ -466,7 +466,9 @@ def prepare_near_pair_job(
         both_strands=task.both_strands,
         ambiguity=ambiguous,
     )
-    budget, aligning = Budget.from_total(left if distance_suffices else left // 2), Budget.from_total(left // 2)
+    # Unequal letters are counted in place, so that lists of pairs need no more than their numbers.
+    aligned = left // 8 if task.scoring.listed_distance is ListedDistance.HAMMING else left // 2
+    budget, aligning = Budget.from_total(left if distance_suffices else left - aligned), Budget.from_total(aligned)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner: PairAligner | None = None
