@@ -46,7 +46,7 @@ class ColumnFilter:
     """A filter that keeps every pair within a distance, by the costs of columns.
 
     costs: cost of each letter with each other letter, uint8[32][32], symmetric
-    gap_open, gap_extend: cost of the first and of each further letter by which the lengths differ, at least 0
+    gap_open, gap_extend: cost of the first letter and of each further letter of a difference in length, at least 0
     limit: maximum cost of a pair within the distance
 
     The cost of two sequences of the same length is the sum of the costs of the letters in the same columns. If one has k letters more, it

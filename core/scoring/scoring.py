@@ -96,7 +96,7 @@ class Scoring:
 
     @property
     def of_alignments(self) -> Scoring:
-        """The scoring by which pairs are aligned: this one, unless results are computed from the scores of another."""
+        """The scoring that aligns pairs: this one, unless results are computed from the scores of another."""
         return replace(self, edit=False, listed_distance=None) if self.listed_distance is ListedDistance.ALIGNMENT else self
 
     @property

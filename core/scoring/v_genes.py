@@ -41,11 +41,7 @@ class VGenes:
         A label is a set of genes that a call names. The distance of two sets is that of their nearest genes, and `BEYOND` if the table has
         none of the genes of a call, or loops of other lengths.
         """
-        numbers: dict[frozenset[str], int] = {}
-        labels = []
-        for column in columns:
-            known = [numbers.setdefault(self._find(call), len(numbers)) for call in column.values]
-            labels.append(np.array(known, dtype=np.int32)[column.codes])
+        labels, numbers = self._number(columns)
         names = sorted(set(chain.from_iterable(numbers)))
         places, between = {name: k for k, name in enumerate(names)}, self._gene_distances(names)
         distances = np.full((len(numbers), len(numbers)), BEYOND, dtype=np.int32)
@@ -58,9 +54,18 @@ class VGenes:
     def unequal_keys(self, calls: AnnotationColumn) -> Integers:
         """Return keys, int64[records], that are equal for records whose V genes have a distance of 0 because they are the same. A record
         without a known gene has a key of its own."""
-        (labels,), distances = self.label([calls])
-        known = np.diagonal(distances)[labels] == 0
-        return np.where(known, labels, len(distances) + np.arange(len(labels)))
+        (labels,), numbers = self._number([calls])
+        is_known = np.array([bool(genes) for genes in numbers], dtype=np.bool_)[labels]
+        return np.where(is_known, labels, len(numbers) + np.arange(len(labels)))
+
+    def _number(self, columns: Sequence[AnnotationColumn]) -> tuple[list[npt.NDArray[np.int32]], dict[frozenset[str], int]]:
+        """Return (label of each record, for each column of calls; label of each set of genes)."""
+        numbers: dict[frozenset[str], int] = {}
+        labels = []
+        for column in columns:
+            known = [numbers.setdefault(self._find(call), len(numbers)) for call in column.values]
+            labels.append(np.array(known, dtype=np.int32)[column.codes])
+        return labels, numbers
 
     def unknown_count(self, calls: AnnotationColumn) -> int:
         """Return the number of records whose call names no gene of the table."""

@@ -43,7 +43,7 @@ _BYTES_PER_PAIR = 25
 """Memory, in bytes, that a pair takes between kernel and output."""
 
 _SORTED_LETTERS = 12
-"""Number of letters by which targets are sorted; they fit in 64 bits."""
+"""Number of letters in the key that sorts targets; a key fits in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ColumnDistance:
     name: name of the distance, for messages
     costs: cost of each letter with each other letter, uint8[32][32], symmetric, at most 64
     weight: factor of the costs of letters
-    gap_open, gap_extend: cost of the first and of each further letter by which the lengths differ
+    gap_open, gap_extend: cost of the first letter and of each further letter of a difference in length
     trim: number of letters that cost nothing, (at the start, at the end)
     gap_is_free: whether each letter costs the lower of the costs on both sides of the gap, instead of a gap at a fixed place
     max_distance: largest distance of near pairs

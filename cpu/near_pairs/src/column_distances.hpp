@@ -19,7 +19,7 @@ struct ColumnDistance {
   const uint8_t* costs;  // [32][32], symmetric
   int largest_cost;
   int weight;
-  int gap_open, gap_extend;  // costs of the first letter and of each further letter by which the lengths differ
+  int gap_open, gap_extend;  // costs of the first letter and of each further letter of a difference in length
   int trim_start, trim_end;  // 0 with gap_is_free
   bool gap_is_free;
 

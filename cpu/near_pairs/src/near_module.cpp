@@ -69,11 +69,9 @@ void check_ids(const Numbers& ids, int64_t count, const char* what) {
 
 // targets: what has the lengths of records, by number.
 template <class Targets>
-void check_tile(const Numbers& query_ids, const Numbers& firsts, const Targets& targets, const Numbers& target_ids) {
-  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
-  for (size_t i = 1; i < target_ids.shape(0); i++)
-    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
-      throw nb::value_error("targets must be in ascending order of length");
+void check_ascending(const Targets& targets, const Numbers& ids) {
+  for (size_t i = 1; i < ids.shape(0); i++)
+    if (targets.length(ids(i)) < targets.length(ids(i - 1))) throw nb::value_error("targets must be in ascending order of length");
 }
 
 // Returns a tile after checking its arguments.
@@ -82,7 +80,8 @@ NearTile checked_tile(const Records& queries, const Records& targets, const Numb
   check_sets(queries, targets);
   check_ids(query_ids, queries.count(), "queries");
   check_ids(target_ids, targets.count(), "targets");
-  check_tile(query_ids, firsts, targets, target_ids);
+  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
+  check_ascending(targets, target_ids);
   return {query_ids.data(),
           firsts.data(),
           static_cast<int64_t>(query_ids.shape(0)),
@@ -185,9 +184,7 @@ struct HeldColumnTargets : ColumnTargets {
 
   static const int64_t* checked_ids(const Numbers& ids, const Numbers& offsets) {
     check_ids(ids, static_cast<int64_t>(offsets.shape(0)) - 1, "target_ids");
-    const auto length = [&](int64_t i) { return offsets(i + 1) - offsets(i); };
-    for (size_t i = 1; i < ids.shape(0); i++)
-      if (length(ids(i)) < length(ids(i - 1))) throw nb::value_error("targets must be in ascending order of length");
+    check_ascending(Sequences{nullptr, offsets.data()}, ids);
     return ids.data();
   }
   static const int32_t* checked_labels(const std::optional<Labels>& labels, const Numbers& offsets) {
@@ -324,9 +321,9 @@ NB_MODULE(_near, m) {
         "Record numbers are int64, in any order.");
   nb::class_<HeldColumnTargets>(
       m, "ColumnTargets",
-      "Targets of column_tile in panels, which must be filled before. target_ids: int64, in ascending order of length; it is fastest if "
-      "those "
-      "of one length are in order of label, then of the letters compared first (comparison_order). labels: int32[records] or None.")
+      "Targets of column_tile in panels, which must be filled before. target_ids: int64, in ascending order of length; it is fastest "
+      "if those of one length are in order of label, then of the letters compared first (comparison_order). labels: int32[records] or "
+      "None.")
       .def(nb::init<Codes, Numbers, Numbers, std::optional<Labels>>(), nb::arg("codes"), nb::arg("offsets"), nb::arg("target_ids"),
            nb::arg("labels").none())
       .def_prop_ro("panel_count", &HeldColumnTargets::panel_count)
@@ -341,16 +338,13 @@ NB_MODULE(_near, m) {
         nb::arg("firsts"), nb::arg("targets"), nb::arg("costs"), nb::arg("weight"), nb::arg("gap_open"), nb::arg("gap_extend"),
         nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("gap_is_free"), nb::arg("labels").none(), nb::arg("max_distance"),
         nb::arg("most"), nb::arg("cancel"),
-        "Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if cancelled. "
-        "Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. distance = "
-        "weight "
-        "* (costs of the letters in the same column), and for a difference of k > 0 letters gap_open + (k - 1) * gap_extend. The gap has a "
-        "fixed place, and the first trim_start letters and the last trim_end cost nothing. With gap_is_free (and no trimming), each letter "
-        "of "
-        "the shorter record costs the lower of two costs: with the letter as far from the start of the longer record, and with that as far "
-        "from its end. labels: None, or (int32 label of each query, int32[labels][labels] distances of labels), which are added. If there "
-        "are "
-        "more than `most` pairs, overflow is set.");
+        "Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if "
+        "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. "
+        "distance = weight * (costs of the letters in the same column), and for a difference of k > 0 letters gap_open + (k - 1) * "
+        "gap_extend. The gap has a fixed place, and the first trim_start letters and the last trim_end cost nothing. With gap_is_free "
+        "(and no trimming), each letter of the shorter record costs the lower of two costs: with the letter as far from the start of "
+        "the longer record, and with that as far from its end. labels: None, or (int32 label of each query, int32[labels][labels] "
+        "distances of labels), which are added. If there are more than `most` pairs, overflow is set.");
   m.def(
       "comparison_order", [](int n) { return n < 0 ? std::vector<int32_t>() : comparison_order(n); }, nb::arg("n"),
       "Return the positions of a string of n letters in the order in which column_tile compares them.");
