@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellDistances:
-    """Computes distances between cells (implements `gpualign.jobs.cluster.DistanceSource`).
+    """Computes distances between cells (implements `gpualign.jobs.cluster_distances.DistanceSource`).
 
     cells: the cells
     duplicates: groups of cells with equal chains
