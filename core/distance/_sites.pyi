@@ -66,13 +66,20 @@ class AlignmentScanner:
     def letters(self, byte: int) -> int:
         """Return how often a byte occurred in a sample of the letters."""
 
-    def sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    def flags(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
         """
-        Return uint32[]: the sites that vary, or are constant, among the calls, and have missing calls or none.
+        Return uint8[sites]: 1 if calls of a site differ, plus 2 if some are missing.
         """
 
-    def reference(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
-        """Return how often each code is the first call of these sites."""
+    def reference(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """
+        Return uint8[sites]: the first call of each site, MISSING if no record has one.
+        """
+
+    def missing_runs(self, first_record: int, records: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None, None))]]:
+        """
+        Return (int64[records], end of each record's runs among all; uint32[runs][2], first site and last site + 1 of each run of missing calls).
+        """
 
     def count_calls(self, out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
@@ -189,6 +196,16 @@ def count_calls(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], wanted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_site: int, sites: int, out: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Count the samples with each of the codes `wanted` at some sites of codes[samples][sites], at their positions in uint32 out[wanted][sites].
+    """
+
+def unpack(planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_site: int, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
+    """
+    Write the codes of the sites from first_site (a multiple of 64) on of planes[samples][1 + up to 8][words], the first of which marks calls and the others hold the bits of a call's number, to out[samples][sites]: table[number], or MISSING. Returns the largest number.
+    """
+
+def unpack_alleles(planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_locus: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    The same for alleles: locus k has the allele numbers[offsets[k] .. offsets[k + 1] - 1], in the order of their codes; NO_ALLELE for none. Raises ValueError for a code that no allele has.
     """
 
 def seen_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[bool]:

@@ -25,6 +25,7 @@ from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, Sam
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import AlignmentColumns, Positions
+from gpualign.core.distance.readers.aligned_rows import AlignedRows, ScannedRows
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, combined_mask
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.distance.tables.options import CallOptions
@@ -46,57 +47,57 @@ _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 
 
 class AlignmentSource:
-    """The rows of aligned FASTA files as a source of calls; implements `base.Source`.
+    """The rows of alignments as a source of calls; implements `base.Source`.
 
-    The scanner, which has read the files, knows at which sites calls differ or are missing among all records. In a subset of the records,
-    calls cannot differ or be missing at any other site, so only these sites are examined.
+    The rows know at which sites calls differ or are missing among all of them. In a subset of the rows, calls cannot differ or be missing
+    at any other site, so only these sites are examined.
 
+    rows: the rows
     source: name for messages
     site_mask: 1 for columns that belong to the source, 0 for the rest, uint8[columns]; None: all columns
-    record_mask: mask of the records that are samples of the source, bool[records]; None: all records
+    row_mask: mask of the rows that are samples of the source, bool[rows]; None: all rows
     """
 
     def __init__(
         self,
-        scanner: _sites.AlignmentScanner,
+        rows: AlignedRows,
         samples: Samples,
         kind: CallKind,
         source: str,
         site_mask: npt.NDArray[np.uint8] | None = None,
-        record_mask: npt.NDArray[np.bool_] | None = None,
+        row_mask: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        self._scanner = scanner
+        self.rows = rows
         self._source = source
         self._site_mask = site_mask
-        self._record_mask = record_mask
+        self._row_mask = row_mask
         self.samples = samples
         self.kind = kind
 
     @property
     def site_count(self) -> int:
-        return self._scanner.length if self._site_mask is None else int(np.count_nonzero(self._site_mask))
+        return self.rows.length if self._site_mask is None else int(np.count_nonzero(self._site_mask))
 
     @property
     def nbytes(self) -> int:
-        return self._scanner.nbytes
+        return self.rows.nbytes
 
     @cached_property
     def calls_per_sample(self) -> CountArray:
-        scanner = self._scanner
-        called = np.array(scanner.called if self._site_mask is None else scanner.called_at(self._site_mask), dtype=np.int64)
-        return called if self._record_mask is None else called[self._record_mask]
+        called = self.rows.called if self._site_mask is None else self.rows.called_at(self._site_mask)
+        return called if self._row_mask is None else called[self._row_mask]
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         return self.calls_per_sample
 
     def site_positions(self) -> Positions:
-        return AlignmentColumns(self._source, self._scanner.length)
+        return AlignmentColumns(self._source, self.rows.length)
 
     def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        called = np.full(self._scanner.length, self.samples.row_count, dtype=np.uint32)
-        if self._record_mask is None:
-            self._scanner.count_calls(called)
+        if self._row_mask is None:
+            called = self.rows.count_calls()
         else:
+            called = np.full(self.rows.length, self.samples.row_count, dtype=np.uint32)
             lacking = self._find_sites(varying=True, constant=True, missing=True, complete=False)
             for some, codes in self._read_calls_at(lacking, True, panel_bytes, workers):
                 called[some] = count_per_site(codes, self.kind, False, workers).call_counts
@@ -119,11 +120,11 @@ class AlignmentSource:
         chosen = mask.copy() if self._site_mask is None else self._site_mask.view(bool).copy()
         if self._site_mask is not None:
             chosen[chosen] = mask
-        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._record_mask)
+        return AlignmentSource(self.rows, self.samples, self.kind, self._source, chosen.view(np.uint8), self._row_mask)
 
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
-        record_mask = combined_mask(self._record_mask, mask)
-        return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
+        row_mask = combined_mask(self._row_mask, mask)
+        return AlignmentSource(self.rows, self.samples.select(mask), self.kind, self._source, self._site_mask, row_mask)
 
     def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
         """Return the indices of some of the source's sites, ascending. A site is returned if it is included by one of `varying` and
@@ -134,11 +135,14 @@ class AlignmentSource:
         missing: whether to include sites with missing calls
         complete: whether to include sites without missing calls
         """
-        sites = self._scanner.sites(varying, constant, missing, complete)
-        return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
+        varies, has_missing = self.rows.varies, self.rows.has_missing
+        chosen = ((varies & varying) | (~varies & constant)) & ((has_missing & missing) | (~has_missing & complete))
+        if self._site_mask is not None:
+            chosen &= self._site_mask.view(bool)
+        return np.flatnonzero(chosen).astype(np.uint32)
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
-        if selection.complete_only and self._record_mask is not None:
+        if selection.complete_only and self._row_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = NeededSites.COMPARED if selection.needed_sites is NeededSites.DIFFERENCES else selection.needed_sites
             for codes in self.panels(SiteSelection(need, complete_only=False), panel_bytes, omitted, workers):
@@ -153,7 +157,7 @@ class AlignmentSource:
         equal = self._find_sites(varying=False, constant=True, missing=False, complete=True)
         if everything and incomplete:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
-        omitted.sites_by_code = {code: count for code, count in enumerate(self._scanner.reference(equal)) if count}
+        omitted.sites_by_code = {code: count for code, count in enumerate(np.bincount(self.rows.reference[equal]).tolist()) if count}
         yield from self._read_panels(differing, False, panel_bytes, workers)
         if selection.needed_sites is NeededSites.COMPARED and incomplete:
             yield from self._read_panels(
@@ -172,20 +176,15 @@ class AlignmentSource:
         sites: indices of the sites, ascending
         calls_only: whether every call gets the code 0
         """
-        records = self._scanner.records
-        held = records + (0 if self._record_mask is None else self.samples.row_count)
+        rows = self.rows.row_count
+        held = rows + (0 if self._row_mask is None else self.samples.row_count)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
-        room = np.empty(step * records, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
+        room = np.empty(step * rows, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
-            codes: Codes = room[: records * len(some)].reshape(records, len(some))
-            rows = _sites.AlignedSites(self._scanner, some, calls_only)
-
-            def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
-                rows.fill(*share, codes)
-
-            workers.map(fill, workers.split_rows(records))
-            yield some, codes if self._record_mask is None else codes[self._record_mask]
+            codes: Codes = room[: rows * len(some)].reshape(rows, len(some))
+            self.rows.fill(some, calls_only, codes, workers)
+            yield some, codes if self._row_mask is None else codes[self._row_mask]
 
 
 @dataclass(frozen=True)
@@ -257,7 +256,7 @@ def read_alignments(
         raise InputError(
             f"{files[0].source}: these look like proteins, not nucleotides; {pairwise} compares amino acids, {every} every letter, gaps too"
         )
-    return AlignmentSource(scanner, Samples(sets[0], sets[-1]), compared.call_kind, files[0].source)
+    return AlignmentSource(ScannedRows(scanner), Samples(sets[0], sets[-1]), compared.call_kind, files[0].source)
 
 
 def _compared_letters(options: CallOptions, text: bytes) -> ComparedLetters:

@@ -110,7 +110,7 @@ class AlignmentReader {
   int64_t nbytes() const;                     // bytes of memory, without dense rows
   int64_t letters(uint8_t byte) const { return histogram_[byte]; }
   const std::vector<uint8_t>& reference() const { return reference_; }
-  uint8_t flags(int64_t site) const { return flags_[static_cast<size_t>(site)]; }
+  const std::vector<uint8_t>& flags() const { return flags_; }
 
  private:
   enum class State { kStart, kHeader, kLetters };

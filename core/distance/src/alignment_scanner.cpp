@@ -165,6 +165,23 @@ std::vector<int64_t> AlignmentScanner::called_at(const uint8_t* chosen) const {
   return out;
 }
 
+void AlignmentScanner::append_missing_runs(size_t record, std::vector<uint32_t>& runs) const {
+  const Row& row = rows()[record];
+  if (!row.is_dense) {
+    for (size_t k = 0; k < row.starts.size(); k++) runs.insert(runs.end(), {row.starts[k], row.stops[k]});
+    return;
+  }
+  CodeBuffer from_file;
+  const int64_t length = this->length();
+  const uint8_t* codes = dense_.codes(row, 0, length - 1, from_file);
+  for (int64_t k = 0; k < length; k++) {
+    if (codes[k] != kMissing) continue;
+    const int64_t start = k;
+    while (k < length && codes[k] == kMissing) k++;
+    runs.insert(runs.end(), {static_cast<uint32_t>(start), static_cast<uint32_t>(k)});
+  }
+}
+
 AlignedSites::AlignedSites(const AlignmentScanner& scanner, const uint32_t* sites, int64_t count, bool calls_only)
     : scanner_(scanner), sites_(sites, sites + count), calls_only_(calls_only), rank_(count ? sites[count - 1] - sites[0] + 2 : 0) {
   for (int64_t k = 0; k < count; k++) rank_[sites[k] - sites[0] + 1] = 1;

@@ -51,8 +51,9 @@ class AlignmentScanner {
   int64_t nbytes() const;  // bytes of memory held
   int64_t letters(uint8_t byte) const;
   const std::vector<uint8_t>& reference() const { return readers_[0]->reference(); }
-  bool varies(int64_t site) const { return readers_[0]->flags(site) & kVaries; }
-  bool has_missing(int64_t site) const { return readers_[0]->flags(site) & kHasMissing; }
+  const std::vector<uint8_t>& flags() const { return readers_[0]->flags(); }  // [site] kVaries, kHasMissing
+  // Appends the runs of missing calls of a record: first site and last site + 1 of each.
+  void append_missing_runs(size_t record, std::vector<uint32_t>& runs) const;
   // Writes the number of rows with a call at each site to counts[length()].
   void count_calls(uint32_t* counts) const;
   // Returns the number of calls of each row at the chosen sites. chosen[length()]: 1 or 0.

@@ -153,4 +153,32 @@ inline void pack_alleles(const uint32_t* codes, int64_t samples, const int64_t* 
   }
 }
 
+// Writes the allele numbers of one sample at some loci, from the lowest bit of a word on, to out[loci], with kNoAllele for none. Returns
+// false for a code that no allele has. row[1 + bits][words]: plane 0 marks the loci with an allele, the others hold the bits of codes.
+// offsets: locus k has numbers[offsets[k] .. offsets[k + 1] - 1], in the order of codes.
+inline bool unpack_alleles_of(const uint64_t* row, size_t planes, size_t words, size_t first_word, size_t loci, const int64_t* offsets,
+                              const uint32_t* numbers, uint32_t* out) {
+  bool valid = true;
+  for (size_t start = 0; start < loci; start += 64) {
+    const size_t word = first_word + start / 64, here = std::min<size_t>(64, loci - start);
+    uint32_t codes[64] = {};
+    for (size_t p = 1; p < planes; p++) {
+      const uint64_t bits = row[p * words + word];
+      for (size_t k = 0; bits && k < 64; k++) codes[k] |= static_cast<uint32_t>(bits >> k & 1) << (p - 1);
+    }
+    for (size_t k = 0; k < here; k++) {
+      uint32_t number = kNoAllele;
+      if (row[word] >> k & 1) {
+        const int64_t place = offsets[start + k] + codes[k];
+        if (place < offsets[start + k + 1])
+          number = numbers[place];
+        else
+          valid = false;
+      }
+      out[start + k] = number;
+    }
+  }
+  return valid;
+}
+
 }  // namespace gpualign

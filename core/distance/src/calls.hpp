@@ -145,4 +145,93 @@ class PlanePacker {
   uint8_t codes_in_planes_[256];
 };
 
+// Unpacks calls from planes[sample][1 + bits][words]: plane 0 marks the calls that are present, plane 1 + p holds bit p of the numbers of
+// calls. A call's code is table[number].
+class CodeUnpacker {
+ public:
+  CodeUnpacker(const uint64_t* planes, size_t count, size_t words, const uint8_t* table)
+      : planes_(planes), bits_(count - 1), words_(words), table_(table) {
+    for (size_t k = 0; k < size_t{1} << bits_; k++) same_ = same_ && table[k] == k;
+    for (size_t byte = 0; byte < 256; byte++)
+      for (size_t k = 0; k < 8; k++) spread_[byte] |= static_cast<uint64_t>(byte >> k & 1) << 8 * k;
+  }
+
+  // Writes the codes of some samples at the sites from that of the lowest bit of word `first_word` on to out[all samples][sites]. Returns
+  // the largest number of a call.
+  uint32_t unpack(size_t first, size_t last, size_t first_word, size_t sites, uint8_t* out) const {
+    uint8_t largest = 0;
+    for (size_t s = first; s < last; s++) {
+      const uint64_t* const row = planes_ + s * (1 + bits_) * words_ + first_word;
+      uint8_t* const codes = out + s * sites;
+      for (size_t site = 0; site < sites; site += 64) {
+        uint8_t numbers[64], codes_here[64];
+        for (size_t byte = 0; byte < 8; byte++) {
+          const size_t shift = 8 * byte, word = site / 64;
+          const uint64_t called = spread_[row[word] >> shift & 255] * 255;
+          uint64_t number = 0;
+          for (size_t p = 0; p < bits_; p++) number |= spread_[row[(1 + p) * words_ + word] >> shift & 255] << p;
+          number &= called;
+          std::memcpy(numbers + shift, &number, 8);
+          number |= ~called;
+          std::memcpy(codes_here + shift, &number, 8);
+        }
+        uint8_t here = 0;
+        for (size_t k = 0; k < 64; k++) here = std::max(here, numbers[k]);
+        largest = std::max(largest, here);
+        if (!same_)
+          for (size_t k = 0; k < 64; k++) codes_here[k] = codes_here[k] == kMissing && numbers[k] == 0 ? kMissing : table_[numbers[k]];
+        std::memcpy(codes + site, codes_here, std::min<size_t>(64, sites - site));
+      }
+    }
+    return largest;
+  }
+
+ private:
+  const uint64_t* planes_;
+  size_t bits_, words_;
+  const uint8_t* table_;
+  bool same_ = true;           // whether each number is its own code
+  uint64_t spread_[256] = {};  // bit k of a byte in byte k
+};
+
+// Writes the numbers of samples with each of the selected codes at the sites first .. last-1 to out[code][site].
+inline void count_codes(const uint8_t* codes, size_t samples, size_t sites, const uint8_t* selected, size_t selected_count, size_t first,
+                        size_t last, uint32_t* out) {
+  constexpr size_t kSites = 1024;  // sites at a time, whose counts and codes of a row stay in L1
+  for (size_t begin = first; begin < last; begin += kSites) {
+    const size_t here = std::min(kSites, last - begin);
+    for (size_t k = 0; k < selected_count; k++) {
+      const uint8_t code = selected[k];
+      uint32_t* const total = out + k * sites + begin;
+      std::fill(total, total + here, 0);
+      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers can count in vectors of bytes
+        uint8_t some[kSites] = {};
+        for (size_t s = start; s < std::min(samples, start + 255); s++) {
+          const uint8_t* row = codes + s * sites + begin;
+          for (size_t j = 0; j < here; j++) some[j] = static_cast<uint8_t>(some[j] + (row[j] == code));
+        }
+        for (size_t j = 0; j < here; j++) total[j] += some[j];
+      }
+    }
+  }
+}
+
+// Returns which of the 256 codes occur.
+inline std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
+  std::vector<bool> seen(256);
+  std::vector<uint8_t> kinds;  // they are few, and most blocks contain no others
+  size_t k = 0;
+  for (; k + 64 <= size; k += 64) {
+    uint64_t known = 0;
+    for (const uint8_t code : kinds) known |= equal_codes(codes + k, code);
+    for (uint64_t other = ~known; other; other &= other - 1) {
+      const uint8_t code = codes[k + static_cast<size_t>(__builtin_ctzll(other))];
+      if (!seen[code]) kinds.push_back(code);
+      seen[code] = true;
+    }
+  }
+  for (; k < size; k++) seen[codes[k]] = true;
+  return seen;
+}
+
 }  // namespace gpualign

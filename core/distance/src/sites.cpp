@@ -2,11 +2,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -230,28 +232,49 @@ void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int
   }
 }
 
-// Writes the numbers of samples with each of the selected codes at the sites first .. first+count-1 to out[code][site].
-void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> selected, size_t first, size_t count, Output<uint32_t, 2> out) {
+void count_wanted(Input<uint8_t, 2> codes, Input<uint8_t, 1> selected, size_t first, size_t count, Output<uint32_t, 2> out) {
   const size_t samples = codes.shape(0), sites = codes.shape(1);
   if (first + count > sites || out.shape(0) != selected.shape(0) || out.shape(1) != sites) throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
-  constexpr size_t kSites = 1024;  // sites at a time, whose counts and codes of a row stay in L1
-  for (size_t begin = first; begin < first + count; begin += kSites) {
-    const size_t here = std::min(kSites, first + count - begin);
-    for (size_t k = 0; k < selected.shape(0); k++) {
-      const uint8_t code = selected(k);
-      uint32_t* const total = out.data() + k * sites + begin;
-      std::fill(total, total + here, 0);
-      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers can count in vectors of bytes
-        uint8_t some[kSites] = {};
-        for (size_t s = start; s < std::min(samples, start + 255); s++) {
-          const uint8_t* row = codes.data() + s * sites + begin;
-          for (size_t j = 0; j < here; j++) some[j] = static_cast<uint8_t>(some[j] + (row[j] == code));
-        }
-        for (size_t j = 0; j < here; j++) total[j] += some[j];
-      }
+  gpualign::count_codes(codes.data(), samples, sites, selected.data(), selected.shape(0), first, first + count, out.data());
+}
+
+uint32_t unpack(Input<uint64_t, 3> planes, size_t first_site, Table table, Output<uint8_t, 2> out, int threads) {
+  const size_t samples = planes.shape(0), sites = out.shape(1);
+  if (out.shape(0) != samples || first_site % 64 || planes.shape(1) < 1 || planes.shape(1) > 9 || first_site + sites > 64 * planes.shape(2))
+    throw nb::value_error("the shapes do not fit");
+  const CodeUnpacker unpacker(planes.data(), planes.shape(1), planes.shape(2), table.data());
+  std::atomic<uint32_t> largest{0};
+  nb::gil_scoped_release unlocked;
+  share_samples(samples, threads, [&](size_t first, size_t last) {
+    const uint32_t here = unpacker.unpack(first, last, first_site / 64, sites, out.data());
+    for (uint32_t known = largest; known < here && !largest.compare_exchange_weak(known, here);) {
     }
+  });
+  return largest;
+}
+
+void unpack_alleles(Input<uint64_t, 3> planes, size_t first_locus, Input<int64_t, 1> offsets, Input<uint32_t, 1> numbers,
+                    Output<uint32_t, 2> out, int threads) {
+  const size_t samples = planes.shape(0), loci = out.shape(1);
+  const int64_t known = static_cast<int64_t>(numbers.shape(0));
+  bool fits = out.shape(0) == samples && first_locus % 64 == 0 && planes.shape(1) >= 1 && planes.shape(1) <= 32 &&
+              first_locus + loci <= 64 * planes.shape(2) && first_locus + loci < offsets.shape(0);
+  for (size_t k = 0; fits && k < loci; k++)
+    fits =
+        0 <= offsets(first_locus + k) && offsets(first_locus + k) <= offsets(first_locus + k + 1) && offsets(first_locus + k + 1) <= known;
+  if (!fits) throw nb::value_error("the shapes do not fit");
+  std::atomic<bool> valid{true};
+  {
+    nb::gil_scoped_release unlocked;
+    share_samples(samples, threads, [&](size_t first, size_t last) {
+      for (size_t s = first; s < last; s++)
+        if (!unpack_alleles_of(planes.data() + s * planes.shape(1) * planes.shape(2), planes.shape(1), planes.shape(2), first_locus / 64,
+                               loci, offsets.data() + first_locus, numbers.data(), out.data() + s * loci))
+          valid = false;
+    });
   }
+  if (!valid) throw nb::value_error("a code of an unknown allele");
 }
 
 // Runs an action that reads files, without the GIL. Errors of the system become an OSError.
@@ -267,23 +290,6 @@ auto reading(Action action) {
   errno = code;
   PyErr_SetFromErrno(PyExc_OSError);
   throw nb::python_error();
-}
-
-std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
-  std::vector<bool> seen(256);
-  std::vector<uint8_t> kinds;  // they are few, and most blocks contain no others
-  size_t k = 0;
-  for (; k + 64 <= size; k += 64) {
-    uint64_t known = 0;
-    for (const uint8_t code : kinds) known |= equal_codes(codes + k, code);
-    for (uint64_t other = ~known; other; other &= other - 1) {
-      const uint8_t code = codes[k + static_cast<size_t>(__builtin_ctzll(other))];
-      if (!seen[code]) kinds.push_back(code);
-      seen[code] = true;
-    }
-  }
-  for (; k < size; k++) seen[codes[k]] = true;
-  return seen;
 }
 
 }  // namespace
@@ -350,25 +356,37 @@ NB_MODULE(_sites, m) {
       .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Bytes of memory held.")
       .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "Return how often a byte occurred in a sample of the letters.")
       .def(
-          "sites",
-          [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
-            std::vector<uint32_t> out;
-            for (int64_t k = 0; k < self.length(); k++)
-              if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete))
-                out.push_back(static_cast<uint32_t>(k));
+          "flags",
+          [](const AlignmentScanner& self) { return owned_array<nb::ndim<1>>(std::vector<uint8_t>(self.flags()), {self.flags().size()}); },
+          "Return uint8[sites]: 1 if calls of a site differ, plus 2 if some are missing.")
+      .def(
+          "reference",
+          [](const AlignmentScanner& self) {
+            std::vector<uint8_t> out = self.reference();
+            std::replace(out.begin(), out.end(), kUnknown, kMissing);
             const size_t count = out.size();
             return owned_array<nb::ndim<1>>(std::move(out), {count});
           },
-          nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
-          "Return uint32[]: the sites that vary, or are constant, among the calls, and have missing calls or none.")
+          "Return uint8[sites]: the first call of each site, MISSING if no record has one.")
       .def(
-          "reference",
-          [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
-            int64_t counts[256] = {};
-            for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
-            return std::vector<int64_t>(counts, counts + 256);
+          "missing_runs",
+          [](const AlignmentScanner& self, size_t first, size_t count) {
+            if (first + count > self.rows().size()) throw nb::value_error("no such records");
+            std::vector<int64_t> ends;
+            std::vector<uint32_t> runs;
+            {
+              nb::gil_scoped_release unlocked;
+              for (size_t k = first; k < first + count; k++) {
+                self.append_missing_runs(k, runs);
+                ends.push_back(static_cast<int64_t>(runs.size() / 2));
+              }
+            }
+            const size_t rows = runs.size() / 2;
+            return std::make_pair(owned_array<nb::ndim<1>>(std::move(ends), {count}), owned_array<nb::ndim<2>>(std::move(runs), {rows, 2}));
           },
-          nb::arg("sites"), "Return how often each code is the first call of these sites.")
+          nb::arg("first_record"), nb::arg("records"),
+          "Return (int64[records], end of each record's runs among all; uint32[runs][2], first site and last site + 1 of each run of "
+          "missing calls).")
       .def(
           "count_calls",
           [](const AlignmentScanner& self, Output<uint32_t, 1> out) {
@@ -475,9 +493,18 @@ NB_MODULE(_sites, m) {
         "is none, and in uint8 more[sites] 1 if there are more than two different calls, else 0.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
         "Count the sites with a call for some samples of codes[samples][sites], at their positions in int64 out[samples].");
-  m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
+  m.def("count_codes", &count_wanted, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
         "Count the samples with each of the codes `wanted` at some sites of codes[samples][sites], at their positions in uint32 "
         "out[wanted][sites].");
+  m.def("unpack", &unpack, nb::arg("planes"), nb::arg("first_site"), nb::arg("table"), nb::arg("out"), nb::arg("threads") = 1,
+        "Write the codes of the sites from first_site (a multiple of 64) on of planes[samples][1 + up to 8][words], the first of which "
+        "marks calls and the others hold the bits of a call's number, to out[samples][sites]: table[number], or MISSING. Returns the "
+        "largest number.");
+  m.def(
+      "unpack_alleles", &unpack_alleles, nb::arg("planes"), nb::arg("first_locus"), nb::arg("offsets"), nb::arg("numbers"), nb::arg("out"),
+      nb::arg("threads") = 1,
+      "The same for alleles: locus k has the allele numbers[offsets[k] .. offsets[k + 1] - 1], in the order of their codes; NO_ALLELE for "
+      "none. Raises ValueError for a code that no allele has.");
   m.def(
       "seen_codes",
       [](Input<uint8_t, 2> codes) {
