@@ -27,6 +27,9 @@ STDIN_NAME = "standard input"
 INDEX_MAGIC = b"gpualign"
 """First bytes of every index file."""
 
+SAMPLE_SET_MAGIC = b"gpasites"
+"""First bytes of every set of samples."""
+
 
 def open_file(path: str | PathLike[str]) -> BinaryIO:
     """Open a file as a binary stream. If it cannot be opened, raise `InputError` with the reason."""
@@ -73,10 +76,20 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
 
 def is_index(path: str) -> bool:
     """Return whether a file begins like an index. A pipe is never read, because it cannot be an index and the bytes read would be lost."""
+    return _begins_with(path, INDEX_MAGIC)
+
+
+def is_sample_set(path: str) -> bool:
+    """Return whether a file begins like a set of samples. A pipe is never read, because it cannot be one and the bytes read would be
+    lost."""
+    return _begins_with(path, SAMPLE_SET_MAGIC)
+
+
+def _begins_with(path: str, magic: bytes) -> bool:
     if not os.path.isfile(path):
         return False
     try:
         with open(path, "rb") as stream:
-            return stream.read(len(INDEX_MAGIC)) == INDEX_MAGIC
+            return stream.read(len(magic)) == magic
     except OSError:
         return False  # the code that opens it for reading reports the error

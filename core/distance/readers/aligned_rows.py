@@ -13,6 +13,7 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.metrics import CountArray
+from gpualign.core.distance.readers.missing_runs import MissingRuns
 
 SiteIndices = npt.NDArray[np.uint32]
 SiteMask = npt.NDArray[np.bool_]
@@ -59,6 +60,9 @@ class AlignedRows(Protocol):
     def count_calls(self) -> npt.NDArray[np.uint32]:
         """Return the number of rows with a call at each site: uint32[sites]."""
 
+    def missing_runs(self) -> MissingRuns:
+        """Return the runs of missing calls."""
+
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         """Write the codes at some sites to `out`, uint8[rows][sites].
 
@@ -102,6 +106,9 @@ class ScannedRows:
         self.scanner.count_calls(called)
         return called
 
+    def missing_runs(self) -> MissingRuns:
+        return MissingRuns(*self.scanner.missing_runs(0, self.row_count))
+
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         rows = _sites.AlignedSites(self.scanner, sites, calls_only)
         workers.map(lambda share: rows.fill(*share, out), workers.split_rows(self.row_count))
@@ -120,7 +127,8 @@ class JoinedRows:
     def varies(self) -> SiteMask:
         first, second = self.parts
         one, other = first.reference, second.reference
-        return first.varies | second.varies | ((one != other) & (one != MISSING) & (other != MISSING))
+        varies: SiteMask = first.varies | second.varies | ((one != other) & (one != MISSING) & (other != MISSING))
+        return varies
 
     @cached_property
     def has_missing(self) -> SiteMask:
@@ -138,6 +146,9 @@ class JoinedRows:
     def count_calls(self) -> npt.NDArray[np.uint32]:
         first, second = self.parts
         return first.count_calls() + second.count_calls()
+
+    def missing_runs(self) -> MissingRuns:
+        return MissingRuns.joined([part.missing_runs() for part in self.parts])
 
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         first, second = self.parts

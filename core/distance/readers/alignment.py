@@ -27,6 +27,7 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import AlignmentColumns, Positions
 from gpualign.core.distance.readers.aligned_rows import AlignedRows, ScannedRows
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, combined_mask
+from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText
@@ -54,6 +55,7 @@ class AlignmentSource:
 
     rows: the rows
     source: name for messages
+    compared: letters that are calls
     site_mask: 1 for columns that belong to the source, 0 for the rest, uint8[columns]; None: all columns
     row_mask: mask of the rows that are samples of the source, bool[rows]; None: all rows
     """
@@ -62,17 +64,21 @@ class AlignmentSource:
         self,
         rows: AlignedRows,
         samples: Samples,
-        kind: CallKind,
         source: str,
+        compared: ComparedLetters,
         site_mask: npt.NDArray[np.uint8] | None = None,
         row_mask: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self.rows = rows
-        self._source = source
+        self.source = source
         self._site_mask = site_mask
-        self._row_mask = row_mask
+        self.row_mask = row_mask
         self.samples = samples
-        self.kind = kind
+        self.compared = compared
+
+    @property
+    def kind(self) -> CallKind:
+        return self.compared.call_kind
 
     @property
     def site_count(self) -> int:
@@ -85,16 +91,16 @@ class AlignmentSource:
     @cached_property
     def calls_per_sample(self) -> CountArray:
         called = self.rows.called if self._site_mask is None else self.rows.called_at(self._site_mask)
-        return called if self._row_mask is None else called[self._row_mask]
+        return called if self.row_mask is None else called[self.row_mask]
 
     def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         return self.calls_per_sample
 
     def site_positions(self) -> Positions:
-        return AlignmentColumns(self._source, self.rows.length)
+        return AlignmentColumns(self.source, self.rows.length)
 
     def count_per_site(self, count_minor_alleles: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
-        if self._row_mask is None:
+        if self.row_mask is None:
             called = self.rows.count_calls()
         else:
             called = np.full(self.rows.length, self.samples.row_count, dtype=np.uint32)
@@ -120,11 +126,11 @@ class AlignmentSource:
         chosen = mask.copy() if self._site_mask is None else self._site_mask.view(bool).copy()
         if self._site_mask is not None:
             chosen[chosen] = mask
-        return AlignmentSource(self.rows, self.samples, self.kind, self._source, chosen.view(np.uint8), self._row_mask)
+        return AlignmentSource(self.rows, self.samples, self.source, self.compared, chosen.view(np.uint8), self.row_mask)
 
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
-        row_mask = combined_mask(self._row_mask, mask)
-        return AlignmentSource(self.rows, self.samples.select(mask), self.kind, self._source, self._site_mask, row_mask)
+        row_mask = combined_mask(self.row_mask, mask)
+        return AlignmentSource(self.rows, self.samples.select(mask), self.source, self.compared, self._site_mask, row_mask)
 
     def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
         """Return the indices of some of the source's sites, ascending. A site is returned if it is included by one of `varying` and
@@ -142,7 +148,7 @@ class AlignmentSource:
         return np.flatnonzero(chosen).astype(np.uint32)
 
     def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
-        if selection.complete_only and self._row_mask is not None:
+        if selection.complete_only and self.row_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = NeededSites.COMPARED if selection.needed_sites is NeededSites.DIFFERENCES else selection.needed_sites
             for codes in self.panels(SiteSelection(need, complete_only=False), panel_bytes, omitted, workers):
@@ -164,6 +170,20 @@ class AlignmentSource:
                 self._find_sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers
             )
 
+    def missing_runs(self) -> MissingRuns:
+        """Return the samples' runs of missing calls, over all sites of the alignment."""
+        runs = self.rows.missing_runs()
+        return runs if self.row_mask is None else runs.select(self.row_mask)
+
+    def calls_at(self, sites: npt.NDArray[np.uint32], workers: ThreadPool) -> Codes:
+        """Return the samples' calls at some sites, in any order: uint8[samples][sites]."""
+        order = np.argsort(sites, kind="stable")
+        codes: Codes = np.empty((self.rows.row_count, len(sites)), dtype=np.uint8)
+        self.rows.fill(sites[order], False, codes, workers)
+        if (order[1:] < order[:-1]).any():
+            codes = np.take(codes, np.argsort(order, kind="stable"), axis=1)
+        return codes if self.row_mask is None else codes[self.row_mask]
+
     def _read_panels(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
         """Yield the calls at some sites, in panels of approximately `panel_bytes` bytes."""
         return (codes for _, codes in self._read_calls_at(sites, calls_only, panel_bytes, workers))
@@ -177,14 +197,14 @@ class AlignmentSource:
         calls_only: whether every call gets the code 0
         """
         rows = self.rows.row_count
-        held = rows + (0 if self._row_mask is None else self.samples.row_count)
+        held = rows + (0 if self.row_mask is None else self.samples.row_count)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
         room = np.empty(step * rows, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
             codes: Codes = room[: rows * len(some)].reshape(rows, len(some))
             self.rows.fill(some, calls_only, codes, workers)
-            yield some, codes if self._row_mask is None else codes[self._row_mask]
+            yield some, codes if self.row_mask is None else codes[self.row_mask]
 
 
 @dataclass(frozen=True)
@@ -229,7 +249,7 @@ def read_alignments(
         if where is None
         else os.pread(where.descriptor, min(_SAMPLE_BYTES, where.stop - where.start), where.start)
     )
-    compared = _compared_letters(options, data)
+    compared = options.compared_letters or _compared_letters(options, data)
     scanner = _sites.AlignmentScanner(aligned_row_code_table(compared), scratch().fileno(), memory)
     files: list[_FileRecords] = []
     for text in chain([first], texts):
@@ -256,7 +276,7 @@ def read_alignments(
         raise InputError(
             f"{files[0].source}: these look like proteins, not nucleotides; {pairwise} compares amino acids, {every} every letter, gaps too"
         )
-    return AlignmentSource(ScannedRows(scanner), Samples(sets[0], sets[-1]), compared.call_kind, files[0].source)
+    return AlignmentSource(ScannedRows(scanner), Samples(sets[0], sets[-1]), files[0].source, compared)
 
 
 def _compared_letters(options: CallOptions, text: bytes) -> ComparedLetters:

@@ -18,6 +18,7 @@ from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
+from gpualign.core.distance.readers.site_names import SiteNames
 from gpualign.core.files.scratch import MakeScratch
 
 
@@ -192,6 +193,8 @@ class RandomAccessSource:
     site_indices: indices of the sites that belong to the source, among the sites of the call readers, ascending, int64[sites]; None: all
         sites
     row_mask: mask of the rows, numbered over all call readers, that are samples of the source, bool[rows]; None: all rows
+    make_names: returns the names of all sites; None: the sites have none
+    hashes: hashes of alleles, in the order of their allele numbers from 2^31
     """
 
     samples: Samples
@@ -203,6 +206,8 @@ class RandomAccessSource:
     make_positions: Callable[[], Positions] | None = None
     site_indices: CountArray | None = None
     row_mask: npt.NDArray[np.bool_] | None = None
+    make_names: Callable[[], SiteNames] | None = None
+    hashes: Sequence[str] = ()
     calls_per_sample: None = field(default=None, init=False)
 
     def site_positions(self) -> Positions | None:

@@ -31,6 +31,7 @@ from gpualign.core.distance.readers.plink_fileset import (
     swap_alleles_back,
     swapped_sites,
 )
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.sequences.ids import unique_ids
 
 _SAMPLES_PER_BYTE = 4  # samples per byte
@@ -130,4 +131,11 @@ def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return RandomAccessSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)
+    return RandomAccessSource(
+        samples,
+        CallKind.GENOTYPE,
+        len(first.sites),
+        blocks,
+        make_positions=first.positions,
+        make_names=lambda: SiteNames(SiteScheme.VARIANTS, first.sites),
+    )

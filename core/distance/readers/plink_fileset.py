@@ -22,7 +22,7 @@ SITE_MAJOR_MODE = 1
 
 _POSITION_PATTERN = re.compile("-?[0-9]{1,18}")
 
-_UNKNOWN_ALLELES = frozenset("0.")
+UNKNOWN_ALLELES = frozenset("0.")
 """Names for an allele that no sample has."""
 
 _UNKNOWN_PARENT_IDS = frozenset(("", "0"))
@@ -103,11 +103,11 @@ def _are_same_alleles(some: Site, others: Site) -> bool:
     """Return whether two allele pairs can be the same in this order. An unknown allele may be any allele except the other one of its
     pair."""
     merged = [
-        b if a in _UNKNOWN_ALLELES else a
+        b if a in UNKNOWN_ALLELES else a
         for a, b in zip(some, others, strict=True)
-        if a == b or a in _UNKNOWN_ALLELES or b in _UNKNOWN_ALLELES
+        if a == b or a in UNKNOWN_ALLELES or b in UNKNOWN_ALLELES
     ]
-    known = [allele for allele in merged if allele not in _UNKNOWN_ALLELES]
+    known = [allele for allele in merged if allele not in UNKNOWN_ALLELES]
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 

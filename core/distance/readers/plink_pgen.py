@@ -30,6 +30,7 @@ from gpualign.core.distance.readers.plink_fileset import (
     swap_alleles_back,
     swapped_sites,
 )
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.sequences.ids import unique_ids
 
@@ -192,4 +193,11 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
     blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return RandomAccessSource(samples, CallKind.GENOTYPE, len(first.sites), blocks, make_positions=first.positions)
+    return RandomAccessSource(
+        samples,
+        CallKind.GENOTYPE,
+        len(first.sites),
+        blocks,
+        make_positions=first.positions,
+        make_names=lambda: SiteNames(SiteScheme.VARIANTS, first.sites),
+    )

@@ -13,6 +13,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, Calls, make_samples
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, allele_numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, AlleleCells, describe_possible_genotypes, missing_call_advice
@@ -47,7 +48,7 @@ def read_tables(
     memory: maximum memory for calls, in bytes
     warn: receives notes on assumptions made and on what is left out
     """
-    alleles = AlleleCells(options.missing_codes)
+    alleles = AlleleCells(options.missing_codes, options.known_hashes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
     automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None
     holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
@@ -63,8 +64,17 @@ def read_tables(
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
     blocks = [_make_call_reader(table, kind, decode, transpose) for table in tables]
     held = sum(table.store.nbytes for table in tables)
-    sites = len(tables[0].row_ids if transpose else tables[0].column_ids)
-    return RandomAccessSource(make_samples(*ids), kind, sites, blocks, held, 2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1)
+    titles = tables[0].row_ids if transpose else tables[0].column_ids
+    return RandomAccessSource(
+        make_samples(*ids),
+        kind,
+        len(titles),
+        blocks,
+        held,
+        2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1,
+        make_names=lambda: SiteNames(SiteScheme.TITLES, [(title,) for title in titles]),
+        hashes=alleles.hashes,
+    )
 
 
 def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:

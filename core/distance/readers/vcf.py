@@ -29,6 +29,7 @@ from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers import vcf_records
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, RowStore
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.distance.readers.vcf_lines import VcfLineChecker
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
@@ -197,7 +198,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
-            if not _are_same_site(a, b):
+            if not are_same_site(a, b):
                 raise InputError(
                     f"{other.source}: record {k + 1} is {_format_site(b)}, in {first.source} it is {_format_site(a)};"
                     " sites and alleles must be the same"
@@ -209,10 +210,15 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
     positions = VariantPositions.of(first.source, first.sites)
     blocks, held = [f.call_reader() for f in files], sum(f.store.nbytes for f in files)
-    return RandomAccessSource(make_samples(*ids), CallKind.GENOTYPE, len(first.sites), blocks, held, make_positions=lambda: positions)
+
+    def make_names() -> SiteNames:
+        return SiteNames(SiteScheme.RECORDS, [tuple(map(str, site)) for site in first.sites])
+
+    samples, sites = make_samples(*ids), len(first.sites)
+    return RandomAccessSource(samples, CallKind.GENOTYPE, sites, blocks, held, make_positions=lambda: positions, make_names=make_names)
 
 
-def _are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Return whether two VCF records describe the same site. A record without alternative alleles matches any record with the same position
     and reference allele, because all of its calls are reference calls."""
     return a == b or (a[:_FIXED_FIELD_COUNT] == b[:_FIXED_FIELD_COUNT] and _FIXED_FIELD_COUNT in (len(a), len(b)))

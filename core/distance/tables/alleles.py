@@ -53,7 +53,8 @@ _ALLELE_ONLY_PATTERN = re.compile(
 _WORD_PATTERN = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
 """Cells that may be words for missing calls."""
 
-_FIRST_HASH_NUMBER = 1 << 31
+FIRST_HASH_NUMBER = 1 << 31
+"""Allele number of the first hash."""
 _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
 _NUMBERS_PER_TYPING_ERROR = 100
@@ -119,10 +120,14 @@ class AlleleCells:
     in order of occurrence.
     """
 
-    def __init__(self, missing: Sequence[str] = ()) -> None:
-        """Create a reader for cells of allele tables. missing: words for missing alleles, in addition to `MISSING_WORDS`."""
+    def __init__(self, missing: Sequence[str] = (), hashes: Sequence[str] = ()) -> None:
+        """Create a reader for cells of allele tables.
+
+        missing: words for missing alleles, in addition to `MISSING_WORDS`
+        hashes: hashes that are numbered already, in this order
+        """
         self._known: dict[bytes, int] = {}
-        self._ids: dict[str, int] = {}
+        self._ids = {allele: FIRST_HASH_NUMBER + number for number, allele in enumerate(hashes)}
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.has_allele_spelling = False
@@ -182,6 +187,11 @@ class AlleleCells:
             self.distinct_above_2.update(
                 np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _MAX_DISTINCT_NUMBERS + 1].tolist()
             )
+
+    @property
+    def hashes(self) -> list[str]:
+        """Hashes and long numbers in the order of their allele numbers."""
+        return [*self._ids]
 
     @property
     def ambiguity_reason(self) -> str | None:
@@ -244,7 +254,7 @@ class AlleleCells:
 
     def _number_for_hash(self, allele: str) -> int:
         """Return the allele number of a hash or long number. These are numbered from 2^31 in order of occurrence."""
-        return self._ids.setdefault(allele, _FIRST_HASH_NUMBER + len(self._ids))
+        return self._ids.setdefault(allele, FIRST_HASH_NUMBER + len(self._ids))
 
 
 def describe_possible_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:

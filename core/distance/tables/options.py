@@ -6,6 +6,7 @@ from enum import Enum
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.distance.calls import ComparedLetters
 
 MAX_PLOIDY = 8
 
@@ -41,6 +42,8 @@ class CallOptions:
     nonfounders: whether samples with parents count as founders, too
     gaps_missing: in alignments, whether gaps are missing calls even if other letters than nucleotides are compared; proteins are then read
         without `all_letters`
+    compared_letters: letters of an alignment that are calls; None: decided by `all_letters`, `gaps_missing` and the text
+    known_hashes: hashes of alleles that are numbered already, in this order
     """
 
     transpose: bool = False
@@ -54,6 +57,8 @@ class CallOptions:
     ignore_columns: tuple[str, ...] = ()
     nonfounders: bool = False
     gaps_missing: bool = False
+    compared_letters: ComparedLetters | None = None
+    known_hashes: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise `InputError` for options that contradict each other, or whose values are not allowed."""
