@@ -1,0 +1,233 @@
+"""Reads sets of samples as sources of calls, alone or beside another input with the same sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import ThreadPool
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import CallKind, Calls, ComparedLetters, Samples
+from gpualign.core.distance.readers.aligned_rows import JoinedRows
+from gpualign.core.distance.readers.alignment import AlignmentSource
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, Source
+from gpualign.core.distance.readers.detection import CallFile, read_calls
+from gpualign.core.distance.readers.plink_fileset import swap_alleles_back
+from gpualign.core.distance.readers.site_names import SiteScheme, match_sites
+from gpualign.core.distance.sample_sets.dictionaries import CodeDictionary
+from gpualign.core.distance.sample_sets.sample_set import SampleSet, damaged
+from gpualign.core.distance.sample_sets.stored_rows import StoredRows
+from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, FIRST_HASH_NUMBER
+from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.files.growing_file import DamagedFile
+from gpualign.core.files.scratch import ScratchFiles
+from gpualign.core.sequences.ids import SampleNames
+
+_UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes"}
+"""Options that a run decides, not the set."""
+
+
+def stored_options(options: CallOptions, compared: ComparedLetters | None) -> dict[str, Any]:
+    """Return reading options as the JSON that a set keeps. compared: letters of an alignment that are calls; None: not an alignment."""
+    kept: dict[str, Any] = {str(name): getattr(options, name) for name in CallOptions.__match_args__ if name not in _UNSTORED_OPTIONS}
+    return kept | {"type": options.type.value, "compared_letters": None if compared is None else compared.name}
+
+
+def reading_options(sample_set: SampleSet, options: CallOptions) -> CallOptions:
+    """Return the options with which samples beside those of a set are read: those of the set, and of `options` those that each run decides.
+
+    Raises `InputError` if `options` has others, which the set decides, or if those of the set are not valid.
+    """
+    default = CallOptions()
+    for name in CallOptions.__match_args__:
+        if name not in _UNSTORED_OPTIONS and getattr(options, name) != getattr(default, name):
+            raise InputError(
+                f"{parameter(name)}: {sample_set.path} is a set of samples, which keeps the options it was made with; leave it out"
+            )
+    kept = sample_set.reading
+    try:
+        letters = kept["compared_letters"]
+        read = replace(
+            options,
+            **{name: kept[name] for name in ("transpose", "no_header", "all_letters", "ploidy")},
+            type=TableType(kept["type"]),
+            missing_codes=tuple(kept["missing_codes"]),
+            columns=None if kept["columns"] is None else tuple(kept["columns"]),
+            ignore_columns=tuple(kept["ignore_columns"]),
+            compared_letters=None if letters is None else ComparedLetters[letters],
+            known_hashes=tuple(sample_set.hashes),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise damaged(sample_set.path, DamagedFile("its options are not valid")) from None
+    if read.type is TableType.AUTO and sample_set.kind is not CallKind.LETTER:  # a few samples may look like another kind
+        read = replace(read, type=TableType.ALLELES if sample_set.kind is CallKind.ALLELE else TableType.CALLS)
+    return read
+
+
+def read_with_sets(
+    stored: Sequence[tuple[str, SampleSet | None]],
+    inputs: Iterable[CallFile],
+    options: CallOptions,
+    memory: int,
+    files: ScratchFiles,
+    warn: Callable[[str], None],
+    threads: int = 1,
+) -> Source:
+    """Read one input, or two with the same sites, of which at least one is a set of samples.
+
+    stored: name of each input, for messages, and the set that it is, or None
+    inputs: files of the inputs that are not sets; other arguments as for `read_calls`
+
+    Raises `InputError` for files that cannot be read, for options that a set decides, and if sites or kinds of calls differ.
+    """
+    first = next(one for _, one in stored if one is not None)
+    read_options = reading_options(first, options)
+    sources: list[Source] = []
+    for _, one in stored:
+        if one is None:
+            for_other = replace(read_options, type=options.type) if first.names is None else read_options
+            sources.append(read_calls(inputs, for_other, memory, files, warn, threads))
+        else:
+            one.check_planes(threads)
+            sources.append(source_of_set(one, options.nonfounders))
+    if len(sources) == 1:
+        return sources[0]
+    return join_sources(sources[0], sources[1], stored[0][0], stored[1][0])
+
+
+def source_of_set(sample_set: SampleSet, nonfounders: bool = False) -> AlignmentSource | RandomAccessSource:
+    """Return the samples of a set as a source. nonfounders: whether samples with parents count as founders, too."""
+    mask = sample_set.row_mask
+    names = SampleNames(sample_set.row_ids)
+    founders = None
+    if not nonfounders and any(segment.founders is not None for segment in sample_set.segments):
+        of_segments = [np.ones(len(one.ids), np.bool_) if one.founders is None else one.founders for one in sample_set.segments]
+        founders = np.concatenate(of_segments)
+    samples = Samples(names, names, founders=founders)
+    source: AlignmentSource | RandomAccessSource
+    if sample_set.names is None:
+        assert sample_set.stored_sites is not None
+        assert sample_set.reference is not None
+        assert isinstance(sample_set.dictionary, CodeDictionary)
+        rows = StoredRows(sample_set.segments, sample_set.stored_sites, sample_set.reference, sample_set.dictionary)
+        compared = reading_options(sample_set, CallOptions()).compared_letters
+        if compared is None or compared.call_kind is not sample_set.kind:
+            raise damaged(sample_set.path, DamagedFile("its options are not valid"))
+        source = AlignmentSource(rows, samples, sample_set.path, compared)
+    else:
+        site_names = sample_set.names
+        source = RandomAccessSource(
+            samples,
+            sample_set.kind,
+            sample_set.site_count,
+            [_call_reader(sample_set)],
+            call_bytes=2 * ALLELE_NUMBER_BYTES if sample_set.kind is CallKind.ALLELE else 1,
+            make_positions=None if site_names.scheme is SiteScheme.TITLES else lambda: site_names.positions(sample_set.path),
+            make_names=lambda: site_names,
+            hashes=sample_set.hashes,
+        )
+    return source if mask.all() else source.select_samples(mask)
+
+
+def _call_reader(sample_set: SampleSet) -> CallReader:
+    def read(start: int, stop: int, workers: ThreadPool) -> Calls:
+        first = start // 64 * 64
+        try:
+            parts = [sample_set.dictionary.unpack(one.planes, first, stop - first, workers.threads) for one in sample_set.segments]
+        except DamagedFile as error:
+            raise damaged(sample_set.path, error) from None
+        calls = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.ascontiguousarray(calls[:, start - first :])
+
+    return read
+
+
+def join_sources(first: Source, second: Source, first_name: str, second_name: str) -> Source:
+    """Return the samples of two sources as queries and targets. Raises `InputError` if their sites or kinds of calls differ.
+
+    first_name, second_name: names of the inputs, for messages
+    """
+    if type(first) is not type(second) or first.kind is not second.kind:
+        raise InputError(f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}")
+    founders = None
+    if first.samples.founders is not None or second.samples.founders is not None:
+        both = [
+            one.samples.founders if one.samples.founders is not None else np.ones(one.samples.row_count, np.bool_)
+            for one in (first, second)
+        ]
+        founders = np.concatenate(both)
+    samples = Samples(first.samples.queries, second.samples.queries, founders=founders)
+    if isinstance(first, AlignmentSource) and isinstance(second, AlignmentSource):
+        if first.rows.length != second.rows.length:
+            raise InputError(
+                f"{second_name}: rows of {second.rows.length:,} columns, {first_name} has {first.rows.length:,}; sites must be the same"
+            )
+        mask = _join_masks(first.row_mask, first.rows.row_count, second.row_mask, second.rows.row_count)
+        return AlignmentSource(JoinedRows(first.rows, second.rows), samples, first.source, first.compared, row_mask=mask)
+    assert isinstance(first, RandomAccessSource)
+    assert isinstance(second, RandomAccessSource)
+    assert first.make_names is not None
+    assert second.make_names is not None
+    _, swapped = match_sites(first.make_names(), second.make_names(), first_name, second_name)
+    readers = list(second.call_readers)
+    if swapped is not None:
+        readers = [_swap_alleles(reader, swapped) for reader in readers]
+    hashes = list(first.hashes)
+    if list(second.hashes[: len(hashes)]) == hashes:
+        hashes = list(second.hashes)
+    elif hashes[: len(second.hashes)] != list(second.hashes):
+        hashes = list(dict.fromkeys([*hashes, *second.hashes]))
+        numbers = {allele: FIRST_HASH_NUMBER + number for number, allele in enumerate(hashes)}
+        renumbered = np.array([numbers[allele] for allele in second.hashes], dtype=np.uint32)
+        readers = [_renumber_hashes(reader, renumbered) for reader in readers]
+    return replace(
+        first,
+        samples=samples,
+        call_readers=[*first.call_readers, *readers],
+        nbytes=first.nbytes + second.nbytes,
+        row_mask=_join_masks(first.row_mask, _row_count(first), second.row_mask, _row_count(second)),
+        hashes=hashes,
+    )
+
+
+def _describe(source: Source) -> str:
+    return f"{source.kind.value} of an alignment" if isinstance(source, AlignmentSource) else source.kind.value
+
+
+def _row_count(source: RandomAccessSource) -> int:
+    return source.samples.row_count if source.row_mask is None else len(source.row_mask)
+
+
+def _join_masks(
+    one: npt.NDArray[np.bool_] | None, one_rows: int, other: npt.NDArray[np.bool_] | None, other_rows: int
+) -> npt.NDArray[np.bool_] | None:
+    """Return the mask of the rows of both inputs; None if all of them are samples."""
+    if one is None and other is None:
+        return None
+    return np.concatenate([np.ones(rows, np.bool_) if mask is None else mask for mask, rows in ((one, one_rows), (other, other_rows))])
+
+
+def _swap_alleles(reader: CallReader, swapped: npt.NDArray[np.bool_]) -> CallReader:
+    def read(start: int, stop: int, workers: ThreadPool) -> Calls:
+        codes = reader(start, stop, workers)
+        swap_alleles_back(codes.view(np.uint8), swapped[start:stop])
+        return codes
+
+    return read
+
+
+def _renumber_hashes(reader: CallReader, numbers: npt.NDArray[np.uint32]) -> CallReader:
+    """Return a reader that gives hashes the allele numbers `numbers`, uint32[hashes]."""
+
+    def read(start: int, stop: int, workers: ThreadPool) -> Calls:
+        calls = reader(start, stop, workers).view(np.uint32)
+        hashed = (calls >= FIRST_HASH_NUMBER) & (calls != _sites.NO_ALLELE)
+        calls[hashed] = numbers[calls[hashed] - FIRST_HASH_NUMBER]
+        return calls
+
+    return read

@@ -1,0 +1,237 @@
+"""Opens sets of samples, and checks everything on which callers rely, whoever wrote the file.
+
+A file of `growing_file` whose contents are (sizes of arrays in brackets; each array is described where its name stands):
+  kind, site_count   kind of calls (`CallKind`), number of sites of the input
+  digest             SHA-256 of the coordinates of the sites: what must be equal in all that is added
+  reading            options with which calls are read (`CallOptions`), and the letters of an alignment that are calls
+  names              scheme and names of the sites, JSON as uint8[]; none for an alignment, whose sites are its columns
+  dictionary         codes in the order of their numbers; for alleles, offsets int64[sites + 1] and numbers uint32[]
+  hashes             hashes of alleles in the order of their numbers from 2^31, JSON as uint8[]
+  stored_sites       for an alignment: sites that planes hold, uint32[]
+  reference          for an alignment: one of the calls at each site, uint8[sites]
+  withdrawn          rows that no longer belong to the set, int64[]
+  segments           samples that were added together (`Segment`): ids, JSON as uint8[]; called int64[samples]; planes
+                     uint64[samples][1 + bits][words]; site_count; run_ends int64[samples], runs uint32[][2]; founders uint8[samples]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.calls import MISSING, CallKind
+from gpualign.core.distance.readers.aligned_rows import SiteIndices
+from gpualign.core.distance.readers.missing_runs import MissingRuns
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
+from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CodeDictionary, word_count
+from gpualign.core.distance.sample_sets.segments import Segment
+from gpualign.core.distance.tables.alleles import FIRST_HASH_NUMBER
+from gpualign.core.files.growing_file import Commit, DamagedFile, StoredArray, read_commit
+from gpualign.core.files.paths import SAMPLE_SET_MAGIC
+
+FORMAT_VERSION = 1
+WHAT = "a set of samples"
+"""Name of such files in messages."""
+
+_MAX_SITES = 1 << 31
+
+
+@dataclass(frozen=True)
+class SampleSet:
+    """A set of samples on disk.
+
+    path: path of the file
+    kind: kind of calls
+    site_count: number of sites
+    digest: SHA-256 of the coordinates of the sites, in hexadecimal
+    reading: options with which calls are read, as JSON
+    names: names of the sites; None for an alignment, whose sites are its columns
+    dictionary: numbers of the calls
+    hashes: hashes of alleles, in the order of their numbers
+    stored_sites, reference: as in `stored_rows.StoredRows`, for an alignment; otherwise None
+    segments: the samples, withdrawn ones too
+    withdrawn: rows of samples that no longer belong to the set, ascending, int64[]
+    commit: state of the file
+    """
+
+    path: str
+    kind: CallKind
+    site_count: int
+    digest: str
+    reading: dict[str, Any]
+    names: SiteNames | None = field(repr=False)
+    dictionary: CodeDictionary | AlleleDictionary = field(repr=False)
+    hashes: Sequence[str] = field(repr=False)
+    stored_sites: SiteIndices | None = field(repr=False)
+    reference: Codes | None = field(repr=False)
+    segments: Sequence[Segment] = field(repr=False)
+    withdrawn: npt.NDArray[np.int64] = field(repr=False)
+    commit: Commit = field(repr=False)
+
+    @property
+    def row_ids(self) -> list[str]:
+        """Ids of all rows, withdrawn ones too."""
+        return [name for segment in self.segments for name in segment.ids]
+
+    @property
+    def row_mask(self) -> npt.NDArray[np.bool_]:
+        """Mask of the rows that belong to the set, bool[rows]."""
+        mask = np.ones(sum(len(segment.ids) for segment in self.segments), dtype=np.bool_)
+        mask[self.withdrawn] = False
+        return mask
+
+    def check_planes(self, threads: int) -> None:
+        """Raise `InputError` if planes are not those that were written. This reads all of them."""
+        try:
+            for entry, segment in zip(self.commit.contents["segments"], self.segments, strict=True):
+                self.commit.check(StoredArray.from_json(entry["planes"], "<u8", 3), segment.planes, threads)
+        except DamagedFile as error:
+            raise damaged(self.path, error) from None
+
+
+def damaged(path: str, error: DamagedFile) -> InputError:
+    """Return the error for a damaged set."""
+    return InputError(f"{path}: the set is damaged: {error}; make it again, or take a copy")
+
+
+def open_sample_set(path: str) -> SampleSet:
+    """Open a set. Its planes stay on disk until they are used, and are checked by `SampleSet.check_planes`.
+
+    Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version.
+    """
+    try:
+        return parse_sample_set(read_commit(path, SAMPLE_SET_MAGIC, FORMAT_VERSION, WHAT))
+    except DamagedFile as error:
+        raise damaged(path, error) from None
+
+
+def parse_sample_set(commit: Commit) -> SampleSet:
+    """Return the set that a commit holds. Raises `DamagedFile`."""
+    contents = commit.contents
+    kind = next((kind for kind in CallKind if kind.value == contents.get("kind")), None)
+    sites, digest, reading = contents.get("site_count"), contents.get("digest"), contents.get("reading")
+    if kind is None or type(sites) is not int or not 0 < sites < _MAX_SITES or not isinstance(digest, str) or not isinstance(reading, dict):
+        raise DamagedFile("its contents have no valid kind, number of sites, digest or options")
+    array = partial(_read_array, commit)
+    names = None if contents.get("names") is None else _parse_names(_read_json(commit, contents["names"]), sites)
+    stored = reference = None
+    if names is None:
+        reference = array(contents.get("reference"), "|u1", 1)
+        stored = array(contents.get("stored_sites"), "<u4", 1)
+        if len(reference) != sites or len(np.unique(stored)) != len(stored) or (stored >= sites).any():
+            raise DamagedFile("the sites of its planes are not columns of its alignment")
+    dictionary = _parse_dictionary(commit, contents.get("dictionary"), kind, sites)
+    if (
+        isinstance(dictionary, CodeDictionary)
+        and reference is not None
+        and not {*np.unique(reference).tolist()} <= {MISSING, *dictionary.codes}
+    ):
+        raise DamagedFile("its reference holds a call that its dictionary lacks")
+    hashes = _read_json(commit, contents["hashes"]) if contents.get("hashes") is not None else []
+    if not isinstance(hashes, list) or any(not isinstance(one, str) for one in hashes):
+        raise DamagedFile("its hashes of alleles are not a list")
+    if isinstance(dictionary, AlleleDictionary) and (dictionary.numbers >= FIRST_HASH_NUMBER + len(hashes)).any():
+        raise DamagedFile("its dictionary of alleles names a hash that it lacks")
+    entries = contents.get("segments")
+    if not isinstance(entries, list) or not entries:
+        raise DamagedFile("it holds no samples")
+    planes_sites = sites if stored is None else len(stored)
+    segments = [_parse_segment(commit, entry, planes_sites, dictionary.bits, sites, names is None) for entry in entries]
+    withdrawn = array(contents.get("withdrawn"), "<i8", 1)
+    rows = sum(len(segment.ids) for segment in segments)
+    if len(withdrawn) and (withdrawn[0] < 0 or withdrawn[-1] >= rows or (np.diff(withdrawn) <= 0).any()):
+        raise DamagedFile("it withdraws samples that it does not hold")
+    found = SampleSet(commit.path, kind, sites, digest, reading, names, dictionary, hashes, stored, reference, segments, withdrawn, commit)
+    active = [name for name, kept in zip(found.row_ids, found.row_mask.tolist(), strict=True) if kept]
+    if len(set(active)) != len(active):
+        raise DamagedFile("two of its samples have the same id")
+    return found
+
+
+def _read_array(commit: Commit, entry: object, dtype: str, dimensions: int) -> npt.NDArray[Any]:
+    return commit.read(StoredArray.from_json(entry, dtype, dimensions))
+
+
+def _read_json(commit: Commit, entry: object) -> Any:
+    try:
+        return json.loads(_read_array(commit, entry, "|u1", 1).tobytes())
+    except (ValueError, RecursionError):
+        raise DamagedFile("a list of names is not JSON") from None
+
+
+def _parse_names(described: object, sites: int) -> SiteNames:
+    entries = described if isinstance(described, dict) else {}
+    scheme = next((scheme for scheme in SiteScheme if scheme.value == entries.get("scheme")), None)
+    names = entries.get("names")
+    if scheme is None or not isinstance(names, list) or len(names) != sites:
+        raise DamagedFile("it has no valid names of its sites")
+    if any(not isinstance(name, list) or len(name) < scheme.min_parts or any(not isinstance(part, str) for part in name) for name in names):
+        raise DamagedFile("a name of its sites is not valid")
+    return SiteNames(scheme, [tuple(name) for name in names])
+
+
+def _parse_dictionary(commit: Commit, entry: object, kind: CallKind, sites: int) -> CodeDictionary | AlleleDictionary:
+    if kind is CallKind.ALLELE:
+        entries = entry if isinstance(entry, dict) else {}
+        offsets = _read_array(commit, entries.get("offsets"), "<i8", 1)
+        numbers = _read_array(commit, entries.get("numbers"), "<u4", 1)
+        if len(offsets) != sites + 1 or offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
+            raise DamagedFile("its dictionary of alleles is not one of its loci")
+        return AlleleDictionary(offsets, numbers)
+    if (
+        not isinstance(entry, list)
+        or any(type(code) is not int or not 0 <= code < MISSING for code in entry)
+        or len({*entry}) != len(entry)
+    ):
+        raise DamagedFile("its dictionary is not a list of codes")
+    return CodeDictionary(tuple(entry))
+
+
+def _parse_segment(commit: Commit, entry: object, planes_sites: int, max_bits: int, sites: int, is_alignment: bool) -> Segment:
+    entries = entry if isinstance(entry, dict) else {}
+    ids = _read_json(commit, entries.get("ids"))
+    if not isinstance(ids, list) or not ids or any(not isinstance(name, str) or not name or not name.isprintable() for name in ids):
+        raise DamagedFile("an id is not valid")
+    called = _read_array(commit, entries.get("called"), "<i8", 1)
+    stored = StoredArray.from_json(entries.get("planes"), "<u8", 3)
+    planes, site_count = commit.map(stored), entries.get("site_count")
+    if type(site_count) is not int or not 0 <= site_count <= planes_sites:
+        raise DamagedFile("a group of samples has planes of sites that the set lacks")
+    samples, count, words = stored.shape
+    if samples != len(ids) or len(called) != len(ids) or not 1 <= count <= 1 + max_bits or words != word_count(site_count):
+        raise DamagedFile("a group of samples has planes of another size")
+    if not is_alignment and site_count != sites:
+        raise DamagedFile("a group of samples lacks sites")
+    missing = None
+    if is_alignment:
+        missing = MissingRuns(_read_array(commit, entries.get("run_ends"), "<i8", 1), _read_array(commit, entries.get("runs"), "<u4", 2))
+        _check_runs(missing, len(ids), sites)
+    founders = None
+    if entries.get("founders") is not None:
+        founders = _read_array(commit, entries["founders"], "|u1", 1).astype(np.bool_)
+        if len(founders) != len(ids):
+            raise DamagedFile("its list of founders is not one of its samples")
+    return Segment(ids, called, planes, site_count, missing, founders)
+
+
+def _check_runs(missing: MissingRuns, samples: int, sites: int) -> None:
+    """Raise `DamagedFile` unless the runs of each row are ascending, do not touch, and are within the alignment."""
+    ends, runs = missing.ends, missing.runs
+    valid = len(ends) == samples and runs.shape[1] == 2 and (np.diff(ends, prepend=0) >= 0).all() and ends[-1] == len(runs)
+    if valid and len(runs):
+        first_of_row = np.zeros(len(runs), dtype=np.bool_)
+        starts = np.append(0, ends[:-1])
+        first_of_row[starts[starts < len(runs)]] = True
+        separate = np.append(True, runs[1:, 0] > runs[:-1, 1])
+        valid = bool((runs[:, 0] < runs[:, 1]).all() and (runs[:, 1] <= sites).all() and (separate | first_of_row).all())
+    if not valid:
+        raise DamagedFile("its runs of missing calls are not valid")
