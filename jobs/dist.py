@@ -7,7 +7,7 @@ distances, totals = job.run(progress)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,6 +45,8 @@ from gpualign.jobs.site_selection import select_passing_sites
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from gpualign.core.distance.sample_sets.sample_set import SampleSet
 
 
 @dataclass(frozen=True)
@@ -248,10 +250,25 @@ def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, 
     return {f"{prefix}_read": read, f"{prefix}_left_out": removed}
 
 
-def read_source(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
+def read_source(
+    inputs: Iterable[CallFile],
+    options: DistOptions,
+    files: ScratchFiles,
+    reporter: Reporter,
+    stored: Sequence[tuple[str, SampleSet | None]] = (),
+) -> Source:
     """Read the calls from one input, or from two with the same sites. Raises an `InputError` that names the file, the record and the
-    reason."""
-    return read_calls(inputs, options.call_options, options.budget().reading_bytes, files, reporter.warn, options.resources.host_threads)
+    reason.
+
+    inputs: files of the inputs that are not sets of samples
+    stored: name of each input, and the set of samples that it is, or None; may be empty if no input is a set
+    """
+    memory, threads = options.budget().reading_bytes, options.resources.host_threads
+    if not any(sample_set for _, sample_set in stored):
+        return read_calls(inputs, options.call_options, memory, files, reporter.warn, threads)
+    from gpualign.core.distance.sample_sets.reading import read_with_sets
+
+    return read_with_sets(stored, inputs, options.call_options, memory, files, reporter.warn, threads)
 
 
 def engine_named_by_options(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:

@@ -128,6 +128,7 @@ def dist(
         read_column_names,
         rereadable_files,
         sample_counts,
+        stored_sets,
         title_files,
     )
     from gpualign.cli.inputs.id_lists import id_files
@@ -190,7 +191,10 @@ def dist(
     engine = engine_named_by_options(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
-            source = read_source(open_call_files(sets, inputs), options, files, messages)
+            stored = stored_sets(sets)
+            opened = open_call_files([one for one, known in zip(sets, stored, strict=True) if known is None], inputs)
+            names = [one.list_path or one.paths[0] for one in sets]
+            source = read_source(opened, options, files, messages, list(zip(names, stored, strict=True)))
         messages.run_summary.record_inputs(sample_counts(sets, source.samples), options.resources, format=spec.format)
         job = prepare(options, source, engine, files.new_scratch, messages)
         del source

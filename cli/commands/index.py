@@ -1,18 +1,26 @@
-"""`gpualign index`: writes a database in a form that searches can use immediately."""
+"""`gpualign index`: writes a database of sequences, or a set of samples, in a form that other commands can use immediately."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.distance import table_options
 from gpualign.cli.options.execution import log_option
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
 from gpualign.cli.options.input import input_options, mask_lower_option, strict_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.core.distance.tables.options import CallOptions
+    from gpualign.jobs.sample_sets import SetSummary
 
 
 @click.command(cls=CommandWithHeadings)
@@ -20,50 +28,184 @@ from gpualign.cli.options.input import input_options, mask_lower_option, strict_
 @input_options
 @mask_lower_option
 @strict_option
+@Heading.INPUT.option("--all-letters", is_flag=True, help="Alignments: every letter is a call, also a gap.  [as for dist]")
+@table_options
 @Heading.OUTPUT.option(
-    "-o", "--output", type=PathType(), required=True, metavar="FILE", help="Index file to write, usually called NAME.gpa."
+    "-o", "--output", type=PathType(), metavar="FILE", help="File to write: NAME.gpa, an index, or NAME.gps, a set of samples."
+)
+@Heading.OUTPUT.option("--append", type=PathType(), metavar="SET", help="Add the samples of DB to this set (NAME.gps).")
+@Heading.OUTPUT.option(
+    "--withdraw",
+    type=PathType(),
+    metavar="ID|FILE",
+    multiple=True,
+    help="Withdraw this sample, or the samples listed in a file, one id per line, from the set DB; may be repeated.",
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option
-def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> None:
-    """Index a database of sequences for `gpualign sw`, which accepts the index as DB.
+def index(
+    db: str,
+    output: str | None,
+    append: str | None,
+    withdraw: tuple[str, ...],
+    missing_code: str | None,
+    columns: str | None,
+    ignore_columns: str | None,
+    type_: str,
+    quiet: bool,
+    log: str | None,
+    **params: Any,
+) -> None:
+    """Index a database of sequences for `gpualign sw`, or keep a set of samples for `gpualign dist`.
 
-    DB is FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
-    Memory does not grow with the letters of the database; temporary files beside FILE need disk space for twice the letters.
+    With -o NAME.gpa, DB is FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the
+    database again. Memory does not grow with the letters of the database; temporary files beside FILE need disk space for twice the
+    letters.
+
+    With -o NAME.gps, DB holds samples as for `gpualign dist`: an alignment (@LIST: several), a table of genotypes or alleles, VCF, BCF or a
+    PLINK fileset. `gpualign dist` takes the set wherever it takes samples. --append adds samples with the same sites, --withdraw takes some
+    out; a set that is being written is never seen half done, even if the process is killed.
 
     \b
-    Example:
+    Examples:
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
+      gpualign index core.aln -o sites.gps
+      gpualign index new.aln --append sites.gps
+      gpualign dist week.aln --add sites.gps --max-distance 12 > near.tsv
+      gpualign index sites.gps --withdraw failed.txt
     """
+    from pathlib import Path
+
+    from gpualign.cli.inputs.genotype_files import read_column_names
     from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
-    from gpualign.core.common.units import format_bytes
-    from gpualign.core.files.paths import open_input
-    from gpualign.jobs.index import build_index
-    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
-    from gpualign.jobs.sequence_loading import ReadOptions
+    from gpualign.core.distance.tables.options import CallOptions, TableType
+    from gpualign.jobs.output.atomic_files import is_file_name, output_path, translate_output_errors
 
     messages = ConsoleReporter.from_options("index", quiet, log=log)
+    if sum((output is not None, append is not None, bool(withdraw))) != 1:
+        raise InputError("give one of -o FILE (write an index or a set), --append SET and --withdraw ID|FILE")
+    calls = build_options(
+        CallOptions,
+        params,
+        type=TableType(type_),
+        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
+        columns=None if columns is None else read_column_names(columns),
+        ignore_columns=() if ignore_columns is None else read_column_names(ignore_columns),
+        gaps_missing=not params["all_letters"],
+    )
+    if output is None:
+        _change_set(db, append, withdraw, calls, params, messages)
+        return
     path = output_path(output)
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
-    messages.begin([db], [path])
     with translate_output_errors(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
+    if Path(output).suffix == ".gps":
+        _write_set(db, path, calls, params, messages)
+    else:
+        _write_index(db, path, calls, params, messages)
 
+
+def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
+    """Write an index of sequences."""
+    from gpualign.cli.options.params import build_options
+    from gpualign.core.common.units import format_bytes
+    from gpualign.core.distance.tables.options import CallOptions
+    from gpualign.core.files.paths import open_input
+    from gpualign.jobs.index import build_index
+    from gpualign.jobs.output.atomic_files import OutputFiles
+    from gpualign.jobs.sequence_loading import ReadOptions
+
+    _refuse_options(calls, CallOptions(gaps_missing=calls.gaps_missing), "sets of samples (-o NAME.gps)")
+    messages.begin([db], [path])
     with OutputFiles(messages.note) as files:
-
-        @contextmanager
-        def result() -> Iterator[BinaryIO]:
-            with translate_output_errors(path):
-                yield files.open(path)
-
         options = build_options(ReadOptions, params)
         with open_input(db) as opened:
-            built, chosen = build_index(opened, options, result, path.parent, partial(files.new_scratch, path), messages)
+            make = partial(_opened_output, files, path)
+            built, chosen = build_index(opened, options, make, path.parent, partial(files.new_scratch, path), messages)
     messages.note(
-        f"{built.record_count:,} {chosen.name} records, {built.letter_count:,} letters, {format_bytes(path.stat().st_size)} in {output}"
+        f"{built.record_count:,} {chosen.name} records, {built.letter_count:,} letters, {format_bytes(path.stat().st_size)} in {path}"
     )
+
+
+def _write_set(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
+    """Write a new set of samples."""
+    from gpualign.cli.inputs.file_lists import input_files
+    from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
+    from gpualign.jobs.output.atomic_files import OutputFiles
+    from gpualign.jobs.sample_sets import make_sample_set
+
+    _refuse_sequence_options(params)
+    named = input_files(db)
+    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], [path])
+    (stored,) = stored_sets([named])
+    with OutputFiles(messages.note) as files, ExitStack() as inputs:
+        opened = open_call_files([named] if stored is None else [], inputs)
+        summary = make_sample_set(db, stored, opened, calls, partial(_opened_output, files, path), files, messages)
+    _report_set(summary, "kept", str(path), messages)
+
+
+def _change_set(
+    db: str, append: str | None, withdraw: tuple[str, ...], calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter
+) -> None:
+    """Add samples to a set, or withdraw samples from it."""
+    from gpualign.cli.inputs.file_lists import input_files
+    from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
+    from gpualign.cli.inputs.id_lists import id_files, listed_ids
+    from gpualign.core.files.paths import open_file
+    from gpualign.core.files.scratch import ScratchFiles
+    from gpualign.jobs.sample_sets import append_samples, withdraw_samples
+
+    _refuse_sequence_options(params)
+    if append is None:
+        open_file(db).close()
+        messages.begin([db, *id_files(withdraw)], [])
+        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw")), "withdrawn", db, messages)
+        return
+    open_file(append).close()
+    named = input_files(db)
+    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], [])
+    (stored,) = stored_sets([named])
+    with ScratchFiles() as files, ExitStack() as inputs:
+        opened = open_call_files([named] if stored is None else [], inputs)
+        _report_set(append_samples(append, db, stored, opened, calls, files, messages), "added", append, messages)
+
+
+def _refuse_sequence_options(params: dict[str, Any]) -> None:
+    from gpualign.cli.options.params import build_options
+    from gpualign.jobs.sequence_loading import ReadOptions
+
+    _refuse_options(build_options(ReadOptions, params | {"allow_duplicates": False}), ReadOptions(), "indexes of sequences (-o NAME.gpa)")
+
+
+def _refuse_options(options: object, default: object, what: str) -> None:
+    """Raise `InputError` for the first option that differs from its default. what: what such options are for."""
+    from gpualign.core.common.errors import InputError, parameter
+
+    for name, value in vars(default).items():
+        if name != "allow_duplicates" and vars(options)[name] != value:
+            raise InputError(f"{parameter(name)} is for {what}")
+
+
+def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleReporter) -> None:
+    import os
+
+    from gpualign.core.common.units import format_bytes
+
+    messages.note(
+        f"{summary.changed_count:,} samples {done}; {summary.sample_count:,} samples, {summary.site_count:,} sites,"
+        f" {format_bytes(os.path.getsize(path))} in {path}"
+    )
+
+
+@contextmanager
+def _opened_output(files: Any, path: Path) -> Iterator[BinaryIO]:
+    from gpualign.jobs.output.atomic_files import translate_output_errors
+
+    with translate_output_errors(path):
+        yield files.open(path)
