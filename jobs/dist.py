@@ -125,10 +125,10 @@ class DistOptions:
             )
         return task
 
-    def budget(self, call_bytes: int = 0) -> DistanceBudget:
-        """Return the memory budget of a run that holds `call_bytes` bytes of calls. Raises `RunError` if the calls leave too little
-        memory."""
-        return DistanceBudget.of(self.resources.memory or default_memory(call_bytes), call_bytes)
+    def budget(self, call_bytes: int = 0, mapped_bytes: int = 0) -> DistanceBudget:
+        """Return the memory budget of a run that holds `call_bytes` bytes of calls, and copies `mapped_bytes` bytes of planes that a file
+        holds, for which half of the default memory is meant. Raises `RunError` if the calls leave too little memory."""
+        return DistanceBudget.of(self.resources.memory or default_memory(call_bytes + 2 * mapped_bytes), call_bytes)
 
 
 def _default_compared_fraction() -> Fraction:
@@ -292,7 +292,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     Raises `InputError` if options and calls contradict each other or if no sample or site is left, `RunError` if there is not enough
     memory.
     """
-    budget = options.budget(source.nbytes)
+    budget = options.budget(source.nbytes, source.mapped_bytes)
     filters, sites, site_counts = options.sample_filters, options.site_filters, None
     removed, read = dict[str, int](), source.samples.row_count
     if filters.exclude:

@@ -168,14 +168,14 @@ def code_alleles(numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None, Non
     Convert numbers[samples][loci] of some loci to codes from 0 on, at their positions in codes[loci][samples], with NO_ALLELE for none. counts[loci]: number of alleles; lacking[loci]: samples without one.
     """
 
-def pack_alleles(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], loci: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int, called: bool, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
-    """
-    Pack codes[all loci][samples] of the `loci` into planes[bits, and one more if `called`][samples][words]: the bits of the codes, and the loci with an allele.
-    """
-
 def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_byte: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Decode uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, to codes[samples][sites].
+    """
+
+def pack_alleles(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], loci: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int, called: bool, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
+    """
+    Pack codes[all loci][samples] of the `loci` into planes[bits, and one more if `called`][samples][words]: the bits of the codes, and the loci with an allele.
     """
 
 def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int = 1) -> None:
@@ -201,6 +201,11 @@ def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 def unpack(planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_site: int, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> int:
     """
     Write the codes of the sites from first_site (a multiple of 64) on of planes[samples][1 + up to 8][words], the first of which marks calls and the others hold the bits of a call's number, to out[samples][sites]: table[number], or MISSING. Returns the largest number.
+    """
+
+def select_planes(stored: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_word: int, words: int, sources: Sequence[int], numbers: Sequence[Sequence[int]], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')], first_row: int, threads: int = 1) -> None:
+    """
+    Make planes[planes][samples][words], from row first_row on, of some rows of stored[samples][1 + bits][all words], of `words` words from first_word on: plane p is the stored plane sources[p], empty if there is none, or for -1 marks the calls with numbers[p].
     """
 
 def unpack_alleles(planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_locus: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], threads: int = 1) -> None:

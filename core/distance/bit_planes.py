@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.allele_planes import pack_alleles
+from gpualign.core.distance.call_parts import CallParts, StoredPlanes, pack_numbered
 from gpualign.core.distance.calls import MISSING, Calls
-from gpualign.core.distance.count_recipe import MAX_BIALLELIC_CODE, Measure, make_recipe
-from gpualign.core.distance.engine import BitPlanes, Panel, PreparedCounter, empty_planes
+from gpualign.core.distance.count_recipe import MAX_BIALLELIC_CODE, Measure, PanelRecipe, make_recipe
+from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes, Panel, PlaneRows, PreparedCounter, empty_planes
 
 _PLANES_AT_ONCE = 8
 
@@ -66,15 +68,75 @@ class _SiteSubset:
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
 
-def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
+def pack_panels(calls: Calls | CallParts, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
     """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in one panel or, if that saves
     memory, in several."""
+    if isinstance(calls, CallParts):
+        yield _pack_parts(calls, counter, workers)
+        return
     if counter.request.multiallelic:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
     for subset in _split_sites(codes, find_used_codes(codes, workers), counter, workers):
         yield _pack_subset(codes, subset, counter, workers)
+
+
+def _pack_parts(calls: CallParts, counter: PreparedCounter, workers: ThreadPool) -> Panel:
+    """Pack calls that come in parts into one panel."""
+    used_codes, sites = calls.used_codes, calls.site_count
+    recipe = make_recipe(counter.request, used_codes, counter.products_only)
+    if counter.takes_rows and (panel := _panel_of_rows(calls, used_codes, recipe, workers)) is not None:
+        return panel
+    bits = empty_planes(len(recipe.planes), sum(map(len, calls.parts)), counter.words_per_sample(sites))
+    first = 0
+    for part in calls.parts:
+        if isinstance(part, StoredPlanes):
+            part.select(recipe.planes, -(-sites // WORD_BITS), bits, first, workers.threads)
+        else:
+            bits[:, first : first + len(part)] = pack_panel(part, used_codes, counter, workers).bits
+        first += len(part)
+    return Panel(bits, sites, recipe)
+
+
+def _panel_of_rows(calls: CallParts, used_codes: frozenset[int], recipe: PanelRecipe, workers: ThreadPool) -> Panel | None:
+    """Return a panel whose planes stay where they are stored; codes become planes of the same kind. Returns None if the recipe needs
+    planes that are not stored, or if the parts have unlike planes."""
+    stored = [part for part in calls.parts if isinstance(part, StoredPlanes)]
+    like = stored[0]
+    _, count, row_words = like.planes.shape
+    places = [like.plane_of(codes) for codes in recipe.planes]
+    if min(places, default=0) < 0 or max(places, default=0) >= count or not used_codes - {MISSING} <= set(like.codes):
+        return None
+    if any(part.codes != like.codes or part.planes.shape[1:] != like.planes.shape[1:] for part in stored):
+        return None
+    parts = list[tuple[BitPlanes, npt.NDArray[np.int64]]]()
+    for part in calls.parts:
+        if isinstance(part, StoredPlanes):
+            parts.append((part.planes, part.rows))
+            continue
+        words = -(-calls.site_count // WORD_BITS)
+        planes, packed = np.zeros((len(part), count, row_words), np.uint64), np.empty((count, len(part), words), np.uint64)
+        pack_numbered(part, like.codes, packed, workers.threads)
+        planes[:, :, like.first_word : like.first_word + words] = packed.transpose(1, 0, 2)
+        parts.append((planes, np.arange(len(part))))
+    words = -(-calls.site_count // SITES_PER_LINE) * (SITES_PER_LINE // WORD_BITS)
+    rows = PlaneRows(parts, like.first_word, words)
+    return Panel(np.empty((0, 0, 0), np.uint64), calls.site_count, _recipe_of_places(recipe, like, places), rows=rows)
+
+
+def _recipe_of_places(recipe: PanelRecipe, stored: StoredPlanes, places: list[int]) -> PanelRecipe:
+    """Return the recipe for planes as they are stored. places: stored plane for each plane of the recipe."""
+    terms = [
+        replace(
+            term,
+            left=tuple(places[plane] for plane in term.left),
+            right=tuple(places[plane] for plane in term.right),
+            mask=None if term.mask is None else places[term.mask],
+        )
+        for term in recipe.terms
+    ]
+    return PanelRecipe(stored.plane_codes, tuple(terms), recipe.constants)
 
 
 def pack_panel(codes: Codes, used_codes: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> Panel:

@@ -21,21 +21,40 @@ BitPlanes: TypeAlias = npt.NDArray[np.uint64]
 WORD_BITS = 64
 _CACHE_LINE_BYTES = 64
 
+SITES_PER_LINE = 8 * _CACHE_LINE_BYTES
+"""Number of sites whose bits fill a cache line."""
+
+
+@dataclass(frozen=True)
+class PlaneRows:
+    """Bit planes of samples in several arrays, one part for each.
+
+    parts: (planes, uint64[rows][planes][words of a row]; rows of consecutive samples, int64[samples])
+    first_word: first word of a row that belongs to the panel, a multiple of 8
+    words: number of words that do, a multiple of 8
+    """
+
+    parts: Sequence[tuple[BitPlanes, npt.NDArray[np.int64]]] = field(repr=False)
+    first_word: int
+    words: int
+
 
 @dataclass(frozen=True)
 class Panel:
     """Some sites of all samples as bit planes.
 
-    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `site_count` are 0
+    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `site_count` are 0; empty if there are `rows`
     site_count: number of sites
     recipe: the meaning of the planes, and how counts are computed from them
     founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
+    rows: the planes where they are stored, for an engine that takes rows (`PreparedCounter.takes_rows`); otherwise None
     """
 
     bits: BitPlanes = field(repr=False)
     site_count: int
     recipe: PanelRecipe
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    rows: PlaneRows | None = field(default=None, repr=False)
 
     @property
     def in_memory(self) -> bool:
@@ -92,6 +111,7 @@ class PreparedCounter:
         selects pairs
     comparisons_per_second: estimated speed; a comparison is one pair at one site
     pair_reducer: selects pairs and reduces them piece by piece; None: the pieces that are selected in order are reduced
+    takes_rows: whether planes may stay where they are stored (`Panel.rows`)
     """
 
     request: CountRequest
@@ -105,6 +125,7 @@ class PreparedCounter:
     pair_selector: PairSelector | None = field(default=None, repr=False)
     comparisons_per_second: float = 1.0
     pair_reducer: PairReducer | None = field(default=None, repr=False)
+    takes_rows: bool = False
 
     @cached_property
     def count_names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +113,9 @@ def _panel_of_calls(panel: Panel) -> Iterator[Panel]:
     for term in panel.recipe.terms:
         if term.count_name == COMPARED:
             (plane,) = term.left
+            if panel.rows is not None:
+                yield replace(panel, recipe=PanelRecipe(panel.recipe.planes, (term,)))
+                continue
             recipe = PanelRecipe(panel.recipe.planes[plane : plane + 1], (Term(COMPARED, Operation.AND, (0,), (0,)),))
             yield Panel(panel.bits[plane : plane + 1], panel.site_count, recipe)
 

@@ -18,6 +18,7 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import CallCoverage, min_site_count
+from gpualign.core.distance.call_parts import CallParts
 from gpualign.core.distance.calls import CallKind, Samples, count_pairs
 from gpualign.core.distance.count_recipe import CountRequest, NeededSites, count_bytes, counts_of_agreeing_site, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
@@ -215,9 +216,9 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     counter = engine.prepare(request, budget.count_bytes)
     selection = SiteSelection(request.needed_sites, task.missing_rule is MissingRule.COMPLETE)
     with closing(ThreadPool(counter.threads)) as workers:
-        for codes in source.panels(selection, budget.panel_bytes, omitted, workers):
-            site_count += codes.shape[1]
-            for panel in pack_panels(codes, counter, workers):
+        for calls in source.panels(selection, budget.panel_bytes, omitted, workers):
+            site_count += calls.site_count if isinstance(calls, CallParts) else calls.shape[1]
+            for panel in pack_panels(calls, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
     # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
     counted = (

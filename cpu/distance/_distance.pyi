@@ -1,4 +1,6 @@
-"""Counts for pairs of samples from bit planes."""
+"""
+Counts for pairs of samples from bit planes: an array [planes][samples][words], or PlaneRows.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,17 +9,25 @@ import numpy
 from numpy.typing import NDArray
 
 
+class PlaneRows:
+    """Planes of samples whose rows are in several arrays."""
+
+    def __init__(self, parts: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]]], first_word: int, words: int) -> None:
+        """
+        parts: (uint64[rows][planes][words of a row], rows of consecutive samples), all with the same planes and words, of which `words` from first_word on are used; both are multiples of 8.
+        """
+
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
     """
     (name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.
     """
 
-def differ(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bits: Sequence[int], mask: int, sites: int, rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
+def differ(instruction_set: str, planes: object, bits: Sequence[int], mask: int, sites: int, rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
     """
     Add to int32 counts, for each pair, weight times the number of sites that differ in any of the planes `bits` and are set in the plane `mask` of both samples (-1: all sites). upper: pairs of a row with an earlier column are not needed. sites: number of sites of the planes.
     """
 
-def both(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], left: Sequence[int], right: Sequence[int], sites: int, rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
+def both(instruction_set: str, planes: object, left: Sequence[int], right: Sequence[int], sites: int, rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
     """
     Add to int32 counts weight times the number of common bits of plane left[k] of the row and right[k] of the column, summed over k. sites, upper: as for `differ`.
     """
@@ -30,7 +40,7 @@ def relate(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(s
 class PairSelector:
     """Selects pairs by their counts: see `core/distance/pair_selection.py`."""
 
-    def __init__(self, instruction_set: str, terms: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], int, bool, Sequence[int], Sequence[int], int, int, int]], weights: Sequence[int], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_sum: int, min_compared: tuple[int, int], cap: tuple[int, int], floors: Sequence[int], far_offset: int) -> None:
+    def __init__(self, instruction_set: str, terms: Sequence[tuple[object, int, bool, Sequence[int], Sequence[int], int, int, int]], weights: Sequence[int], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_sum: int, min_compared: tuple[int, int], cap: tuple[int, int], floors: Sequence[int], far_offset: int) -> None:
         """
         terms: (planes of a panel, its sites, whether the operation is DIFFER, left, right, mask or -1, weight, number of the count). min_compared, cap: (number of the count or -1, limit). floors: least count of each kind, or empty.
         """

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,8 @@ use this table."""
 
 _MAX_COUNT = (1 << 31) - 1
 
+_Planes: TypeAlias = "npt.NDArray[np.uint64] | _distance.PlaneRows"
+
 
 def instruction_sets() -> list[tuple[str, bool]]:
     """Return (name, whether this machine supports it) for all kernel variants in this build, fastest first."""
@@ -85,7 +87,16 @@ class CpuDistanceEngine:
         rate = _COMPARISONS_PER_SECOND * self.threads
         if not request.selected_pairs_only or request.measure is Measure.RELATIONSHIP:
             return PreparedCounter(
-                request, False, _padded_word_count, memory, self.threads, kernel, hardware, self._count_bands, comparisons_per_second=rate
+                request,
+                False,
+                _padded_word_count,
+                memory,
+                self.threads,
+                kernel,
+                hardware,
+                self._count_bands,
+                comparisons_per_second=rate,
+                takes_rows=request.measure is not Measure.RELATIONSHIP,
             )
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
@@ -122,7 +133,18 @@ class CpuDistanceEngine:
                     yield from _reduce_tiles(selector, tiles, _REDUCED_TILES_PER_THREAD * self.threads, workers, reduce, on_progress)
 
         return PreparedCounter(
-            request, False, _padded_word_count, pairs_memory, self.threads, kernel, hardware, self._count_bands, pick, rate, reduce_pairs
+            request,
+            False,
+            _padded_word_count,
+            pairs_memory,
+            self.threads,
+            kernel,
+            hardware,
+            self._count_bands,
+            pick,
+            rate,
+            reduce_pairs,
+            takes_rows=True,
         )
 
     def _count_bands(
@@ -130,6 +152,7 @@ class CpuDistanceEngine:
     ) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             relationship = RelationshipTerms(panels)
+            planes = [_planes(panel) for panel in panels]
             for band in bands:
                 counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_dtype(name)) for name in names}
                 for number, panel in enumerate(panels):
@@ -138,7 +161,9 @@ class CpuDistanceEngine:
                     width = max(TILE_ROWS, MAX_TILE_COMPARISONS // max(1, panel.site_count * TILE_ROWS))
                     size = (_RELATIONSHIP_TILE_COLUMNS, _RELATIONSHIP_TILE_ROWS) if relates else (width, TILE_ROWS)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
-                    work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in _tiles(band, *size)]
+                    work = [
+                        workers.submit(self._count_tile, panel, planes[number], band, tile, counts, terms) for tile in _tiles(band, *size)
+                    ]
                     try:
                         for done in as_completed(work):
                             on_progress(done.result())
@@ -150,10 +175,17 @@ class CpuDistanceEngine:
                 yield band, counts
 
     def _count_tile(
-        self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: TermArray | None
+        self,
+        panel: Panel,
+        planes: _Planes,
+        band: SampleBand,
+        tile: SampleBand,
+        counts: dict[str, npt.NDArray[Any]],
+        terms: TermArray | None,
     ) -> int:
         """Add all of a panel's terms to the counts of a tile, and return the number of comparisons.
 
+        planes: planes of the panel, as kernels take them
         terms: the panel's genotype terms (`RelationshipTerms.panel_terms`); required if the panel has a term of Operation.RELATE,
             otherwise unused
         """
@@ -162,13 +194,20 @@ class CpuDistanceEngine:
         for term in panel.recipe.terms:
             matrix = counts[term.count_name]
             if term.operation is not Operation.RELATE:
-                _add_term_counts(self.instruction_set, panel, term, tile, matrix, position)
+                _add_term_counts(self.instruction_set, panel.site_count, planes, term, tile, matrix, position)
                 continue
             assert terms is not None
             (one, two), called = term.left, -1 if term.mask is None else term.mask
             where = rows, columns, matrix, *position, tile.upper_triangle
             _distance.relate(self.instruction_set, panel.bits, one, two, called, panel.site_count, terms, *where)
         return tile.pair_count * panel.site_count
+
+
+def _planes(panel: Panel) -> _Planes:
+    """Return the planes of a panel as kernels take them."""
+    if panel.rows is None:
+        return panel.bits
+    return _distance.PlaneRows(list(panel.rows.parts), panel.rows.first_word, panel.rows.words)
 
 
 def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
@@ -180,15 +219,15 @@ def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
 
 
 def _add_term_counts(
-    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int]
+    instruction_set: str, sites: int, planes: _Planes, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int]
 ) -> None:
     """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
     ranges = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
-    where = panel.site_count, *ranges, counts, *position, term.weight, tile.upper_triangle
+    where = sites, *ranges, counts, *position, term.weight, tile.upper_triangle
     if term.operation is Operation.DIFFER:
-        _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
+        _distance.differ(instruction_set, planes, list(term.left), -1 if term.mask is None else term.mask, *where)
     else:
-        _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
+        _distance.both(instruction_set, planes, list(term.left), list(term.right), *where)
 
 
 class _TilePairSelector:
@@ -200,7 +239,7 @@ class _TilePairSelector:
         self.site_count = sum(panel.site_count for panel in panels)
         terms = [
             (
-                *(panel.bits, panel.site_count, term.operation is Operation.DIFFER),
+                *(_planes(panel), panel.site_count, term.operation is Operation.DIFFER),
                 *(list(term.left), list(term.right), -1 if term.mask is None else term.mask),
                 *(term.weight, count_names.index(term.count_name)),
             )

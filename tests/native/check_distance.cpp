@@ -44,9 +44,10 @@ void check_tile(const DistanceKernels& kernels, const char* what, const Planes& 
   const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
   const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
   std::vector<int32_t> out(static_cast<size_t>((last - first) * stride), 7);
-  run(DistanceTile{planes.bits.data(),
-                   planes.samples * planes.words,
-                   planes.words,
+  // The same rows, found by where each begins.
+  std::vector<const uint64_t*> rows;
+  for (int64_t k = 0; k < planes.samples; k++) rows.push_back(planes.bits.data() + k * planes.words);
+  run(DistanceTile{{planes.bits.data(), pick(0, 2) ? rows.data() : nullptr, planes.samples * planes.words, planes.words},
                    planes.used,
                    first,
                    last,

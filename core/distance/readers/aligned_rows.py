@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
+from gpualign.core.distance.call_parts import StoredPlanes
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.readers.missing_runs import MissingRuns
@@ -63,6 +64,20 @@ class AlignedRows(Protocol):
     def missing_runs(self) -> MissingRuns:
         """Return the runs of missing calls."""
 
+    @property
+    def packed_sites(self) -> SiteIndices:
+        """Sites of which a file holds planes for some of the rows, in the order of the planes, uint32[]."""
+
+    @property
+    def mapped_bytes(self) -> int:
+        """Size of the planes that files hold, in bytes."""
+
+    def parts_at(self, first: int, count: int, row_mask: SiteMask | None, workers: ThreadPool) -> list[Codes | StoredPlanes]:
+        """Return the calls at `count` of the packed sites, from number `first` on, in parts of consecutive rows.
+
+        row_mask: rows to return, bool[rows]; None: all rows
+        """
+
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         """Write the codes at some sites to `out`, uint8[rows][sites].
 
@@ -71,8 +86,21 @@ class AlignedRows(Protocol):
         """
 
 
+def codes_at(rows: AlignedRows, sites: SiteIndices, workers: ThreadPool) -> Codes:
+    """Return the codes of all rows at some sites, in any order: uint8[rows][sites]."""
+    order = np.argsort(sites, kind="stable")
+    codes: Codes = np.empty((rows.row_count, len(sites)), dtype=np.uint8)
+    rows.fill(sites[order], False, codes, workers)
+    if (order[1:] > order[:-1]).all():
+        return codes
+    return np.take(codes, np.argsort(order, kind="stable"), axis=1)
+
+
 class ScannedRows:
     """The rows that a scanner has read; implements `AlignedRows`."""
+
+    mapped_bytes = 0
+    packed_sites: SiteIndices = np.empty(0, dtype=np.uint32)
 
     def __init__(self, scanner: _sites.AlignmentScanner) -> None:
         self.scanner = scanner
@@ -108,6 +136,9 @@ class ScannedRows:
 
     def missing_runs(self) -> MissingRuns:
         return MissingRuns(*self.scanner.missing_runs(0, self.row_count))
+
+    def parts_at(self, first: int, count: int, row_mask: SiteMask | None, workers: ThreadPool) -> list[Codes | StoredPlanes]:
+        raise NotImplementedError("scanned rows have no packed sites")
 
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         rows = _sites.AlignedSites(self.scanner, sites, calls_only)
@@ -149,6 +180,31 @@ class JoinedRows:
 
     def missing_runs(self) -> MissingRuns:
         return MissingRuns.joined([part.missing_runs() for part in self.parts])
+
+    @cached_property
+    def _packed(self) -> AlignedRows:
+        """The alignment whose planes are used: the one with more of them."""
+        return max(self.parts, key=lambda part: part.row_count * len(part.packed_sites))
+
+    @property
+    def packed_sites(self) -> SiteIndices:
+        return self._packed.packed_sites
+
+    @property
+    def mapped_bytes(self) -> int:
+        return self._packed.mapped_bytes
+
+    def parts_at(self, first: int, count: int, row_mask: SiteMask | None, workers: ThreadPool) -> list[Codes | StoredPlanes]:
+        parts, start = list[Codes | StoredPlanes](), 0
+        for rows in self.parts:
+            mask = None if row_mask is None else row_mask[start : start + rows.row_count]
+            if rows is self._packed:
+                parts += rows.parts_at(first, count, mask, workers)
+            else:
+                codes = codes_at(rows, self.packed_sites[first : first + count], workers)
+                parts.append(codes if mask is None else codes[mask])
+            start += rows.row_count
+        return parts
 
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         first, second = self.parts

@@ -21,11 +21,13 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
+from gpualign.core.distance.call_parts import CallParts
 from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, Samples, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
+from gpualign.core.distance.engine import SITES_PER_LINE
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import AlignmentColumns, Positions
-from gpualign.core.distance.readers.aligned_rows import AlignedRows, ScannedRows
+from gpualign.core.distance.readers.aligned_rows import AlignedRows, ScannedRows, codes_at
 from gpualign.core.distance.readers.base import OmittedSites, SiteSelection, combined_mask
 from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
@@ -42,6 +44,8 @@ _SAMPLE_BYTES = 1 << 16
 
 _CHUNK_BYTES = 1 << 20
 """Number of bytes of a file that a thread reads in one step."""
+
+_NO_SITES = np.empty(0, dtype=np.uint32)
 
 _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 """Letters that are not nucleotide codes. They make up approximately a third of the letters in a protein."""
@@ -87,6 +91,10 @@ class AlignmentSource:
     @property
     def nbytes(self) -> int:
         return self.rows.nbytes
+
+    @property
+    def mapped_bytes(self) -> int:
+        return self.rows.mapped_bytes
 
     @cached_property
     def calls_per_sample(self) -> CountArray:
@@ -147,15 +155,28 @@ class AlignmentSource:
             chosen &= self._site_mask.view(bool)
         return np.flatnonzero(chosen).astype(np.uint32)
 
-    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes]:
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Codes | CallParts]:
         if selection.complete_only and self.row_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = NeededSites.COMPARED if selection.needed_sites is NeededSites.DIFFERENCES else selection.needed_sites
-            for codes in self.panels(SiteSelection(need, complete_only=False), panel_bytes, omitted, workers):
+            for codes in self._code_panels(SiteSelection(need, complete_only=False), _NO_SITES, panel_bytes, omitted, workers):
                 complete = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
                 if complete.shape[1]:
                     yield complete
             return
+        packed = self.rows.packed_sites if self._site_mask is None and not selection.complete_only else _NO_SITES
+        yield from self._read_packed(packed, panel_bytes, workers)
+        yield from self._code_panels(selection, packed, panel_bytes, omitted, workers)
+
+    def _code_panels(
+        self,
+        selection: SiteSelection,
+        done: npt.NDArray[np.uint32],
+        panel_bytes: int,
+        omitted: OmittedSites,
+        workers: ThreadPool,
+    ) -> Iterator[Codes]:
+        """Yield the panels of all sites but `done`, at which calls differ."""
         incomplete = not selection.complete_only
         everything = selection.needed_sites is NeededSites.CALLS
         # At sites where all calls are equal, it can only matter which samples have a call; if all have one, nothing does.
@@ -164,6 +185,8 @@ class AlignmentSource:
         if everything and incomplete:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
         omitted.sites_by_code = {code: count for code, count in enumerate(np.bincount(self.rows.reference[equal]).tolist()) if count}
+        if len(done):
+            differing = np.setdiff1d(differing, done, assume_unique=True)
         yield from self._read_panels(differing, False, panel_bytes, workers)
         if selection.needed_sites is NeededSites.COMPARED and incomplete:
             yield from self._read_panels(
@@ -177,12 +200,17 @@ class AlignmentSource:
 
     def calls_at(self, sites: npt.NDArray[np.uint32], workers: ThreadPool) -> Codes:
         """Return the samples' calls at some sites, in any order: uint8[samples][sites]."""
-        order = np.argsort(sites, kind="stable")
-        codes: Codes = np.empty((self.rows.row_count, len(sites)), dtype=np.uint8)
-        self.rows.fill(sites[order], False, codes, workers)
-        if (order[1:] < order[:-1]).any():
-            codes = np.take(codes, np.argsort(order, kind="stable"), axis=1)
+        codes = codes_at(self.rows, sites, workers)
         return codes if self.row_mask is None else codes[self.row_mask]
+
+    def _read_packed(self, sites: npt.NDArray[np.uint32], panel_bytes: int, workers: ThreadPool) -> Iterator[CallParts]:
+        """Yield the calls at the packed sites, in panels of approximately `panel_bytes` bytes."""
+        bytes_per_line = 3 * 64 * self.samples.row_count  # of three planes, as for nucleotides
+        step = max(1, panel_bytes // bytes_per_line) * SITES_PER_LINE
+        for first in range(0, len(sites), step):
+            some = sites[first : first + step]
+            parts = self.rows.parts_at(first, len(some), self.row_mask, workers)
+            yield CallParts(parts, len(some), bool(self.rows.has_missing[some].any()))
 
     def _read_panels(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
         """Yield the calls at some sites, in panels of approximately `panel_bytes` bytes."""

@@ -13,6 +13,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bit_planes import count_calls
+from gpualign.core.distance.call_parts import CallParts
 from gpualign.core.distance.calls import CallKind, Calls, Samples
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.metrics import CountArray
@@ -69,12 +70,16 @@ class Source(Protocol):
         """Memory held, in bytes."""
 
     @property
+    def mapped_bytes(self) -> int:
+        """Size of the calls that files on disk hold and panels copy, in bytes."""
+
+    @property
     def calls_per_sample(self) -> CountArray | None:
         """Number of sites at which each sample has a call, int64[samples]; None if this is not known until all panels have been read.
         `panels` then reports the numbers in `omitted`."""
 
-    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls]:
-        """Yield the calls in panels of approximately `panel_bytes` bytes: uint8[samples][sites], or uint32 for alleles.
+    def panels(self, selection: SiteSelection, panel_bytes: int, omitted: OmittedSites, workers: ThreadPool) -> Iterator[Calls | CallParts]:
+        """Yield the calls in panels of approximately `panel_bytes` bytes: uint8[samples][sites], uint32 for alleles, or in parts.
 
         Each panel is valid until the next one is requested. The sites that panels leave out are reported in `omitted`.
         """
@@ -195,6 +200,7 @@ class RandomAccessSource:
     row_mask: mask of the rows, numbered over all call readers, that are samples of the source, bool[rows]; None: all rows
     make_names: returns the names of all sites; None: the sites have none
     hashes: hashes of alleles, in the order of their allele numbers from 2^31
+    mapped_bytes: size of the calls that files on disk hold, in bytes
     """
 
     samples: Samples
@@ -208,6 +214,7 @@ class RandomAccessSource:
     row_mask: npt.NDArray[np.bool_] | None = None
     make_names: Callable[[], SiteNames] | None = None
     hashes: Sequence[str] = ()
+    mapped_bytes: int = 0
     calls_per_sample: None = field(default=None, init=False)
 
     def site_positions(self) -> Positions | None:

@@ -12,11 +12,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.bit_planes import find_used_codes
+from gpualign.core.distance.call_parts import pack_numbered
 from gpualign.core.distance.calls import MISSING, Calls
-from gpualign.core.distance.engine import WORD_BITS, BitPlanes
+from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes
 from gpualign.core.files.growing_file import DamagedFile
-
-_PLANES_AT_ONCE = 8
 
 
 class CallDictionary(Protocol):
@@ -55,13 +54,7 @@ class CodeDictionary:
         return CodeDictionary((*self.codes, *sorted(new)))
 
     def pack(self, calls: Calls, first_site: int, planes: BitPlanes, workers: ThreadPool) -> None:
-        codes = calls.view(np.uint8)
-        runs = np.array([[0, codes.shape[1]]], dtype=np.int64)
-        for first in range(0, len(planes), _PLANES_AT_ONCE):
-            table = np.zeros(256, dtype=np.uint8)
-            for number, code in enumerate(self.codes):
-                table[code] = (2 * number + 1) >> first & 255
-            _sites.pack(codes, runs, None, table, planes[first : first + _PLANES_AT_ONCE], workers.threads)
+        pack_numbered(calls.view(np.uint8), self.codes, planes, workers.threads)
 
     def unpack(self, planes: BitPlanes, first_site: int, site_count: int, threads: int) -> Codes:
         codes: Codes = np.empty((len(planes), site_count), dtype=np.uint8)
@@ -148,4 +141,4 @@ def _numbers_of_codes(codes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any], 
 
 def word_count(site_count: int) -> int:
     """Return the number of words of a row of a plane: whole cache lines."""
-    return -(-site_count // (8 * WORD_BITS)) * 8
+    return -(-site_count // SITES_PER_LINE) * (SITES_PER_LINE // WORD_BITS)

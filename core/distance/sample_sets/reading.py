@@ -114,7 +114,7 @@ def source_of_set(sample_set: SampleSet, nonfounders: bool = False) -> Alignment
         assert sample_set.stored_sites is not None
         assert sample_set.reference is not None
         assert isinstance(sample_set.dictionary, CodeDictionary)
-        rows = StoredRows(sample_set.segments, sample_set.stored_sites, sample_set.reference, sample_set.dictionary)
+        rows = StoredRows(sample_set.segments, sample_set.stored_sites, sample_set.first_count, sample_set.reference, sample_set.dictionary)
         compared = reading_options(sample_set, CallOptions()).compared_letters
         if compared is None or compared.call_kind is not sample_set.kind:
             raise damaged(sample_set.path, DamagedFile("its options are not valid"))

@@ -8,10 +8,12 @@ A file of `growing_file` whose contents are (sizes of arrays in brackets; each a
   dictionary         codes in the order of their numbers; for alleles, offsets int64[sites + 1] and numbers uint32[]
   hashes             hashes of alleles in the order of their numbers from 2^31, JSON as uint8[]
   stored_sites       for an alignment: sites that planes hold, uint32[]
+  first_count        number of sites that the planes of the first segment hold
   reference          for an alignment: one of the calls at each site, uint8[sites]
   withdrawn          rows that no longer belong to the set, int64[]
   segments           samples that were added together (`Segment`): ids, JSON as uint8[]; called int64[samples]; planes
-                     uint64[samples][1 + bits][words]; site_count; run_ends int64[samples], runs uint32[][2]; founders uint8[samples]
+                     uint64[samples][1 + bits][words]; later_planes and later_site_count; run_ends int64[samples], runs uint32[][2];
+                     founders uint8[samples]
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, CallKind
+from gpualign.core.distance.engine import BitPlanes
 from gpualign.core.distance.readers.aligned_rows import SiteIndices
 from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
@@ -58,6 +61,7 @@ class SampleSet:
     dictionary: numbers of the calls
     hashes: hashes of alleles, in the order of their numbers
     stored_sites, reference: as in `stored_rows.StoredRows`, for an alignment; otherwise None
+    first_count: number of sites that the planes of the first segment hold
     segments: the samples, withdrawn ones too
     withdrawn: rows of samples that no longer belong to the set, ascending, int64[]
     commit: state of the file
@@ -73,6 +77,7 @@ class SampleSet:
     hashes: Sequence[str] = field(repr=False)
     stored_sites: SiteIndices | None = field(repr=False)
     reference: Codes | None = field(repr=False)
+    first_count: int
     segments: Sequence[Segment] = field(repr=False)
     withdrawn: npt.NDArray[np.int64] = field(repr=False)
     commit: Commit = field(repr=False)
@@ -93,7 +98,8 @@ class SampleSet:
         """Raise `InputError` if planes are not those that were written. This reads all of them."""
         try:
             for entry, segment in zip(self.commit.contents["segments"], self.segments, strict=True):
-                self.commit.check(StoredArray.from_json(entry["planes"], "<u8", 3), segment.planes, threads)
+                for name, planes in (("planes", segment.planes), ("later_planes", segment.later_planes)):
+                    self.commit.check(StoredArray.from_json(entry[name], "<u8", 3), planes, threads)
         except DamagedFile as error:
             raise damaged(self.path, error) from None
 
@@ -144,13 +150,18 @@ def parse_sample_set(commit: Commit) -> SampleSet:
     entries = contents.get("segments")
     if not isinstance(entries, list) or not entries:
         raise DamagedFile("it holds no samples")
-    planes_sites = sites if stored is None else len(stored)
-    segments = [_parse_segment(commit, entry, planes_sites, dictionary.bits, sites, names is None) for entry in entries]
+    first_count, planes_sites = contents.get("first_count"), sites if stored is None else len(stored)
+    if type(first_count) is not int or not 0 <= first_count <= planes_sites or (stored is None and first_count != sites):
+        raise DamagedFile("its planes are not those of its sites")
+    counts = first_count, planes_sites
+    segments = [_parse_segment(commit, entry, counts, dictionary.bits, sites, names is None) for entry in entries]
     withdrawn = array(contents.get("withdrawn"), "<i8", 1)
     rows = sum(len(segment.ids) for segment in segments)
     if len(withdrawn) and (withdrawn[0] < 0 or withdrawn[-1] >= rows or (np.diff(withdrawn) <= 0).any()):
         raise DamagedFile("it withdraws samples that it does not hold")
-    found = SampleSet(commit.path, kind, sites, digest, reading, names, dictionary, hashes, stored, reference, segments, withdrawn, commit)
+    found = SampleSet(
+        commit.path, kind, sites, digest, reading, names, dictionary, hashes, stored, reference, first_count, segments, withdrawn, commit
+    )
     active = [name for name, kept in zip(found.row_ids, found.row_mask.tolist(), strict=True) if kept]
     if len(set(active)) != len(active):
         raise DamagedFile("two of its samples have the same id")
@@ -196,21 +207,20 @@ def _parse_dictionary(commit: Commit, entry: object, kind: CallKind, sites: int)
     return CodeDictionary(tuple(entry))
 
 
-def _parse_segment(commit: Commit, entry: object, planes_sites: int, max_bits: int, sites: int, is_alignment: bool) -> Segment:
+def _parse_segment(commit: Commit, entry: object, planes_sites: tuple[int, int], max_bits: int, sites: int, is_alignment: bool) -> Segment:
     entries = entry if isinstance(entry, dict) else {}
     ids = _read_json(commit, entries.get("ids"))
     if not isinstance(ids, list) or not ids or any(not isinstance(name, str) or not name or not name.isprintable() for name in ids):
         raise DamagedFile("an id is not valid")
     called = _read_array(commit, entries.get("called"), "<i8", 1)
-    stored = StoredArray.from_json(entries.get("planes"), "<u8", 3)
-    planes, site_count = commit.map(stored), entries.get("site_count")
-    if type(site_count) is not int or not 0 <= site_count <= planes_sites:
+    first_count, all_count = planes_sites
+    later_count = entries.get("later_site_count")
+    if type(later_count) is not int or not 0 <= later_count <= all_count - first_count or len(called) != len(ids):
         raise DamagedFile("a group of samples has planes of sites that the set lacks")
-    samples, count, words = stored.shape
-    if samples != len(ids) or len(called) != len(ids) or not 1 <= count <= 1 + max_bits or words != word_count(site_count):
-        raise DamagedFile("a group of samples has planes of another size")
-    if not is_alignment and site_count != sites:
-        raise DamagedFile("a group of samples lacks sites")
+    planes, later_planes = (
+        _map_planes(commit, entries.get(name), len(ids), max_bits, count)
+        for name, count in (("planes", first_count), ("later_planes", later_count))
+    )
     missing = None
     if is_alignment:
         missing = MissingRuns(_read_array(commit, entries.get("run_ends"), "<i8", 1), _read_array(commit, entries.get("runs"), "<u4", 2))
@@ -220,7 +230,16 @@ def _parse_segment(commit: Commit, entry: object, planes_sites: int, max_bits: i
         founders = _read_array(commit, entries["founders"], "|u1", 1).astype(np.bool_)
         if len(founders) != len(ids):
             raise DamagedFile("its list of founders is not one of its samples")
-    return Segment(ids, called, planes, site_count, missing, founders)
+    return Segment(ids, called, planes, later_planes, later_count, missing, founders)
+
+
+def _map_planes(commit: Commit, entry: object, samples: int, max_bits: int, site_count: int) -> BitPlanes:
+    """Return planes, which stay on disk until they are used. Raises `DamagedFile` unless they have this number of samples and sites."""
+    stored = StoredArray.from_json(entry, "<u8", 3)
+    rows, count, words = stored.shape
+    if rows != samples or not 1 <= count <= 1 + max_bits or words != word_count(site_count):
+        raise DamagedFile("a group of samples has planes of another size")
+    return commit.map(stored)
 
 
 def _check_runs(missing: MissingRuns, samples: int, sites: int) -> None:

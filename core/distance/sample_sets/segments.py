@@ -20,9 +20,9 @@ class Segment:
 
     ids: ids of the samples
     called: number of sites at which each sample has a call, int64[samples]
-    planes: calls as planes (`dictionaries.CallDictionary`), uint64[samples][1 + bits][words]
-    site_count: number of sites that the planes hold. Later samples may have differed at further sites, at which these samples have the
-        reference call, if any
+    planes: calls at the sites that the planes of the first segment hold (`dictionaries.CallDictionary`), uint64[samples][1 + bits][words]
+    later_planes: calls at `later_site_count` further sites, at which later samples than those of the first segment differed
+    later_site_count: number of these sites. At sites that planes do not hold, the samples have the reference call, if any
     missing: runs of missing calls, for an alignment; otherwise None
     founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
     """
@@ -30,6 +30,7 @@ class Segment:
     ids: Sequence[str] = field(repr=False)
     called: CountArray = field(repr=False)
     planes: BitPlanes = field(repr=False)
-    site_count: int
+    later_planes: BitPlanes = field(repr=False)
+    later_site_count: int
     missing: MissingRuns | None = field(repr=False)
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False)

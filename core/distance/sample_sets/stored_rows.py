@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.threads import ThreadPool
+from gpualign.core.distance.call_parts import StoredPlanes
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.engine import WORD_BITS
+from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.readers.aligned_rows import SiteIndices, SiteMask
 from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.sample_sets.dictionaries import CodeDictionary
 from gpualign.core.distance.sample_sets.segments import Segment
 
-_MAX_UNUSED_SITES = 8 * WORD_BITS
+_MAX_UNUSED_SITES = SITES_PER_LINE
 """Number of sites in a row that are decoded although nobody asked for them: fewer, longer reads are faster."""
 
 _BLOCK_CALLS = 1 << 22
@@ -31,17 +32,28 @@ class StoredRows:
     segments: the rows
     stored_sites: sites that planes hold, in their order in the planes, uint32[]. At any other site all rows that have a call have the
         same one
+    first_count: number of them that the planes of the first segment hold
     reference: one of the calls at each site, MISSING if there is none, uint8[sites]
     dictionary: numbers of the calls
     """
 
     nbytes = 0
 
-    def __init__(self, segments: Sequence[Segment], stored_sites: SiteIndices, reference: Codes, dictionary: CodeDictionary) -> None:
-        self._segments, self._stored_sites, self._dictionary = segments, stored_sites, dictionary
+    def __init__(
+        self, segments: Sequence[Segment], stored_sites: SiteIndices, first_count: int, reference: Codes, dictionary: CodeDictionary
+    ) -> None:
+        self._segments, self._stored_sites, self._first_count, self._dictionary = segments, stored_sites, first_count, dictionary
         self.reference = reference
         self.length = len(reference)
         self.row_count = sum(len(segment.ids) for segment in segments)
+
+    @property
+    def packed_sites(self) -> SiteIndices:
+        return self._stored_sites[: self._first_count]
+
+    @property
+    def mapped_bytes(self) -> int:
+        return sum(segment.planes.nbytes for segment in self._segments)
 
     @cached_property
     def called(self) -> CountArray:
@@ -74,11 +86,20 @@ class StoredRows:
     def missing_runs(self) -> MissingRuns:
         return MissingRuns.joined([_missing_runs(segment) for segment in self._segments])
 
+    def parts_at(self, first: int, count: int, row_mask: SiteMask | None, workers: ThreadPool) -> list[Codes | StoredPlanes]:
+        parts, start = list[Codes | StoredPlanes](), 0
+        for segment in self._segments:
+            stop = start + len(segment.ids)
+            rows = np.arange(stop - start) if row_mask is None else np.flatnonzero(row_mask[start:stop])
+            parts.append(StoredPlanes(segment.planes, self._dictionary.codes, rows, first // WORD_BITS))
+            start = stop
+        return parts
+
     def fill(self, sites: SiteIndices, calls_only: bool, out: Codes, workers: ThreadPool) -> None:
         places, first = self._places[sites], 0
         for segment in self._segments:
             rows = out[first : first + len(segment.ids)]
-            stored = (places >= 0) & (places < segment.site_count)
+            stored = (places >= 0) & (places < self._first_count + segment.later_site_count)
             step = max(1, _BLOCK_CALLS // max(1, len(sites)))
 
             def fill_block(start: int, segment: Segment = segment, rows: Codes = rows, stored: SiteMask = stored, step: int = step) -> None:
@@ -93,13 +114,17 @@ class StoredRows:
 
     def _fill_stored(self, segment: Segment, first: int, places: npt.NDArray[np.int64], stored: SiteMask, out: Codes) -> None:
         """Write the codes of some rows of a segment, from row `first` on, at the stored sites."""
-        planes = segment.planes[first : first + len(out)]
-        columns = np.flatnonzero(stored)
-        for some in _split_at_gaps(columns, places[columns]):
-            wanted = places[some]
-            start = int(wanted[0]) // WORD_BITS * WORD_BITS
-            codes = self._dictionary.unpack(planes, start, int(wanted[-1]) + 1 - start, 1)
-            out[:, some] = codes if codes.shape[1] == len(some) else codes[:, wanted - start]
+        is_first = stored & (places < self._first_count)
+        for columns, planes, start in (
+            (np.flatnonzero(is_first), segment.planes, 0),
+            (np.flatnonzero(stored & ~is_first), segment.later_planes, self._first_count),
+        ):
+            for some in _split_at_gaps(columns, places[columns]):
+                wanted = places[some] - start
+                begin = int(wanted[0]) // WORD_BITS * WORD_BITS
+                rows = planes[first : first + len(out)]
+                codes = self._dictionary.unpack(rows, begin, int(wanted[-1]) + 1 - begin, 1)
+                out[:, some] = codes if codes.shape[1] == len(some) else codes[:, wanted - begin]
 
     def _fill_others(self, segment: Segment, first: int, sites: SiteIndices, stored: SiteMask, out: Codes) -> None:
         """Write the codes of some rows of a segment, from row `first` on, at the sites at which the planes hold no calls of the segment."""

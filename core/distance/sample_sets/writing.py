@@ -13,9 +13,10 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.calls import MISSING, CallKind, Calls
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING, CallKind, Calls, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
-from gpualign.core.distance.engine import WORD_BITS, BitPlanes
+from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.readers.aligned_rows import AlignedRows, SiteIndices
 from gpualign.core.distance.readers.alignment import AlignmentSource
@@ -26,8 +27,9 @@ from gpualign.core.distance.sample_sets.sample_set import SampleSet
 from gpualign.core.files.growing_file import CommitWriter
 from gpualign.core.files.scratch import MakeScratch
 
-_SITES_PER_LINE = 8 * WORD_BITS
-_ROWS_PER_WRITE_BYTES = 64 << 20
+_BYTES_PER_WRITE = 64 << 20
+
+_NO_CODES = {MISSING, _sites.SKIP, _sites.BAD}
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,11 @@ class SegmentWriter:
         contents |= {"kind": self._source.kind.value, "site_count": self._source.site_count}
         names = self._write_sites(writer, contents)
         dictionary = self._write_dictionary(writer, contents)
-        planes_sites = self._source.site_count if self._sites is None else len(self._sites.stored)
-        entry: dict[str, object] = {"ids": _add_json(writer, self._ids), "site_count": planes_sites}
-        entry["planes"] = self._write_planes(writer, dictionary, planes_sites)
+        sites = self._source.site_count if self._sites is None else len(self._sites.stored)
+        first_count = contents.setdefault("first_count", sites)
+        entry: dict[str, object] = {"ids": _add_json(writer, self._ids), "later_site_count": sites - first_count}
+        for name, start, stop in (("planes", 0, first_count), ("later_planes", first_count, sites)):
+            entry[name] = self._write_planes(writer, dictionary, start, stop)
         entry["called"] = writer.add(self._called())
         if isinstance(self._source, AlignmentSource):
             missing = self._source.missing_runs()
@@ -124,52 +128,51 @@ class SegmentWriter:
             dictionary = AlleleDictionary(np.zeros(self._source.site_count + 1, dtype=np.int64), np.empty(0, dtype=np.uint32))
         else:
             dictionary = CodeDictionary()
-        if self._sites is not None and isinstance(dictionary, CodeDictionary):
-            # At sites without planes all calls are the reference.
-            dictionary = dictionary.extend(self._sites.reference[np.newaxis], 0, self._workers)
-        for first_site, calls in self._calls():
-            dictionary = dictionary.extend(calls, first_site, self._workers)
+        if isinstance(self._source, AlignmentSource):
+            # All letters have numbers from the start: planes with the same number of bits need not be copied (`call_parts`).
+            dictionary = CodeDictionary(tuple(sorted({*aligned_row_code_table(self._source.compared).tolist()} - _NO_CODES)))
+        else:
+            for first_site, calls in self._calls(0, self._source.site_count):
+                dictionary = dictionary.extend(calls, first_site, self._workers)
         if isinstance(dictionary, CodeDictionary):
             contents["dictionary"] = list(dictionary.codes)
         elif isinstance(dictionary, AlleleDictionary) and dictionary is not known:
             contents["dictionary"] = {"offsets": writer.add(dictionary.offsets), "numbers": writer.add(dictionary.numbers)}
         return dictionary
 
-    def _write_planes(self, writer: CommitWriter, dictionary: CallDictionary, site_count: int) -> dict[str, object]:
-        """Write the planes row by row. They are made for some sites of all rows at a time."""
-        count, words = 1 + dictionary.bits, word_count(site_count)
+    def _write_planes(self, writer: CommitWriter, dictionary: CallDictionary, start: int, stop: int) -> dict[str, object]:
+        """Write the planes of the sites [start, stop) row by row. They are made for some sites of all rows at a time."""
+        count, words = 1 + dictionary.bits, word_count(stop - start)
         shape = self._samples, count, words
         if not words:
             return writer.add(np.empty(shape, dtype=np.uint64))
         file = self._scratch()
         file.truncate(self._samples * count * words * 8)
         stored: BitPlanes = np.memmap(file, dtype=np.uint64, mode="r+", shape=shape)
-        for first_site, calls in self._calls():
-            first, last = first_site // WORD_BITS, first_site // WORD_BITS + word_count(calls.shape[1])
-            planes = np.zeros((count, self._samples, last - first), dtype=np.uint64)
+        for first_site, calls in self._calls(start, stop):
+            first = (first_site - start) // WORD_BITS
+            planes = np.zeros((count, self._samples, word_count(calls.shape[1])), dtype=np.uint64)
             dictionary.pack(calls, first_site, planes, self._workers)
-            stored[:, :, first:last] = planes.transpose(1, 0, 2)
-        rows = max(1, _ROWS_PER_WRITE_BYTES // (count * words * 8))
+            stored[:, :, first : first + planes.shape[2]] = planes.transpose(1, 0, 2)
+        rows = max(1, _BYTES_PER_WRITE // (count * words * 8))
         return writer.add_blocks((stored[first : first + rows] for first in range(0, self._samples, rows)), shape)
 
-    def _calls(self) -> Iterator[tuple[int, Calls]]:
-        """Yield (first site, calls of all samples, [samples][sites]) for all sites that planes hold, whole cache lines of a plane at a
-        time."""
+    def _calls(self, start: int, stop: int) -> Iterator[tuple[int, Calls]]:
+        """Yield (first site, calls of all samples, [samples][sites]) for the sites [start, stop) of those that planes hold, whole cache
+        lines of a plane at a time."""
         source = self._source
-        call_bytes = 1 if isinstance(source, AlignmentSource) else 4
-        step = max(_SITES_PER_LINE, self._panel_bytes // (call_bytes * self._samples) // _SITES_PER_LINE * _SITES_PER_LINE)
         if isinstance(source, AlignmentSource):
             assert self._sites is not None
-            for first in range(0, len(self._sites.stored), step):
-                some = self._sites.stored[first : first + step]
-                yield first, source.calls_at(some, self._workers)
+            step = max(1, self._panel_bytes // (self._samples * SITES_PER_LINE)) * SITES_PER_LINE
+            for first in range(start, stop, step):
+                yield first, source.calls_at(self._sites.stored[first : min(stop, first + step)], self._workers)
             return
-        held, first = list[Calls](), 0
-        omitted = OmittedSites()
-        for calls in source.panels(SiteSelection(NeededSites.CALLS, complete_only=False), self._panel_bytes, omitted, self._workers):
+        assert isinstance(source, RandomAccessSource)
+        held, first = list[Calls](), start
+        for calls in source.panels(SiteSelection(NeededSites.CALLS, complete_only=False), self._panel_bytes, OmittedSites(), self._workers):
             held.append(calls)
             joined = held[0] if len(held) == 1 else np.concatenate(held, axis=1)
-            whole = joined.shape[1] // _SITES_PER_LINE * _SITES_PER_LINE
+            whole = joined.shape[1] // SITES_PER_LINE * SITES_PER_LINE
             if whole:
                 yield first, np.ascontiguousarray(joined[:, :whole])
                 first += whole

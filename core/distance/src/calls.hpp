@@ -194,6 +194,47 @@ class CodeUnpacker {
   uint64_t spread_[256] = {};  // bit k of a byte in byte k
 };
 
+// Makes planes of sets of calls from the planes of numbered calls that CodeUnpacker describes.
+class PlaneSelector {
+ public:
+  // sources[plane]: stored plane that equals a plane, or -1: it marks the calls with numbers[plane].
+  PlaneSelector(const uint64_t* planes, size_t count, size_t words, std::vector<int> sources, std::vector<std::vector<uint32_t>> numbers)
+      : planes_(planes), bits_(count - 1), words_(words), sources_(std::move(sources)), numbers_(std::move(numbers)) {
+    for (auto& some : numbers_)  // these rows have no calls with more bits
+      some.erase(std::remove_if(some.begin(), some.end(), [&](uint32_t number) { return number >> bits_ != 0; }), some.end());
+  }
+
+  // Writes some words of a stored row to out[plane][stride], at the places of one row.
+  void select(size_t row, size_t first_word, size_t count, uint64_t* out, size_t stride) const {
+    const uint64_t* const called = planes_ + row * (1 + bits_) * words_ + first_word;
+    for (size_t p = 0; p < sources_.size(); p++, out += stride) {
+      if (sources_[p] > static_cast<int>(bits_)) {
+        std::fill(out, out + count, uint64_t{0});
+      } else if (sources_[p] >= 0) {
+        std::memcpy(out, called + static_cast<size_t>(sources_[p]) * words_, 8 * count);
+      } else {
+        for (size_t w = 0; w < count; w++) out[w] = calls_with(numbers_[p], called + w);
+      }
+    }
+  }
+
+ private:
+  uint64_t calls_with(const std::vector<uint32_t>& numbers, const uint64_t* called) const {
+    uint64_t any = 0;
+    for (const uint32_t number : numbers) {
+      uint64_t equal = *called;
+      for (size_t p = 0; p < bits_; p++) equal &= number >> p & 1 ? called[(1 + p) * words_] : ~called[(1 + p) * words_];
+      any |= equal;
+    }
+    return any;
+  }
+
+  const uint64_t* planes_;
+  size_t bits_, words_;
+  std::vector<int> sources_;
+  std::vector<std::vector<uint32_t>> numbers_;
+};
+
 // Writes the numbers of samples with each of the selected codes at the sites first .. last-1 to out[code][site].
 inline void count_codes(const uint8_t* codes, size_t samples, size_t sites, const uint8_t* selected, size_t selected_count, size_t first,
                         size_t last, uint32_t* out) {

@@ -13,11 +13,19 @@ struct CountLimit {
   int32_t max_count;
 };
 
-// A rectangle of pairs, and the planes of both samples: plane p of sample s begins at base + p * plane_words + s * sample_words.
-struct DistanceTile {
-  const uint64_t* base;
+// Planes of samples: plane p of sample s begins at sample(s) + p * plane_words.
+struct SamplePlanes {
+  const uint64_t* base;               // samples one after the other, `sample_words` apart, unless
+  const uint64_t* const* samples;     // this says where each begins
   int64_t plane_words, sample_words;  // sample_words: a multiple of 8; bits beyond the sites are 0
-  int64_t words;                      // those that have sites
+
+  inline __attribute__((always_inline)) const uint64_t* sample(int64_t s) const { return samples ? samples[s] : base + s * sample_words; }
+};
+
+// A rectangle of pairs, and the planes of both samples.
+struct DistanceTile {
+  SamplePlanes planes;
+  int64_t words;  // those that have sites
   int64_t row_start, row_stop, column_start, column_stop;
   int32_t* out;  // count of the first row and column
   int64_t out_stride;

@@ -191,9 +191,9 @@ static void count_tile(const DistanceTile& tile, const Operation& operation) {
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
   const int64_t max_words = operation.chunk();
   int64_t longest = tile.limit_count ? smaller(kFirstWords, max_words) : max_words;
-  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, max_words)) {
-    words = smaller(tile.sample_words - first, longest);
-    const auto sample = [&](int64_t s) { return tile.base + s * tile.sample_words + first; };
+  for (int64_t first = 0, words; first < tile.planes.sample_words; first += words, longest = smaller(2 * longest, max_words)) {
+    words = smaller(tile.planes.sample_words - first, longest);
+    const auto sample = [&](int64_t s) { return tile.planes.sample(s) + first; };
     const auto may_skip = [&](int64_t row, int64_t column) {
       if (!tile.limit_count) return false;
       for (int64_t r = row; r < smaller(row + kRows, tile.row_stop); r++)
@@ -223,16 +223,16 @@ static void count_tile(const DistanceTile& tile, const Operation& operation) {
 template <int Planes, bool Masked>
 static void differ_of(const DistanceTile& tile, const int* planes, int mask) {
   Differ<Planes, Masked> operation;
-  for (int p = 0; p < Planes; p++) operation.at[p] = planes[p] * tile.plane_words;
-  operation.mask = mask * tile.plane_words;
+  for (int p = 0; p < Planes; p++) operation.at[p] = planes[p] * tile.planes.plane_words;
+  operation.mask = mask * tile.planes.plane_words;
   count_tile(tile, operation);
 }
 
 template <bool Masked>
 static void differ_many(const DistanceTile& tile, const int* planes, int count, int mask) {
   DifferMany<Masked> operation;
-  for (int p = 0; p < count; p++) operation.at[p] = planes[p] * tile.plane_words;
-  operation.mask = mask * tile.plane_words;
+  for (int p = 0; p < count; p++) operation.at[p] = planes[p] * tile.planes.plane_words;
+  operation.mask = mask * tile.planes.plane_words;
   operation.count = count;
   count_tile(tile, operation);
 }
@@ -248,17 +248,17 @@ static void differ_planes(const DistanceTile& tile, const int* planes, int count
 static void differ(const DistanceTile& tile, const int* planes, int count, int mask) {
   if (suits_lanes(tile, count + (mask >= 0))) {
     int64_t at[kMaxPlanes + 1];
-    for (int p = 0; p < count; p++) at[p] = planes[p] * tile.plane_words;
-    at[count] = mask * tile.plane_words;
+    for (int p = 0; p < count; p++) at[p] = planes[p] * tile.planes.plane_words;
+    at[count] = mask * tile.planes.plane_words;
     return mask < 0 ? count_lanes(tile, DifferLanes<false>{at, count}) : count_lanes(tile, DifferLanes<true>{at, count + 1});
   }
-  if (count == 1 || (count <= kFewPlanes && tile.sample_words > kShortWords)) return differ_planes<1>(tile, planes, count, mask);
+  if (count == 1 || (count <= kFewPlanes && tile.planes.sample_words > kShortWords)) return differ_planes<1>(tile, planes, count, mask);
   return mask < 0 ? differ_many<false>(tile, planes, count, mask) : differ_many<true>(tile, planes, count, mask);
 }
 
 static void both(const DistanceTile& tile, const int* left, const int* right, int count) {
   for (int k = 0; k < count; k++) {
-    const int64_t of_row = left[k] * tile.plane_words, of_column = right[k] * tile.plane_words;
+    const int64_t of_row = left[k] * tile.planes.plane_words, of_column = right[k] * tile.planes.plane_words;
     if (suits_lanes(tile, 1)) {
       count_lanes(tile, BothLanes{of_row, of_column});
     } else {

@@ -25,7 +25,53 @@ using Planes = nb::ndarray<const uint64_t, nb::ndim<3>, nb::c_contig, nb::device
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Sums = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Terms = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Range = std::tuple<int64_t, int64_t>;
+
+// Rows of planes that are in several arrays.
+class PlaneRows {
+ public:
+  // parts: (uint64[rows][planes][words of a row], rows of consecutive samples), of which some words are used.
+  PlaneRows(std::vector<std::tuple<Planes, Offsets>> parts, size_t first_word, size_t words) : parts_(std::move(parts)), words_(words) {
+    if (parts_.empty()) throw nb::value_error("there are no rows");
+    planes_ = std::get<0>(parts_[0]).shape(1);
+    row_words_ = std::get<0>(parts_[0]).shape(2);
+    if (words % 8 || first_word % 8 || first_word + words > row_words_) throw nb::value_error("there are no such words");
+    for (const auto& [planes, rows] : parts_) {
+      if (planes.shape(1) != planes_ || planes.shape(2) != row_words_) throw nb::value_error("the shapes do not fit");
+      for (size_t k = 0; k < rows.shape(0); k++) {
+        if (rows(k) < 0 || rows(k) >= static_cast<int64_t>(planes.shape(0))) throw nb::value_error("no such row");
+        samples_.push_back(planes.data() + static_cast<size_t>(rows(k)) * planes_ * row_words_ + first_word);
+      }
+    }
+  }
+
+  size_t planes() const { return planes_; }
+  SamplePlanes sample_planes() const { return {nullptr, samples_.data(), static_cast<int64_t>(row_words_), static_cast<int64_t>(words_)}; }
+  int64_t samples() const { return static_cast<int64_t>(samples_.size()); }
+
+ private:
+  std::vector<std::tuple<Planes, Offsets>> parts_;
+  std::vector<const uint64_t*> samples_;
+  size_t planes_ = 0, row_words_ = 0, words_;
+};
+
+// The planes of a panel, as Python has them: an array or PlaneRows.
+struct PanelPlanes {
+  SamplePlanes planes;
+  size_t count;
+  int64_t samples;
+};
+
+PanelPlanes planes_of(nb::handle object) {
+  if (nb::isinstance<PlaneRows>(object)) {
+    const auto& rows = nb::cast<const PlaneRows&>(object);
+    return {rows.sample_planes(), rows.planes(), rows.samples()};
+  }
+  const auto planes = nb::cast<Planes>(object);
+  const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
+  return {{planes.data(), nullptr, samples * words, words}, planes.shape(0), samples};
+}
 
 // Checks that the samples `rows` x `columns` are among `samples`, and that their results fit in a matrix from row_place, column_place on.
 void check_place(int64_t samples, Range rows, Range columns, int64_t height, int64_t width, int64_t row_place, int64_t column_place) {
@@ -40,29 +86,17 @@ void check_place(int64_t samples, Range rows, Range columns, int64_t height, int
 
 // Returns the tile of samples `rows` x `columns` of the planes, whose counts begin at row_place, column_place of `counts`. Checks all
 // bounds.
-DistanceTile make_tile(const Planes& planes, int64_t sites, Range rows, Range columns, const Counts& counts, int64_t row_place,
+DistanceTile make_tile(const PanelPlanes& panel, int64_t sites, Range rows, Range columns, const Counts& counts, int64_t row_place,
                        int64_t column_place, int32_t weight, bool upper) {
   const auto [row_start, row_stop] = rows;
   const auto [column_start, column_stop] = columns;
-  const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
+  const int64_t samples = panel.samples, words = panel.planes.sample_words;
   const int64_t height = static_cast<int64_t>(counts.shape(0)), width = static_cast<int64_t>(counts.shape(1));
   if (words % 8 || sites < 0 || sites > 64 * words) throw nb::value_error("the tile does not fit");
   check_place(samples, rows, columns, height, width, row_place, column_place);
   const int64_t first = row_place * width + column_place;
-  DistanceTile tile{planes.data(),
-                    samples * words,
-                    words,
-                    (sites + 63) / 64,
-                    row_start,
-                    row_stop,
-                    column_start,
-                    column_stop,
-                    counts.data() + first,
-                    width,
-                    weight,
-                    upper,
-                    {},
-                    0};
+  DistanceTile tile{
+      panel.planes, (sites + 63) / 64, row_start, row_stop, column_start, column_stop, counts.data() + first, width, weight, upper, {}, 0};
   return tile;
 }
 
@@ -71,11 +105,10 @@ void check(const std::vector<int>& planes, size_t count) {
     if (p < 0 || static_cast<size_t>(p) >= count) throw nb::value_error("there is no such plane");
 }
 
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 using PairCounts = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 // Planes of a panel, its sites, whether the operation is DIFFER, left, right, mask, weight, index of the count.
-using Term = std::tuple<Planes, int64_t, bool, std::vector<int>, std::vector<int>, int, int32_t, int>;
+using Term = std::tuple<nb::object, int64_t, bool, std::vector<int>, std::vector<int>, int, int32_t, int>;
 
 // A selector that keeps the arrays it reads, with all bounds checked.
 class BoundSelector {
@@ -83,7 +116,7 @@ class BoundSelector {
   BoundSelector(const std::string& instruction_set, std::vector<Term> terms, std::vector<int64_t> weights, std::optional<Offsets> offsets,
                 int64_t max_sum, std::tuple<int, int32_t> min_compared, std::tuple<int, int32_t> cap, std::vector<int32_t> floors,
                 int64_t far_offset)
-      : kinds_(weights.size()), samples_(!terms.empty() ? static_cast<int64_t>(std::get<0>(terms[0]).shape(1))
+      : kinds_(weights.size()), samples_(!terms.empty() ? planes_of(std::get<0>(terms[0])).samples
                                          : offsets      ? static_cast<int64_t>(offsets->size())
                                                         : std::numeric_limits<int64_t>::max()),
         terms_(std::move(terms)),
@@ -118,14 +151,15 @@ class BoundSelector {
   std::vector<SelectionTerm> checked_terms() const {
     std::vector<SelectionTerm> out;
     for (const auto& [planes, sites, differ, left, right, mask, weight, count] : terms_) {
-      const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
-      check(left, planes.shape(0));
-      check(right, planes.shape(0));
-      if (mask >= static_cast<int>(planes.shape(0)) || (differ ? left.empty() || left.size() > kMaxPlanes : left.size() != right.size()))
+      const PanelPlanes panel = planes_of(planes);
+      const int64_t samples = panel.samples, words = panel.planes.sample_words;
+      check(left, panel.count);
+      check(right, panel.count);
+      if (mask >= static_cast<int>(panel.count) || (differ ? left.empty() || left.size() > kMaxPlanes : left.size() != right.size()))
         throw nb::value_error("there is no such plane");
       if (samples != samples_ || words % 8 || sites < 0 || sites > 64 * words || count < 0 || static_cast<size_t>(count) >= kinds_)
         throw nb::value_error("the panel does not fit");
-      out.push_back({planes.data(), samples * words, words, (sites + 63) / 64, differ, left, right, mask, weight, count});
+      out.push_back({panel.planes, (sites + 63) / 64, differ, left, right, mask, weight, count});
     }
     return out;
   }
@@ -152,7 +186,11 @@ void plain_loop(nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device
 }  // namespace
 
 NB_MODULE(_distance, m) {
-  m.doc() = "Counts for pairs of samples from bit planes.";
+  m.doc() = "Counts for pairs of samples from bit planes: an array [planes][samples][words], or PlaneRows.";
+  nb::class_<PlaneRows>(m, "PlaneRows", "Planes of samples whose rows are in several arrays.")
+      .def(nb::init<std::vector<std::tuple<Planes, Offsets>>, size_t, size_t>(), nb::arg("parts"), nb::arg("first_word"), nb::arg("words"),
+           "parts: (uint64[rows][planes][words of a row], rows of consecutive samples), all with the same planes and words, of which "
+           "`words` from first_word on are used; both are multiples of 8.");
   m.def(
       "instruction_sets",
       [] {
@@ -164,13 +202,14 @@ NB_MODULE(_distance, m) {
       "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
   m.def(
       "differ",
-      [](const std::string& instruction_set, Planes planes, std::vector<int> bits, int mask, int64_t sites, Range rows, Range columns,
+      [](const std::string& instruction_set, nb::object planes, std::vector<int> bits, int mask, int64_t sites, Range rows, Range columns,
          Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
-        check(bits, planes.shape(0));
-        if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0)))
+        const PanelPlanes panel = planes_of(planes);
+        check(bits, panel.count);
+        if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(panel.count))
           throw nb::value_error("there is no such plane");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = make_tile(planes, sites, rows, columns, counts, row_place, column_place, weight, upper);
+        const DistanceTile tile = make_tile(panel, sites, rows, columns, counts, row_place, column_place, weight, upper);
         nb::gil_scoped_release unlocked;
         kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
       },
@@ -181,13 +220,14 @@ NB_MODULE(_distance, m) {
       "sites: number of sites of the planes.");
   m.def(
       "both",
-      [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, int64_t sites, Range rows,
+      [](const std::string& instruction_set, nb::object planes, std::vector<int> left, std::vector<int> right, int64_t sites, Range rows,
          Range columns, Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
-        check(left, planes.shape(0));
-        check(right, planes.shape(0));
+        const PanelPlanes panel = planes_of(planes);
+        check(left, panel.count);
+        check(right, panel.count);
         if (left.size() != right.size()) throw nb::value_error("rows and columns must have the same number of planes");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = make_tile(planes, sites, rows, columns, counts, row_place, column_place, weight, upper);
+        const DistanceTile tile = make_tile(panel, sites, rows, columns, counts, row_place, column_place, weight, upper);
         nb::gil_scoped_release unlocked;
         kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
       },

@@ -148,7 +148,7 @@ static void count_lanes(const DistanceTile& tile, const Operation& operation) {
     const int64_t columns = smaller(kBlockColumns, tile.column_stop - first);
     // Beyond the edge the last column takes the place of missing ones, and its counts are discarded.
     for (int64_t c = 0; c < kBlockColumns; c++) {
-      const uint64_t* const column = tile.base + (first + smaller(c, columns - 1)) * tile.sample_words;
+      const uint64_t* const column = tile.planes.sample(first + smaller(c, columns - 1));
       for (int p = 0; p < operation.planes; p++)
         for (int64_t w = 0; w < tile.words; w++)
           gathered[(w * operation.planes + p) * kBlockColumns + c] = column[operation.column_plane(p) + w];
@@ -158,7 +158,7 @@ static void count_lanes(const DistanceTile& tile, const Operation& operation) {
       int32_t* const out = tile.out + (row - tile.row_start) * tile.out_stride + first - tile.column_start;
       const LaneLimits limits = lane_limits(tile, out, columns);
       if (limits.skips) continue;
-      const uint64_t* const words = tile.base + row * tile.sample_words;
+      const uint64_t* const words = tile.planes.sample(row);
       Words sums[kBlockVectors] = {};
       for (int64_t w = 0; w < tile.words; w++) {
         Words bits[kBlockVectors];

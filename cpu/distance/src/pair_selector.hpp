@@ -11,10 +11,10 @@ namespace gpualign {
 
 // A term of a panel: see core/distance/count_recipe.py.
 struct SelectionTerm {
-  const uint64_t* base;  // planes of the panel
-  int64_t plane_words, sample_words, words;
+  SamplePlanes planes;  // of the panel
+  int64_t words;
   bool differ;                   // otherwise the operation AND
-  std::vector<int> left, right;  // planes; right: of AND only
+  std::vector<int> left, right;  // numbers of planes; right: of AND only
   int mask;                      // plane of calls of both samples, -1: none
   int32_t weight;
   int count;  // index of the count that the term is added to
@@ -82,9 +82,7 @@ class PairSelector {
     const int64_t size = block.rows() * block.columns();
     std::fill_n(counts, kinds() * static_cast<size_t>(size), 0);
     for (const auto& term : terms_) {
-      DistanceTile tile{term.base,
-                        term.plane_words,
-                        term.sample_words,
+      DistanceTile tile{term.planes,
                         term.words,
                         block.row_start,
                         block.row_stop,
