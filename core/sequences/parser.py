@@ -141,9 +141,12 @@ def read_records(
     if b"\0" in first:
         from gpualign.core.files.kinds import FileKind, kind_of
 
-        if kind_of(first) is FileKind.NUMPY:
-            advice = f"gpualign cluster {parameter('distances')}, tree and plot read it"
-            raise InputError(f"{source} is a NumPy matrix; expected FASTA or FASTQ; {advice}")
+        readers = {
+            FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
+            FileKind.SAMPLE_SET: "gpualign dist reads it",
+        }
+        if (kind := kind_of(first)) in readers:
+            raise InputError(f"{source} is {kind.value}; expected FASTA or FASTQ; {readers[kind]}")
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
     if columns.are_given or is_receptor_table(first):
         table = read_table_records(stream, source, columns, threads)

@@ -18,7 +18,7 @@ from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.readers.plink_fileset import swap_alleles_back
-from gpualign.core.distance.readers.site_names import SiteScheme, match_sites
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme, match_sites
 from gpualign.core.distance.sample_sets.dictionaries import CodeDictionary
 from gpualign.core.distance.sample_sets.sample_set import SampleSet, damaged
 from gpualign.core.distance.sample_sets.stored_rows import StoredRows
@@ -172,27 +172,40 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
     assert isinstance(first, RandomAccessSource)
     assert isinstance(second, RandomAccessSource)
     assert first.make_names is not None
-    assert second.make_names is not None
-    _, swapped = match_sites(first.make_names(), second.make_names(), first_name, second_name)
-    readers = list(second.call_readers)
-    if swapped is not None:
-        readers = [_swap_alleles(reader, swapped) for reader in readers]
-    hashes = list(first.hashes)
-    if list(second.hashes[: len(hashes)]) == hashes:
-        hashes = list(second.hashes)
-    elif hashes[: len(second.hashes)] != list(second.hashes):
-        hashes = list(dict.fromkeys([*hashes, *second.hashes]))
-        numbers = {allele: FIRST_HASH_NUMBER + number for number, allele in enumerate(hashes)}
-        renumbered = np.array([numbers[allele] for allele in second.hashes], dtype=np.uint32)
-        readers = [_renumber_hashes(reader, renumbered) for reader in readers]
+    second, _ = as_beside(second, first.make_names(), first.hashes, first_name, second_name)
     return replace(
         first,
         samples=samples,
-        call_readers=[*first.call_readers, *readers],
+        call_readers=[*first.call_readers, *second.call_readers],
         nbytes=first.nbytes + second.nbytes,
         row_mask=_join_masks(first.row_mask, _row_count(first), second.row_mask, _row_count(second)),
-        hashes=hashes,
+        hashes=second.hashes,
     )
+
+
+def as_beside(
+    source: RandomAccessSource, names: SiteNames, hashes: Sequence[str], known_name: str, name: str
+) -> tuple[RandomAccessSource, SiteNames]:
+    """Return (a source whose calls have the codes that they would have beside known samples; names of the sites, with alleles that only
+    one of the two names). The hashes of the source begin with the known ones.
+
+    names, hashes: names of the sites, and hashes of alleles, of the known samples
+    known_name, name: names of the inputs, for messages
+
+    Raises `InputError` if the sites differ.
+    """
+    assert source.make_names is not None
+    merged, swapped = match_sites(names, source.make_names(), known_name, name)
+    readers = list(source.call_readers)
+    if swapped is not None:
+        readers = [_swap_alleles(reader, swapped) for reader in readers]
+    known = list(hashes)
+    if list(source.hashes[: len(known)]) == known:
+        return replace(source, call_readers=readers), merged
+    joined = list(dict.fromkeys([*known, *source.hashes]))
+    numbers = {allele: FIRST_HASH_NUMBER + number for number, allele in enumerate(joined)}
+    renumbered = np.array([numbers[allele] for allele in source.hashes], dtype=np.uint32)
+    return replace(source, call_readers=[_renumber_hashes(reader, renumbered) for reader in readers], hashes=joined), merged
 
 
 def _describe(source: Source) -> str:

@@ -1,0 +1,493 @@
+"""Sets of samples on disk: what was added in any batches is what one file of all samples holds, whatever is done with it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import gpualign, gpualign_here
+from dist_command import write_alignment
+from distance_oracle import ProductsOnly, compute
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sites import panels_of, vcf_text, write_fileset
+
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.threads import ThreadPool
+from gpualign.core.distance.readers.detection import CallFile, read_calls
+from gpualign.core.distance.sample_sets.reading import join_sources, source_of_set
+from gpualign.core.distance.sample_sets.sample_set import open_sample_set
+from gpualign.core.distance.tables.options import CallOptions
+from gpualign.core.files.scratch import ScratchFiles
+from gpualign.cpu.distance.engine import CpuDistanceEngine
+from gpualign.jobs.reporter import SILENT_REPORTER
+from gpualign.jobs.sample_sets import append_samples, make_sample_set, withdraw_samples
+
+READING = CallOptions(gaps_missing=True)
+
+
+def open_files(path):
+    with open(path, "rb") as stream:
+        yield CallFile(stream, str(path), str(path))
+
+
+def read(path, files):
+    return read_calls(open_files(path), READING, 1 << 26, files, lambda _: None)
+
+
+def make(batch, path):
+    @contextmanager
+    def output():
+        with open(path, "wb+") as file:
+            yield file
+
+    with ScratchFiles() as files:
+        return make_sample_set(str(batch), None, open_files(batch), READING, output, files, SILENT_REPORTER)
+
+
+def append(batch, path, options=READING):
+    with ScratchFiles() as files:
+        return append_samples(str(path), str(batch), None, open_files(batch), options, files, SILENT_REPORTER)
+
+
+def all_calls(source):
+    """Calls of all samples at all sites, in the order of the sites."""
+    if hasattr(source, "calls_at"):
+        with closing(ThreadPool(2)) as workers:
+            return source.calls_at(np.arange(source.site_count, dtype=np.uint32), workers)
+    return panels_of(source)[0]
+
+
+def related_rows(rng, count, sites, missing=0.05):
+    """Rows of an alignment: mostly one letter at each site, with runs of missing calls."""
+    reference = rng.choice(np.frombuffer(b"ACGT", np.uint8), sites)
+    reference[rng.random(sites) < 0.02] = ord("N")  # at which most rows lack a call
+    rows = np.tile(reference, (count, 1))
+    changed = rng.random(rows.shape) < 0.03
+    rows[changed] = rng.choice(np.frombuffer(b"ACGTacgt-N", np.uint8), int(changed.sum()))
+    for row in rows:
+        if rng.random() < 0.5:
+            start = rng.integers(0, sites)
+            row[start : start + int(missing * sites)] = ord("N")
+    return rows
+
+
+def write_rows(path, rows, first=0):
+    path.write_bytes(b"".join(b">s%d\n%s\n" % (first + k, bytes(row)) for k, row in enumerate(rows)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 5, 63, 64, 65, 511, 512, 513, 1100]),
+    st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    st.sampled_from(["hamming", "fraction", "tn93"]),
+    st.sampled_from(["pairwise", "complete", "as-difference"]),
+)
+def test_batches_of_an_alignment_are_one_alignment(seed, sites, batches, metric, rule):
+    rng = np.random.default_rng(seed)
+    rows = related_rows(rng, sum(batches), sites)
+    if metric == "tn93" and rule == "as-difference":
+        rule = "pairwise"
+    with tempfile.TemporaryDirectory() as name, ScratchFiles() as files:
+        folder, first = Path(name), 0
+        for number, count in enumerate(batches):
+            write_rows(folder / f"{number}.fa", rows[first : first + count], first)
+            (append if number else make)(folder / f"{number}.fa", folder / "set.gps")
+            first += count
+        write_rows(folder / "all.fa", rows)
+        stored, whole = source_of_set(open_sample_set(str(folder / "set.gps"))), read(folder / "all.fa", files)
+        assert stored.samples.ids == whole.samples.ids
+        assert (all_calls(stored) == all_calls(whole)).all()
+        assert stored.calls_per_sample.tolist() == whole.calls_per_sample.tolist()
+        mask = rng.random(sites) < 0.5
+        assert (stored.select_sites(mask).calls_per_sample == whole.select_sites(mask).calls_per_sample).all()
+        with closing(ThreadPool(2)) as workers:
+            for one, other in ((stored, whole), (stored.select_sites(mask), whole.select_sites(mask))):
+                counts, expected = (x.count_per_site(True, 1 << 20, workers) for x in (one, other))
+                assert (counts.call_counts == expected.call_counts).all()
+                assert (counts.minor_allele_counts == expected.minor_allele_counts).all()
+        # The rows of the first batch beside the set of all, as new samples beside old ones.
+        added = read(folder / "0.fa", files)
+        both = join_sources(added, stored, "0.fa", "set.gps")
+        expected_both = join_sources(added, whole, "0.fa", "all.fa")
+        kept = rng.random(len(rows)) < 0.7
+        kept[0] = True
+        pairs = [(stored, whole), (stored.select_samples(kept), whole.select_samples(kept)), (both, expected_both)]
+        for one, other in pairs:
+            for engine in (CpuDistanceEngine(2), ProductsOnly(1)):
+                for found, expected in zip(compute(one, engine, metric, rule), compute(other, engine, metric, rule), strict=True):
+                    assert np.array_equal(found, expected, equal_nan=True)
+
+
+def genotype_table(rng, samples, sites, numbers="012"):
+    cells = rng.choice([*numbers, "NA"], (samples, sites), p=[0.9 / len(numbers)] * len(numbers) + [0.1])
+    cells[0, 0] = "2"
+    return cells
+
+
+def write_table(path, cells, first=0):
+    lines = ["\t".join(["id", *(f"L{k}" for k in range(cells.shape[1]))])]
+    lines += ["\t".join([f"s{first + k}", *row]) for k, row in enumerate(cells)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def allele_cells(rng, samples, loci):
+    cells = rng.integers(1, 40, (samples, loci)).astype(object)
+    for mark in ("LNF", "0", "INF-7"):
+        cells[rng.random(cells.shape) < 0.05] = mark
+    hashed = rng.random(cells.shape) < 0.2
+    cells[hashed] = [f"{3_000_000_000 + number:08x}{number:08x}" for number in rng.integers(0, 30, int(hashed.sum()))]
+    return cells.astype(str)
+
+
+def vcf_of(rng, samples, first=0):
+    records = []
+    for k in range(130):
+        alleles = ["A", "C", "G"][: 2 + k % 2]
+        calls = [f"{a}/{b}" for a, b in rng.integers(0, len(alleles), (samples, 2))]
+        records.append((alleles, ["./." if rng.random() < 0.1 else call for call in calls]))
+    return [f"s{first + k}" for k in range(samples)], records
+
+
+def write_parts(kind, folder, rng):
+    """(files of three batches, one file of all samples)"""
+    sizes = 5, 1, 4
+    bounds = np.append(0, np.cumsum(sizes))
+    suffix = ".vcf" if kind == "vcf" else ".bed" if kind == "bed" else ".fa" if kind == "protein" else ".tsv"
+    names = [folder / f"{k}{suffix}" for k in range(4)]
+    if kind == "vcf":
+        ids, records = vcf_of(rng, int(bounds[-1]))
+        for name, first, last in zip(names, [*bounds[:-1], 0], [*bounds[1:], bounds[-1]], strict=True):
+            name.write_text(vcf_text(ids[first:last], [(alleles, calls[first:last]) for alleles, calls in records]))
+        return names[:3], names[3]
+    if kind == "bed":
+        codes = rng.choice(np.array([0, 1, 2, 255], np.uint8), (bounds[-1], 130))
+        write_fileset(names[3], codes)
+        for k, (first, last) in enumerate(pairwise(bounds)):
+            write_fileset(names[k], codes[first:last], [3, 64, 129] if k == 1 else ())
+            people = [f"f{j} p{j} 0 0 0 -9\n" for j in range(first, last)]
+            names[k].with_suffix(".fam").write_text("".join(people))
+        return names[:3], names[3]
+    if kind == "protein":
+        rows = rng.choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-X", np.uint8), (bounds[-1], 600))
+        write_rows(names[3], rows)
+        for k, (first, last) in enumerate(pairwise(bounds)):
+            write_rows(names[k], rows[first:last], first)
+        return names[:3], names[3]
+    cells = genotype_table(rng, bounds[-1], 130) if kind == "genotypes" else allele_cells(rng, bounds[-1], 130)
+    if kind == "genotypes":
+        cells[5] = np.where(cells[5] == "2", "1", cells[5])  # alone this batch could be of another kind
+    write_table(names[3], cells)
+    for k, (first, last) in enumerate(pairwise(bounds)):
+        write_table(names[k], cells[first:last], first)
+    return names[:3], names[3]
+
+
+KINDS = {
+    "protein": ["", "--missing complete"],
+    "genotypes": ["", "--metric ibs", "--metric king", "--metric grm", "--maf 0.2"],
+    "alleles": ["", "--missing complete", "--max-distance 100"],
+    "vcf": ["", "--metric ibs", "--regions 1:20-90"],
+    "bed": ["", "--metric king", "--metric grm", "--core 0.8"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sets_of_every_kind_give_the_bytes_of_their_files(rng, tmp_path, kind):
+    if kind == "vcf":
+        pytest.importorskip("cyvcf2")
+    batches, whole = write_parts(kind, tmp_path, rng)
+    store = tmp_path / "all.gps"
+    for number, batch in enumerate(batches):
+        gpualign_here("index", batch, *(["--append", store] if number else ["-o", store]), "-q")
+    copy = tmp_path / "copy.gps"
+    gpualign_here("index", store, "-o", copy, "-q")
+    protein = ["--missing", "pairwise"] if kind == "protein" else []
+    for options in KINDS[kind]:
+        words = [*(protein if "--missing" not in options else []), *options.split(), "-q", "--device", "cpu"]
+        expected = gpualign_here("dist", whole, *words)[0]
+        assert gpualign_here("dist", store, *words)[0] == expected
+        assert gpualign_here("dist", copy, *words)[0] == expected
+        beside = gpualign_here("dist", batches[1], whole, *words)[0]
+        assert gpualign_here("dist", batches[1], store, *words)[0] == beside
+        two = tmp_path / "one.gps"
+        if not two.exists():
+            gpualign_here("index", batches[1], *(["--type", "calls"] if kind == "genotypes" else []), "-o", two, "-q")
+        assert gpualign_here("dist", two, store, *words)[0] == beside
+
+
+def small_set(folder, rng, sites=700):
+    rows = related_rows(rng, 12, sites)
+    write_rows(folder / "old.fa", rows[:8])
+    write_rows(folder / "new.fa", rows[8:], 8)
+    make(folder / "old.fa", folder / "set.gps")
+    return folder / "set.gps", folder / "new.fa"
+
+
+def test_withdrawn_samples_are_no_longer_there_and_may_come_back(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    append(new, store)
+    withdraw_samples(str(store), {"s3": "here", "s9": "here"})
+    left = gpualign_here("dist", store, "-q")[0]
+    (tmp_path / "all.fa").write_bytes((tmp_path / "old.fa").read_bytes() + new.read_bytes())
+    assert left == gpualign_here("dist", tmp_path / "all.fa", "--exclude", "s3", "--exclude", "s9", "-q")[0]
+    for words in (["--max-distance", "30"], ["--missing", "complete"], ["--exclude", "s0"]):
+        expected = gpualign_here("dist", tmp_path / "all.fa", "--exclude", "s3", "--exclude", "s9", *words, "-q")[0]
+        assert gpualign_here("dist", store, *words, "-q")[0] == expected
+    with pytest.raises(InputError, match="no sample 's3'"):
+        withdraw_samples(str(store), {"s3": "again"})
+    one = tmp_path / "one.fa"
+    one.write_bytes(b">s3\n" + re.search(rb">s3\n(.*\n)", (tmp_path / "old.fa").read_bytes())[1])
+    assert append(one, store).sample_count == 11
+    order = [*(f"s{k}" for k in range(12) if k not in (3, 9)), "s3"]
+    assert source_of_set(open_sample_set(str(store))).samples.ids == order
+
+
+def test_an_id_is_in_a_set_once(rng, tmp_path):
+    store, _ = small_set(tmp_path, rng)
+    before = store.read_bytes()
+    with pytest.raises(InputError, match="has a sample 's0' already"):
+        append(tmp_path / "old.fa", store)
+    assert store.read_bytes() == before
+    append(tmp_path / "old.fa", store, CallOptions(gaps_missing=True, allow_duplicates=True))
+    assert source_of_set(open_sample_set(str(store))).samples.ids[8] == "s0_2"
+
+
+REFUSED = {
+    "another length": (b">x\nACGT\n", "rows of 4 columns, {set} has 700"),
+    "another kind": (b"id\tL1\nx\t1\ny\t2\n", "samples of a set are of one kind"),
+    "no samples": (b"", "empty file"),
+    "a broken record": (b">x\nAC1T\n", "record 'x' (number 1)"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_added_changes_nothing(rng, tmp_path, case):
+    store, _ = small_set(tmp_path, rng)
+    before = store.read_bytes()
+    text, message = REFUSED[case]
+    (tmp_path / "bad").write_bytes(text)
+    done = gpualign("index", tmp_path / "bad", "--append", store, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message.format(set=store) in done.stderr.decode()
+    assert store.read_bytes() == before
+
+
+def test_options_of_reading_belong_to_the_set(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    for words in (
+        ["dist", store, "--all-letters"],
+        ["dist", new, "--add", store, "--type", "alleles"],
+        ["index", new, "--append", store, "--transpose"],
+    ):
+        done = gpualign(*words, check=False)
+        assert done.returncode == 2
+        assert b"is a set of samples, which keeps the options it was made with" in done.stderr
+    for words, told in (
+        (["index", new], "give one of -o FILE"),
+        (["index", new, "-o", tmp_path / "x.gps", "--degap"], "--degap is for indexes of sequences"),
+        (["index", new, "-o", tmp_path / "x.gpa", "--transpose"], "--transpose is for sets of samples"),
+        (["index", new, "--append", new], f"{new}: not a set of samples"),
+        (["index", new, "--append", tmp_path / "none.gps"], "no such file"),
+        (["index", new, "--withdraw", "s1"], f"{new}: not a set of samples"),
+        (["index", store, "--withdraw", "s9999"], "has no sample 's9999'"),
+        (["sw", new, store], f"{store} is a set of samples; expected FASTA or FASTQ; gpualign dist reads it"),
+    ):
+        done = gpualign(*words, check=False)
+        assert (done.returncode, told in done.stderr.decode()) == (2, True), done.stderr
+
+
+KILLED = """
+import os, sys
+from gpualign.core.files import growing_file
+left = int(sys.argv[1])
+class Dying:
+    def __init__(self, file): self.file = file
+    def __enter__(self): return self
+    def __exit__(self, *error): self.file.close()
+    def __getattr__(self, name): return getattr(self.file, name)
+    def write(self, data):
+        global left
+        left -= 1
+        if left < 0:
+            self.file.write(data[: len(data) // 2])
+            self.file.flush()
+            os.kill(os.getpid(), 9)
+        return self.file.write(data)
+def opening(path, mode):
+    file = open(path, mode)
+    return Dying(file) if "+" in mode else file
+growing_file.open = opening
+from gpualign.cli.entry_point import main
+sys.argv = ["gpualign", "index", sys.argv[2], "--append", sys.argv[3], "-q"]
+main()
+"""
+
+
+def test_a_killed_append_leaves_the_set_before_or_after(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    before = gpualign_here("dist", store, "-q")[0]
+    done = tmp_path / "done.gps"
+    shutil.copy(store, done)
+    append(new, done)
+    after = gpualign_here("dist", done, "-q")[0]
+    states = []
+    for left in range(40):
+        trial = tmp_path / "trial.gps"
+        shutil.copy(store, trial)
+        ended = subprocess.run([sys.executable, "-c", KILLED, str(left), new, trial], capture_output=True)
+        found = gpualign_here("dist", trial, "-q")[0]
+        assert found in (before, after)
+        states.append(found == after)
+        if not ended.returncode:
+            break
+        assert ended.returncode == -9, ended.stderr
+        if left % 5 == 0 and found == before:  # what a killed process left behind is overwritten
+            append(new, trial)
+            assert gpualign_here("dist", trial, "-q")[0] == after
+    assert states[-1]
+    assert not states[0]
+    assert states == sorted(states)
+
+
+def test_a_reader_sees_the_set_as_it_was_opened(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    opened = source_of_set(open_sample_set(str(store)))
+    before = all_calls(opened)
+    append(new, store)
+    assert (all_calls(opened) == before).all()
+
+
+@pytest.mark.parametrize("where", ["header", "middle", "end"])
+def test_damaged_sets_are_refused(rng, tmp_path, where):
+    store, new = small_set(tmp_path, rng)
+    before = gpualign_here("dist", store, "-q")[0]
+    append(new, store)
+    data = store.read_bytes()
+    cases = []
+    if where == "end":
+        cases = [data[:cut] for cut in (0, 7, 100, 4095, 4096, 8000, len(data) // 2, len(data) - 1)]
+    else:
+        places = [8, 512, 530, 1024, 1050] if where == "header" else rng.choice([k for k in range(4096, len(data)) if data[k]], 60).tolist()
+        for place in places:
+            changed = bytearray(data)
+            changed[place] ^= 1 << int(rng.integers(0, 8))
+            cases.append(bytes(changed))
+    expected = gpualign_here("dist", store, "-q")[0]
+    refused = 0
+    for case in cases:
+        (tmp_path / "bad.gps").write_bytes(case)
+        done = gpualign("dist", tmp_path / "bad.gps", "-q", check=False)
+        if done.returncode:
+            assert (done.returncode, done.stdout, b"bad.gps" in done.stderr) == (2, b"", True)
+            refused += 1
+        else:  # in contents of an older commit, or in a record: as if the process that wrote it had been killed
+            assert done.stdout == expected or (where == "header" and done.stdout == before)
+    assert refused >= len(cases) // 5
+
+
+def test_forged_contents_are_refused(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    append(new, store)
+    from gpualign.core.files.growing_file import append_commit
+    from gpualign.core.files.paths import SAMPLE_SET_MAGIC
+
+    def forge(change):
+        forged = tmp_path / "forged.gps"
+        shutil.copy(store, forged)
+        with append_commit(str(forged), SAMPLE_SET_MAGIC, 1, "a set") as (commit, writer):
+            contents = json.loads(json.dumps(commit.contents))
+            change(contents, writer)
+            writer.commit(contents)
+        return forged
+
+    changes = [
+        lambda c, w: c.update(kind="dosages"),
+        lambda c, w: c.update(site_count=-1),
+        lambda c, w: c.update(site_count=10**12),
+        lambda c, w: c.update(first_count=10**6),
+        lambda c, w: c.update(segments=[]),
+        lambda c, w: c.update(segments=[c["segments"][0]] * 2),
+        lambda c, w: c.update(dictionary=[0, 0, 1]),
+        lambda c, w: c.update(dictionary=[300]),
+        lambda c, w: c.update(withdrawn=w.add(np.array([99]))),
+        lambda c, w: c.update(withdrawn=w.add(np.array([-1]))),
+        lambda c, w: c.update(stored_sites=w.add(np.array([700], np.uint32))),
+        lambda c, w: c.update(reference=w.add(np.zeros(3, np.uint8))),
+        lambda c, w: c.update(reading={}),
+        lambda c, w: c.update(reading=c["reading"] | {"compared_letters": "AMINO_ACIDS"}),
+        lambda c, w: c["segments"][0].update(ids=w.add(np.frombuffer(b'["a\\tb"]', np.uint8))),
+        lambda c, w: c["segments"][0].update(runs=w.add(np.array([[5, 4]], np.uint32))),
+        lambda c, w: c["segments"][0].update(run_ends=w.add(np.full(8, 10**6))),
+        lambda c, w: c["segments"][0].update(later_site_count=3),
+        lambda c, w: c["segments"][0]["planes"].update(start=4096 * 10**9),
+        lambda c, w: c["segments"][0]["planes"].update(shape=[8, 3, 2**60]),
+        lambda c, w: c["segments"][0]["planes"].update(shape=[0, 2**62, 2**62]),
+        lambda c, w: c["segments"][0]["planes"].update(dtype="<f8"),
+        lambda c, w: c["segments"][1].update(called=w.add(np.zeros(1, np.int64))),
+    ]
+    for number, change in enumerate(changes):
+        done = gpualign("dist", forge(change), "-q", check=False)
+        assert (done.returncode, b"forged.gps: the set is damaged" in done.stderr) == (2, True), (number, done.stderr)
+
+
+def test_two_processes_do_not_append_at_once(rng, tmp_path):
+    import fcntl
+
+    store, new = small_set(tmp_path, rng)
+    with open(store, "r+b") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        done = gpualign("index", new, "--append", store, check=False)
+    assert done.returncode == 1
+    assert b"another process is writing to it" in done.stderr
+
+
+def test_a_set_read_by_two_formats_of_vcf_sites(tmp_path):
+    pytest.importorskip("cyvcf2")
+    first = vcf_text(["a", "b"], [(["A"], ["0/0", "0/0"]), (["C", "T"], ["0/1", "1/1"])])
+    second = vcf_text(["c"], [(["A", "G"], ["0/1"]), (["C"], ["0/0"])])
+    third = vcf_text(["d"], [(["A", "T"], ["0/1"]), (["C"], ["0/0"])])
+    for name, text in (("1.vcf", first), ("2.vcf", second), ("3.vcf", third)):
+        (tmp_path / name).write_text(text)
+    gpualign("index", tmp_path / "1.vcf", "-o", tmp_path / "v.gps")
+    gpualign("index", tmp_path / "2.vcf", "--append", tmp_path / "v.gps")
+    # The second file has named the alternative allele of the first site.
+    done = gpualign("index", tmp_path / "3.vcf", "--append", tmp_path / "v.gps", check=False)
+    assert done.returncode == 2
+    assert b"site 1 is 1:1 A/T" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_set_that_cannot_be_written(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    if os.geteuid() == 0:
+        pytest.skip("root may write any file")
+    store.chmod(0o400)
+    done = gpualign("index", new, "--append", store, check=False)
+    assert done.returncode == 1
+    assert b"cannot write" in done.stderr
+
+
+def test_lists_of_alignments_and_pipes(rng, tmp_path):
+    rows = related_rows(rng, 9, 300)
+    for k in range(3):
+        write_alignment(tmp_path / f"{k}.fa", rows[3 * k : 3 * k + 3], f"b{k}_")
+    (tmp_path / "list.txt").write_text("0.fa\n1.fa\n")
+    gpualign("index", "@list.txt", "-o", "x.gps", cwd=tmp_path)
+    done = gpualign("index", "-", "--append", "x.gps", cwd=tmp_path, stdin=(tmp_path / "2.fa").read_bytes())
+    assert b"3 samples added; 9 samples, 300 sites" in done.stderr
+    whole = gpualign("dist", "-", "-q", cwd=tmp_path, stdin=b"".join((tmp_path / f"{k}.fa").read_bytes() for k in range(3)))
+    assert gpualign("dist", "x.gps", "-q", cwd=tmp_path).stdout == whole.stdout
+    (tmp_path / "sets.txt").write_text("x.gps\n")
+    for words, text in ((["dist", "-"], (tmp_path / "x.gps").read_bytes()), (["dist", "@sets.txt"], None)):
+        done = gpualign(*words, cwd=tmp_path, stdin=text, check=False)
+        assert (done.returncode, b"name it alone as a file, neither compressed nor in a list or a pipe" in done.stderr) == (2, True)
