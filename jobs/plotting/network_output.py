@@ -75,7 +75,7 @@ def write_network(
     tree = make_tree(pairs, are_identities, "mst", reporter)
     limit = Threshold(style.collapse, None, are_identities).distance_limit(pairs.dtype)
     network = network_of(tree, style.collapse, limit)
-    clusters = len(network.members)
-    reporter.note(f"drawing {len(tree.ids):,} samples in {clusters:,} circle{'s'[: clusters != 1]} as {plot_file.path}")
+    records, clusters = len(tree.ids), len(network.members)
+    reporter.note(f"drawing {records:,} sample{'s'[: records != 1]} in {clusters:,} circle{'s'[: clusters != 1]} as {plot_file.path}")
     strip = None if groups is None else colour_strips_of([groups], _MAX_LEGEND_LINES)[0]
     write_figure(file, plot_file, lambda: draw_network(network, strip, style.label, style.title), reporter)
