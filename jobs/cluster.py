@@ -54,6 +54,7 @@ class ClusterOptions:
     previous: table of names of an earlier run
     linkage_report: name of a file for facts about single-linkage clusters, written in addition
     dates: table of the records' dates for this report, with a column if it has several of dates
+    colours: name of a file for the colours of named clusters, written in addition
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """
@@ -65,6 +66,7 @@ class ClusterOptions:
     previous: str | None = None
     linkage_report: str | None = None
     dates: str | None = None
+    colours: str | None = None
     uc: str | None = None
     representatives: str | None = None
 
@@ -92,6 +94,8 @@ class ClusterOptions:
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
         if self.levels or self.previous is not None:
             self._check_levels(aligned)
+        elif self.colours is not None:
+            raise InputError(f"{parameter('colours')} are those of the clusters of {parameter('levels')}; give that too")
         if self.linkage_report is not None and self.method != "single":
             report, method = parameter("linkage_report"), parameter("method", self.method)
             raise InputError(f"{report} is about clusters of single linkage; it cannot be combined with {method}")

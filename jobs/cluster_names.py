@@ -7,13 +7,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from pathlib import Path
 
+from gpualign.core.clustering.coloured_names import write_coloured_names, write_colours
 from gpualign.core.clustering.names import ClusterNames, extend_names, no_names
 from gpualign.core.clustering.names_files import MergeLog, level_title, merge_line, read_merge_log, read_names, write_merge_log, write_names
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import STDIO, open_file
-from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, translate_output_errors
+from gpualign.core.output.writer import ByteWriter
+from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
+from gpualign.jobs.output.format_selection import separator_of
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 
@@ -117,11 +120,15 @@ class NamesFiles:
     levels: thresholds, descending
     previous: table of an earlier run; None: names begin
     path: table to write; None: standard output
+    format: format of this table, tsv or microreact
+    colours: name of a file for the clusters' colours; None: not written
     """
 
     levels: Sequence[float]
     previous: str | None
     path: Path | None
+    format: str = "tsv"
+    colours: str | None = None
 
     @property
     def inputs(self) -> list[str]:
@@ -134,9 +141,19 @@ class NamesFiles:
         return None if self.path is None or not is_file_name(self.path) else log_path(self.path)
 
     @property
-    def logs(self) -> list[Path | None]:
-        """Path of the log to write, if there is one."""
-        return [] if self.log is None else [self.log]
+    def colours_path(self) -> Path | None:
+        """Path of the file of colours; None: not written. Raises `InputError` for standard output, to which the names go."""
+        if self.colours is None:
+            return None
+        path = output_path(self.colours)
+        if path is None:
+            raise InputError(f"{parameter('colours')}: name a file; standard output is for the names")
+        return path
+
+    @property
+    def files_beside(self) -> list[Path]:
+        """Paths of the files to write beside the table: the log and the colours, if there are any."""
+        return [path for path in (self.log, self.colours_path) if path is not None]
 
     def read(self, reporter: Reporter = SILENT_REPORTER) -> EarlierNames:
         """Read the names to continue, and the log that will be replaced.
@@ -174,13 +191,23 @@ class NamesFiles:
     def open(self, files: OutputFiles) -> Iterator[Callable[[NamedClusters], None]]:
         """Open the outputs before any work is done, and yield the function that writes them. `files` commits the outputs."""
         with ExitStack() as stack:
-            stack.enter_context(translate_output_errors(self.path))
-            log = None if self.log is None else stack.enter_context(files.open_text(self.log))
-            table = stack.enter_context(files.open_text(self.path))
+
+            def opened(path: Path | None) -> ByteWriter:
+                stack.enter_context(translate_output_errors(path))
+                return stack.enter_context(files.open_text(path))
+
+            log = None if self.log is None else opened(self.log)
+            colours = None if self.colours_path is None else opened(self.colours_path)
+            table = opened(self.path)
 
             def write(named: NamedClusters) -> None:
                 if log is not None:
                     write_merge_log(log, self.levels, named.names, named.log_lines)
-                write_names(table, self.levels, named.names)
+                if colours is not None:
+                    write_colours(colours, self.levels, named.names)
+                if self.format == "microreact":
+                    write_coloured_names(table, self.levels, named.names, separator_of(self.format, self.path))
+                else:
+                    write_names(table, self.levels, named.names)
 
             yield write

@@ -1,12 +1,14 @@
-"""Heat maps of matrices."""
+"""Heat maps of matrices, and networks of clusters."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from gpualign._cluster import matrix_pairs
 from gpualign._execution_options import LOG, check_numbers
 from gpualign._output import checked_output_path
 from gpualign._record_annotations import GroupsInput, row_annotations
@@ -15,7 +17,7 @@ from gpualign._sequences import StrPath
 from gpualign._tree import Tree
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance.metrics import METRICS
-from gpualign.jobs.matrix_memory import DRAWING_USE, check_memory
+from gpualign.jobs.matrix_memory import DRAWING_USE, TREE_MATRIX_USES, check_memory
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.plotting.figure import Style
 from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGE_METHODS, alignment_label, heatmap_of_matrix
@@ -42,13 +44,15 @@ def plot(
     order: str | Sequence[str] = "tree",
     vmin: float | None = None,
     vmax: float | None = None,
+    network: bool = False,
+    collapse: float | None = None,
 ) -> None:
-    """Draw a matrix as a clustered heat map with the tree of the records, like `gpualign plot`.
+    """Draw a matrix as a clustered heat map with the tree of the records, or as a network of clusters, like `gpualign plot`.
 
-    matrix: a `Matrix` returned by `nw` or `dist`
+    matrix: a `Matrix` returned by `nw` or `dist`; for a network, of distances or identities within one set
     out: picture file, .png, .svg or .pdf
-    label: label for the colour bar
-    title: text above the matrix
+    label: label for the colour bar; for a network, what the distances are
+    title: text above the matrix or network
     cmap: name of a matplotlib colour map (default: viridis, similar records dark)
     linkage: linkage for the tree: "average", "complete", "single" or "weighted"
     tree: tree to draw, from `gpualign.tree` or as Newick text, which also determines the order of the records
@@ -58,6 +62,9 @@ def plot(
         list of ids
     vmin: value of the first colour (default: 0; for identities the minimum)
     vmax: value of the last colour (default: the maximum; for identities 1)
+    network: whether to draw the minimum spanning tree, with a circle for each cluster, instead of a heat map; `groups`, one column, are
+        then shares of the circles
+    collapse: for a network, distance within which records are one circle (default: 0)
 
     Raises `InputError` for bad arguments, or if drawing the matrix needs more memory than is available; `RunError` if matplotlib or scipy
     is missing, or if the file cannot be written.
@@ -82,6 +89,11 @@ def plot(
     style = Style(title=title, cmap=cmap, linkage=linkage, vmin=low, vmax=high)
     check_style(style)
     listed = None if isinstance(order, str) and order in _ORDER_NAMES else _listed_positions(order)
+    if network:
+        _draw_network(matrix, path, groups, style, "list" if listed is not None else order, tree is not None, collapse, label)
+        return
+    if collapse is not None:
+        raise InputError(f"{parameter('collapse')} is for {parameter('network')}; give that too")
     check_order("list of ids" if listed is not None else str(order), groups is not None, tree is not None)
     newick = None if tree is None else _newick_text(tree)
 
@@ -96,6 +108,34 @@ def plot(
     heat = heatmap_of_matrix(matrix.values, rows, columns, matrix.one_set, kind, label or own_label)
     with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(path):
         write_plot(files.open(path), picture, heat, LOG, style, shown)
+
+
+def _draw_network(
+    matrix: Matrix,
+    path: Path,
+    groups: GroupsInput | None,
+    style: Style,
+    order: object,
+    has_tree: bool,
+    collapse: float | None,
+    label: str | None,
+) -> None:
+    """Draw the network of a matrix. order: name of the order, as in `RowOrder`."""
+    from gpualign.jobs.plotting.network_output import NetworkStyle, check_network_options, write_network
+
+    check_numbers(collapse=collapse)
+    check_network_options(style, str(order), has_tree, float(collapse or 0.0))
+    if matrix.value == "score":
+        raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
+    pairs = matrix_pairs(matrix, "network")
+    check_memory(TREE_MATRIX_USES["mst"], parameter("matrix"), *matrix.values.shape)
+    shown = row_annotations(groups, list(matrix.ids))
+    if len(shown) > 1:
+        raise InputError(f"{parameter('groups')}: a network shows one column of groups; found {len(shown)}")
+    network = NetworkStyle(float(collapse or 0.0), style.title, label or "distance")
+    with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(path):
+        picture = check_plot(str(path))
+        write_network(files.open(path), picture, pairs, matrix.value == "identity", shown[0] if shown else None, network, LOG)
 
 
 def _value_kind_and_label(matrix: Matrix) -> tuple[str, str]:

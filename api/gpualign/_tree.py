@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gpualign._cluster import matrix_pairs
 from gpualign._execution_options import LOG, checked_choice
 from gpualign._results import Matrix
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.trees.newick import format_newick
 from gpualign.jobs.matrix_memory import TREE_MATRIX_USES, check_memory
 from gpualign.jobs.tree import TREE_METHODS, check_libraries, check_root, make_tree
@@ -33,13 +33,14 @@ class Tree:
         return f"<Tree: {len(self.ids):,} records, {self.method}>"
 
 
-def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
+def tree(matrix: Matrix, method: str = "nj", root: str | None = None, *, leaves: bool = False) -> Tree:
     """Return the tree of the records in a matrix, like `gpualign tree`.
 
     matrix: a `Matrix` of distances or identities returned by `nw` or `dist`; identities become distances, 1 - identity
     method: "nj" (neighbour joining), "upgma" (average linkage) or "mst" (minimum spanning tree)
     root: for neighbour joining, the id of the outgroup, or "midpoint", halfway between the two most distant records; None: the node that
         joins the last three nodes
+    leaves: for "mst", whether every record is a leaf, an inner one on a branch of length 0
 
     Returns a `Tree`.
     Raises `InputError` for anything but distances within one set, for pairs without a distance (allowed for "mst"), or if there is not
@@ -56,10 +57,13 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     if root is not None and not isinstance(root, str):
         raise InputError(f"root {root!r}: expected an id or 'midpoint'")
     check_root(root, method)
+    if leaves and method != "mst":
+        raise InputError(f"{parameter('leaves')} is for the method mst; other trees have no records inside")
     if matrix.value == "score":
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
     precomputed = matrix_pairs(matrix, "tree")
     check_libraries()
     check_memory(TREE_MATRIX_USES[method], "matrix", *matrix.values.shape)
     result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
-    return Tree("".join(format_newick(result)).rstrip("\n"), list(matrix.ids), method)
+    shown = result.with_records_as_leaves() if leaves else result
+    return Tree("".join(format_newick(shown)).rstrip("\n"), list(matrix.ids), method)

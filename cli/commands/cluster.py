@@ -128,10 +128,10 @@ def cluster(
     loaded = {"matrix": matrices.load_matrix(matrix) if matrix else None, "v_genes": load_v_genes(v_genes) if v_genes else None}
     options = build_options(ClusterOptions, params, **loaded, reads_v_calls=v_genes is not None)
     spec = cluster_spec(options, seqs is not None)
-    names = NamesFiles(options.levels, options.previous, spec.path) if options.levels else None
-    others, logs = (names.inputs, names.logs) if names is not None else ([], [])
+    names = NamesFiles(options.levels, options.previous, spec.path, spec.format, options.colours) if options.levels else None
+    others, beside = (names.inputs, names.files_beside) if names is not None else ([], [])
     dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
-    outputs = [*spec.outputs, *logs, *report_paths(options.linkage_report)]
+    outputs = [*spec.outputs, *beside, *report_paths(options.linkage_report)]
     messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes, *others, dates_path], outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     reading = options.alignment_options.read_options

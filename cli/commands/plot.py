@@ -1,4 +1,4 @@
-"""`gpualign plot`: draws a heat map of a matrix written by `dist`, `nw` or `sw`."""
+"""`gpualign plot`: draws a matrix written by `dist`, `nw` or `sw` as a heat map, or distances as a network of clusters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,37 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
+from gpualign.cli.options.param_types import FiniteNumberType
 
 if TYPE_CHECKING:
+    from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.jobs.plotting.network_output import NetworkStyle
+    from gpualign.jobs.plotting.output import PlotFile
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
 
 
 @click.command(cls=CommandWithHeadings)
-@click.argument("matrix", type=PathType())
+@click.argument("matrix", type=PathType(), required=False)
+@Heading.INPUT.option(
+    "--edges", type=PathType(), metavar="LIST", help="With --network: list of pairs with distances or identities, instead of MATRIX."
+)
 @Heading.INPUT.option(
     "--value",
     type=ChoiceType(["score", "identity", "distance", "kinship", "relationship"]),
     help="What the matrix holds.  [inferred from the name of the array in .npz, or from the diagonal]",
+)
+@Heading.METHOD.option(
+    "--network",
+    is_flag=True,
+    help="Instead of a heat map draw the minimum spanning tree: a circle for each cluster, its area the number of records, and lines with"
+    " distances. --groups are shares of the circles.",
+)
+@Heading.METHOD.option(
+    "--collapse",
+    type=FiniteNumberType(),
+    metavar="D",
+    help="With --network: records at this distance or less are one circle, as with single linkage.  [0]",
 )
 @Heading.ORDER.option(
     "--order",
@@ -55,8 +74,11 @@ if TYPE_CHECKING:
 @Heading.COLOURS.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def plot(
-    matrix: str,
+    matrix: str | None,
+    edges: str | None,
     value: str | None,
+    network: bool,
+    collapse: float | None,
     order: str,
     tree: str | None,
     output: str,
@@ -65,7 +87,7 @@ def plot(
     quiet: bool,
     **params: Any,
 ) -> None:
-    """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`.
+    """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`, or a network of clusters.
 
     MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colours begin at the value that
     means "identical", so records that are all equally far apart look that way. Pairs of a record with itself and pairs without a value
@@ -76,6 +98,9 @@ def plot(
     records; their tree is built from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
     profiles, without a tree. If cells show no numbers, a histogram beside the colour bar shows the distribution of the values.
 
+    A network shows up to 500 clusters. Lines are longer for larger distances, each doubling of which adds the same length, and where
+    circles need the room. Records without known distances between them are in trees of their own.
+
     \b
     Examples:
       gpualign plot distances.npy -o heat.png
@@ -85,6 +110,8 @@ def plot(
       gpualign plot distances.tsv -o heat.pdf --vmax 50 --linkage single --title "Ward 3"
       gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
       gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
+      gpualign plot distances.npy -o network.svg --network --groups wards.tsv
+      gpualign dist core.aln --max-distance 12 | gpualign plot --edges - --network --collapse 2 -o network.png
     """
     from pathlib import Path
 
@@ -115,8 +142,22 @@ def plot(
             f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
         )
     table, columns = split_file_and_columns(groups) if groups else (None, None)
-    check_outputs([matrix, tree, table, listed], [picture.path])
-    check_stdin(matrix, tree, table, listed)
+    check_outputs([matrix, edges, tree, table, listed], [picture.path])
+    check_stdin(matrix, edges, tree, table, listed)
+    if (matrix is None) == (edges is None):
+        raise InputError("give a matrix of distances, or with --network a list of pairs as --edges" + ("; found both" if edges else ""))
+    if network:
+        from gpualign.jobs.plotting.network_output import NetworkStyle, check_network_options
+
+        if value is not None:
+            raise InputError("--value is for heat maps; a network is of distances, or of identities that become distances")
+        check_network_options(style, order if listed is None else "list", tree is not None, collapse or 0.0)
+        shown = NetworkStyle(collapse or 0.0, style.title, label or "distance")
+        _draw_network(matrix, edges, table, columns, picture, shown, messages)
+        return
+    if edges is not None or collapse is not None:
+        raise InputError(f"--{'collapse' if edges is None else 'edges'} is for --network; give that too")
+    assert matrix is not None
     check_order(order, groups is not None, tree is not None)
     check_style(style)
     check_matrix_size(matrix, DRAWING_USE)
@@ -141,3 +182,36 @@ def plot(
     )
     with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
         write_plot(files.open(picture.path), picture, heat, messages, style, rows)
+
+
+def _draw_network(
+    matrix: str | None,
+    edges: str | None,
+    table: str | None,
+    columns: Sequence[str] | None,
+    picture: PlotFile,
+    style: NetworkStyle,
+    messages: ConsoleReporter,
+) -> None:
+    """Draw the network of a matrix or of a list of pairs. table, columns: table of groups, and the columns named, if any."""
+    from gpualign.cli.inputs.matrix_sizes import check_matrix_size
+    from gpualign.cli.inputs.precomputed_distances import read_precomputed
+    from gpualign.cli.inputs.record_groups import read_columns, read_groups
+    from gpualign.core.common.errors import InputError
+    from gpualign.jobs.matrix_memory import TREE_MATRIX_USES
+    from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
+    from gpualign.jobs.plotting.network_output import write_network
+
+    if matrix is not None:
+        check_matrix_size(matrix, TREE_MATRIX_USES["mst"])
+    pairs, are_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
+    if not pairs.ids:
+        raise InputError(f"--edges {edges}: a header and no pairs; a network needs records")
+    groups: Sequence[Grouping | Quantity] = ()
+    if table is not None:
+        warn = messages.warn
+        groups = read_groups(table, pairs.ids, warn) if columns is None else read_columns(table, columns, pairs.ids, warn)
+        if len(groups) > 1:
+            raise InputError(f"--groups {table}: a network shows one column, and there are {len(groups)}; name one: --groups TABLE:COLUMN")
+    with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
+        write_network(files.open(picture.path), picture, pairs, are_identities, groups[0] if groups else None, style, messages)

@@ -35,9 +35,17 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     metavar="FILE",
     help="Write Newick; with mst and FILE.tsv a table of edges.  [standard output]",
 )
+@Heading.OUTPUT.option(
+    "--leaves",
+    is_flag=True,
+    help="With mst: write every record as a leaf, an inner one on a branch of length 0, for GrapeTree and other programs that read names"
+    " only from leaves.",
+)
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 @log_option
-def tree(matrix: str | None, edges: str | None, method: str, root: str | None, output: str, quiet: bool, log: str | None) -> None:
+def tree(
+    matrix: str | None, edges: str | None, method: str, root: str | None, output: str, leaves: bool, quiet: bool, log: str | None
+) -> None:
     """Build a tree of the records of a distance matrix or a list of pairs.
 
     MATRIX is written by `nw` or `dist`, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
@@ -53,6 +61,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
       gpualign tree distances.npy -o tree.nwk --root midpoint
       gpualign nw genes.fa --value distance -o genes.npz; gpualign tree genes.npz --method upgma > genes.nwk
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
+      gpualign tree distances.npy --method mst --leaves -o grapetree.nwk
     """
 
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
@@ -72,6 +81,9 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
         raise InputError(f"-o {output}: only --method mst has a table of edges; a Newick file may be called .nwk")
+    if leaves and (method != "mst" or as_table):
+        reason = "a table has no leaves" if as_table else "other trees have no records inside"
+        raise InputError(f"--leaves is for --method mst as Newick; {reason}")
     if path is not None and path.suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(f"-o {output}: tree writes Newick; to draw it use gpualign plot MATRIX --tree FILE -o {output}")
     check_root(root, method)
@@ -84,7 +96,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
         built = make_tree(distances, are_identities, method, messages, root)
-        for line in edge_rows(built) if as_table else format_newick(built):
+        for line in edge_rows(built) if as_table else format_newick(built.with_records_as_leaves() if leaves else built):
             out.write(line.encode("utf-8", "surrogateescape"))
     records = len(built.ids)
     rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT_ROOT else f", rooted at {root!a}"

@@ -248,7 +248,8 @@ def _reject_file_kind(kind: FileKind, source: str, name: str) -> NoReturn:
     if kind is FileKind.PAIRS:
         raise InputError(
             f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; from lists,"
-            f" gpualign tree --edges {name} --method mst makes a spanning tree, and gpualign cluster --edges {name} clusters"
+            f" gpualign tree --edges {name} --method mst makes a spanning tree, gpualign plot --edges {name} --network draws it, and"
+            f" gpualign cluster --edges {name} clusters"
         )
     if kind is FileKind.NEWICK:
         raise InputError(f"{source} is a tree; expected a matrix; gpualign plot MATRIX --tree {name} draws both")

@@ -98,6 +98,13 @@ def cluster_output_options(function: F) -> F:
             help="Also write of each single-linkage cluster its size, diameter and longest link, which show chaining, and with --dates its"
             " first and last records.",
         ),
+        Heading.OUTPUT.option(
+            "--colours",
+            type=PathType(),
+            metavar="FILE",
+            help="With --levels: also write a colour for each cluster, which it keeps in all later runs, for Nextstrain (augur export"
+            " --colors).",
+        ),
         Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         Heading.OUTPUT.option(
             "--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."

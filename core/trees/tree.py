@@ -40,6 +40,19 @@ class Tree:
                 children[parent].append(node)
         return children
 
+    def with_records_as_leaves(self) -> Tree:
+        """Return the tree with each record that is an inner node as a leaf, on a branch of length 0 from an unnamed node in its place.
+        Distances between records stay the same."""
+        inner = np.unique(self.parents[self.parents >= 0])
+        inner = inner[inner < len(self.ids)]
+        place = np.arange(len(self.parents) + 1)  # the last entry is for the parent -1 of roots
+        place[inner] = len(self.parents) + np.arange(len(inner))
+        place[-1] = -1
+        parents = np.concatenate((place[self.parents], place[self.parents[inner]]))
+        lengths = np.concatenate((self.lengths, self.lengths[inner]))
+        parents[inner], lengths[inner] = place[inner], 0.0
+        return Tree(self.ids, parents, lengths)
+
     def without_negative_lengths(self) -> tuple[Tree, int]:
         """Return (the tree with negative lengths set to 0; the number of negative lengths, not counting lengths that are 0 up to
         rounding)."""

@@ -111,8 +111,10 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
-    if o.levels and chosen != "tsv":
-        raise InputError(f"{parameter('levels')} writes names of clusters as tsv; found {chosen}")
+    if o.levels and chosen not in ("tsv", "microreact"):
+        raise InputError(f"{parameter('levels')} writes names of clusters as tsv or microreact; found {chosen}")
+    if chosen == "microreact" and not o.levels:
+        raise InputError(f"{parameter('format', chosen)} colours the clusters of {parameter('levels')}; give that too")
     if not has_sequences and spec.writes_sequences:
         what = parameter("representatives") if others else "fasta"
         raise InputError(f"{what} needs sequences, and there are none; give their file too")

@@ -66,8 +66,9 @@ def apply_suffix_separator(format: str, path: Path | None) -> str:
 
 
 def separator_of(format: str, path: Path | None) -> str:
-    """Return the column separator of a table, as defined by the format or, for `molten` and `counts`, implied by the file name."""
-    return "," if format in ("molten", "counts") and _is_csv(path) else FORMATS[format].pair_list_separator or "\t"
+    """Return the column separator of a table, as defined by the format or, for `molten`, `counts` and `microreact`, implied by the file
+    name."""
+    return "," if format in ("molten", "counts", "microreact") and _is_csv(path) else FORMATS[format].pair_list_separator or "\t"
 
 
 def _is_csv(path: Path | None) -> bool:

@@ -1,1 +1,1 @@
-"""Clustered heat maps, drawn with matplotlib."""
+"""Clustered heat maps and networks of clusters, drawn with matplotlib."""

@@ -22,7 +22,23 @@ COLOUR_STRIP_WIDTH = 0.16
 """Width of a group strip, in inches."""
 
 
-class FigureLayout:
+class Canvas:
+    """A figure on which axes are placed in inches.
+
+    width, height: size of the figure
+    margin: height of the space below the drawing
+    """
+
+    def __init__(self, width: float, height: float, margin: float) -> None:
+        self.width, self.height, self.margin = width, height, margin
+
+    def add_axes(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+        """Return new axes at this position, in inches. left: distance from the left edge of the figure; bottom: height above the bottom
+        edge of the drawing."""
+        return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
+
+
+class FigureLayout(Canvas):
     """Sizes and positions of the parts of a heat map, in inches. `margin` is the space below the matrix, for column ids."""
 
     def __init__(self, heatmap: Heatmap, order: DrawnOrder, strip_count: int) -> None:
@@ -37,7 +53,7 @@ class FigureLayout:
             min(LABEL_FONT_SIZE, max(_MIN_FONT_SIZE, 0.88 * 72 * side / count))
             for side, count in ((self.matrix_height, rows), (self.matrix_width, columns))
         )
-        self.margin = 0.1 + max((text_width(name, self.column_size) for name in self.column_names), default=0.2)
+        margin = 0.1 + max((text_width(name, self.column_size) for name in self.column_names), default=0.2)
         self.tree_width = 1.3
         self.strips_width = strip_count * COLOUR_STRIP_WIDTH
         self.matrix_left = (
@@ -46,14 +62,8 @@ class FigureLayout:
         self.histogram_width = 0.0 if texts else 0.4
         beside = 0.25 + max((text_width(name, self.row_size) for name in self.row_names), default=0)
         self.bar_left = self.matrix_left + self.matrix_width + beside + self.histogram_width
-        self.width = self.bar_left + 1.2
-        self.height = self.margin + self.matrix_height + 0.1
+        super().__init__(self.bar_left + 1.2, margin + self.matrix_height + 0.1, margin)
         self.bar_height = min(2.4, max(1.2, 0.6 * self.matrix_height))
-
-    def add_axes(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-        """Return new axes at this position, in inches. left: distance from the left edge of the figure; bottom: height above the bottom
-        edge of the matrix."""
-        return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 
 
 def _ordered_names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:

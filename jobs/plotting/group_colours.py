@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpualign.core.common.colours import CATEGORY_COLOURS
 from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.quantities import Quantity
 
 if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
-
-_CATEGORY_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
-"""Colours from Okabe and Ito 2008, distinguishable even without colour vision."""
 
 _MAX_COLOURS = 20
 """Maximum number of colours that can be told apart at all; the remaining groups share one colour."""
@@ -105,8 +103,8 @@ def _round_ticks(quantity: Quantity) -> list[tuple[float, str]]:
 def group_strip(grouping: Grouping, max_lines: int = _MAX_COLOURS) -> ColourStrip:
     """Return a strip of group colours. If there are more groups than colours or legend lines, the smallest groups share the last colour."""
     count, max_colours = len(grouping.labels), min(max_lines, _MAX_COLOURS)
-    if min(count, max_colours) <= len(_CATEGORY_COLOURS):
-        palette: Sequence[str] = _CATEGORY_COLOURS
+    if min(count, max_colours) <= len(CATEGORY_COLOURS):
+        palette: Sequence[str] = CATEGORY_COLOURS
     else:
         from matplotlib import colormaps
         from matplotlib.colors import to_hex

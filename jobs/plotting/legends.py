@@ -4,7 +4,7 @@ colours."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import (
     LABEL_FONT_SIZE,
     SMALL_FONT_SIZE,
+    Canvas,
     FigureLayout,
     text_width,
     tick_formatter,
@@ -111,9 +112,13 @@ def legends_of(heatmap: Heatmap, has_diagonal_colour: bool, groups: Sequence[Col
         others.append(("no distance" if heatmap.value_kind == "distance" else "no value", _hex_colour(MISSING_COLOUR)))
     if others:
         yield Legend(None, others)
-    for strip in groups:
-        entries = [(shorten_text(label), colour) for label, colour in strip.legend]
-        yield Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.row_colours else [])], strip.gradient)
+    yield from map(legend_of, groups)
+
+
+def legend_of(strip: ColourStrip) -> Legend:
+    """Return the legend of a strip of colours, in which records without a group are white."""
+    entries = [(shorten_text(label), colour) for label, colour in strip.legend]
+    return Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.row_colours else [])], strip.gradient)
 
 
 def max_entries(parts: FigureLayout) -> int:
@@ -127,19 +132,31 @@ def draw_legends(figure: Any, parts: FigureLayout, legends: Iterator[Legend], ba
     matrix go into columns to the right."""
     left, bottom = parts.bar_left, min(0.0, parts.matrix_height - parts.bar_height)
     top = parts.matrix_height - parts.bar_height - (0.42 if parts.histogram_width else 0.12)
-    right = bar.get_tightbbox().x1 / figure.dpi
+    draw_legend_columns(figure, parts, legends, (left, top), (bottom, parts.matrix_height), bar.get_tightbbox().x1 / figure.dpi)
+
+
+def draw_legend_columns(
+    figure: Any, canvas: Canvas, legends: Iterable[Legend], start: tuple[float, float], limits: tuple[float, float], right: float
+) -> None:
+    """Draw the legends one below the other, and further columns of them to the right. Positions are in inches.
+
+    start: (left, top) of the first legend
+    limits: (bottom, top) of columns; a legend that would extend below the bottom begins a column
+    right: right end of what is drawn already
+    """
+    (left, top), (bottom, column_top) = start, limits
     for legend in legends:
-        if top - legend.height < bottom and top < parts.matrix_height:
-            left, top = right + _COLUMN_GAP, parts.matrix_height
+        if top - legend.height < bottom and top < column_top:
+            left, top = right + _COLUMN_GAP, column_top
         if legend.gradient is None:
-            ends = left + _draw_entries(figure, parts, legend, left, top)
+            ends = left + _draw_entries(figure, canvas, legend, left, top)
         else:
-            ends = _draw_gradient(figure, parts, legend, left, top)
+            ends = _draw_gradient(figure, canvas, legend, left, top)
         right = max(right, ends)
         top -= legend.height + _LINE_SPACING
 
 
-def _draw_entries(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
+def _draw_entries(figure: Any, parts: Canvas, legend: Legend, left: float, top: float) -> float:
     """Draw the entries of a legend, and return their width in inches. left, top: position of the legend, in inches."""
     from matplotlib.patches import Patch
 
@@ -162,7 +179,7 @@ def _draw_entries(figure: Any, parts: FigureLayout, legend: Legend, left: float,
     return max(widest, text_width(legend.title or "", SMALL_FONT_SIZE))
 
 
-def _draw_gradient(figure: Any, parts: FigureLayout, legend: Legend, left: float, top: float) -> float:
+def _draw_gradient(figure: Any, parts: Canvas, legend: Legend, left: float, top: float) -> float:
     """Draw the gradient of a legend, and return the position of its right end, in inches. left, top: position of the legend, in inches."""
     from matplotlib.colors import to_rgb
 

@@ -7,7 +7,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from importlib.util import find_spec
@@ -139,12 +139,17 @@ def write_plot(
     start = time.perf_counter()
     order = row_order.order(heatmap, style.linkage)
     clustered = time.perf_counter()
+    write_figure(file, plot_file, lambda: draw_heatmap(heatmap, order, scale, style, row_order.groups), reporter)
+    reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
+
+
+def write_figure(file: BinaryIO, plot_file: PlotFile, draw: Callable[[], Any], reporter: Reporter) -> None:
+    """Draw a figure with matplotlib's own settings into the open `file`. draw: makes the figure."""
     with _default_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save_figure(draw_heatmap(heatmap, order, scale, style, row_order.groups), file, plot_file.format)
+        _save_figure(draw(), file, plot_file.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
-    reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
 
 
 @contextmanager

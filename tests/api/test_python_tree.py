@@ -48,6 +48,9 @@ def test_parts_without_known_distances_are_trees_of_their_own(caplog):
     found = gpualign.dist([["A", "C", None], ["A", "A", None], [None, None, "A"]], ids=["a", "b", "c"])
     with caplog.at_level(logging.INFO, "gpualign"):
         assert gpualign.tree(found, "mst").newick == "(b:1)a;\nc;"
+    assert gpualign.tree(found, "mst", leaves=True).newick == "c;\n(a:0,b:1);"
+    with pytest.raises(gpualign.InputError, match="leaves is for the method mst"):
+        gpualign.tree(found, "upgma", leaves=True)
     assert "2 trees, as no known distance leads from one to the other" in caplog.text
 
 

@@ -40,7 +40,7 @@ def examples(page):
     return [block for block in blocks(page) if isinstance(block, Example)]
 
 
-_COMMANDS = re.compile(r"(gpualign \w+|bcftools|cat|cut|duckdb|ls|mpirun|openssl|pip|plink2|python|zcat)(\s|$)")
+_COMMANDS = re.compile(r"(gpualign \w+|augur|bcftools|cat|cut|duckdb|ls|mpirun|openssl|pip|plink2|python|zcat)(\s|$)")
 """How indented blocks of commands begin."""
 
 

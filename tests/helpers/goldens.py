@@ -190,6 +190,8 @@ _CLUSTERS = [
     for name, *words in (
         ("single.tsv", "--max-distance", 0.3, "--min-coverage", 0, ONE),
         ("single.csv", "--max-distance", 0.3, "--min-coverage", 0, "--format", "csv", ONE),
+        ("names.tsv", "--edit", "--levels", "6,4,0", ONE),
+        ("names.microreact", "--edit", "--levels", "6,4,0", "--format", "microreact", ONE),
         ("complete.tsv", "--max-distance", 0.3, "--min-coverage", 0, "--method", "complete", ONE),
         ("average.tsv", "--edit", "--max-distance", 4, "--method", "average", ONE),
         ("greedy.tsv", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", ONE),

@@ -29,6 +29,7 @@ LEFT_OUT = {
     r"^mpirun": "needs an MPI; tests/execution/test_executors.py runs it where there is one",
     r"^plink2": "another program, alone",
     r"^duckdb": "another program, alone",
+    r"^augur": "another program, alone; tests/output/test_next_programs.py runs it where it is installed",
     r"^multiqc": "another program, alone; tests/cli/test_summary.py runs it where it is installed",
 }
 """Commands that do not run here, and why."""

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import math
 import re
 import shlex
 from itertools import combinations
@@ -180,6 +181,36 @@ def _way_up(tree, node):
 # ---- Newick's format
 
 
+def _along(tree):
+    """Distances between the records along the trees; infinite between two trees."""
+
+    def way(node):
+        found, length = {}, 0.0
+        while node >= 0:
+            found[node] = length
+            length += tree.lengths[node]
+            node = tree.parents[node]
+        return found
+
+    ways = [way(node) for node in range(len(tree.ids))]
+    return [[min((a[node] + b[node] for node in a.keys() & b.keys()), default=math.inf) for b in ways] for a in ways]
+
+
+@given(st.integers(1, 9), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_every_record_as_a_leaf(count, share, seed):
+    """Distances along the tree stay, no record has children, and unnamed nodes have several."""
+    rng = np.random.default_rng(seed)
+    condensed = np.where(rng.random(count * (count - 1) // 2) < share, rng.integers(0, 4, count * (count - 1) // 2), np.nan)
+    tree = dense_spanning_tree(names(count), condensed)
+    leaves = tree.with_records_as_leaves()
+    assert _along(leaves) == _along(tree)
+    children = leaves.children()
+    assert not any(children[:count])
+    assert all(len(below) >= 2 for below in children[count:])
+    read = [Phylo.read(io.StringIO(line), "newick") for line in format_newick(leaves)]
+    assert sorted(leaf.name for one in read for leaf in one.get_terminals()) == sorted(names(count))
+
+
 def test_a_line_for_each_tree():
     tree = Tree(["a", "b", "c d", "it's", ""], np.array([5, 5, 6, -1, 3, 6, -1]), np.array([1, 0.5, 1 / 3, 0, 2, 1e-12, 0]))
     assert list(format_newick(tree)) == ["('':2)'it''s';\n", "('c d':0.3333333333,(a:1,b:0.5):1e-12);\n"]
@@ -282,6 +313,8 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
         (["csr.npz"], "csr.npz: a sparse matrix (csr) lacks pairs"),
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
+        (["d.npz", "--leaves"], "--leaves is for --method mst as Newick; other trees have no records inside"),
+        (["d.npz", "--leaves", "--method", "mst", "-o", "x.tsv"], "--leaves is for --method mst as Newick; a table has no leaves"),
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
         (

@@ -195,6 +195,7 @@ FORMATS: dict[str, Format] = {
         Format("aln", _pair_layouts(Layout.BLOCKS), (".aln",)),
         Format("uc", {ResultKind.CLUSTERS: _ROW_LAYOUT}, (".uc",)),
         Format("airr", {ResultKind.CLUSTERS: _ROW_LAYOUT}),
+        Format("microreact", {ResultKind.CLUSTERS: _ROW_LAYOUT}),
         Format(
             "fasta",
             _pair_layouts(_ROW_LAYOUT, includes_hits=False) | {ResultKind.CLUSTERS: _ROW_LAYOUT},
