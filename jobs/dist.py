@@ -31,6 +31,7 @@ from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.totals import Progress
+from gpualign.core.files.paths import is_sample_set
 from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import describe_few_calls
@@ -248,6 +249,15 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
 
 def _named_counts(prefix: str, read: int, removed: dict[str, int]) -> dict[str, object]:
     return {f"{prefix}_read": read, f"{prefix}_left_out": removed}
+
+
+def open_if_stored(path: str) -> SampleSet | None:
+    """Return the set of samples with this path; None if it is another file. Raises `InputError` for a damaged set."""
+    if not is_sample_set(path):
+        return None
+    from gpualign.core.distance.sample_sets.sample_set import open_sample_set  # other inputs do not need it
+
+    return open_sample_set(path)
 
 
 def read_source(

@@ -39,7 +39,7 @@ from gpualign.core.files.paths import open_file
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
-from gpualign.jobs.dist import DistOptions, engine_named_by_options, prepare, read_source
+from gpualign.jobs.dist import DistOptions, engine_named_by_options, open_if_stored, prepare, read_source
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.sample_selection import SampleFilters
 from gpualign.jobs.site_selection import read_intervals, read_regions
@@ -211,8 +211,10 @@ def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOp
         raise InputError("expected two files or two arrays, found one of each")
     if any(names is not None for _, names in inputs):
         raise InputError("ids name the rows of arrays; files have their own ids")
+    stored = [(str(one), None if hasattr(one, "read") else open_if_stored(os.fspath(one))) for one, _ in inputs]
     with ExitStack() as stack:
-        return read_source(_open_call_files([one for one, _ in inputs], stack), options, files, LOG)
+        others = [one for (one, _), (_, sample_set) in zip(inputs, stored, strict=True) if sample_set is None]
+        return read_source(_open_call_files(others, stack), options, files, LOG, stored)
 
 
 def _is_file(value: Any) -> bool:

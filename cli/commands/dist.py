@@ -37,7 +37,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample lacks a call; as-difference: a"
     " missing call differs from every call. Where it is given, gaps and X of aligned proteins are missing.  [pairwise]",
 )
-@Heading.DISTANCE.option(
+@Heading.INPUT.option(
     "--all-letters",
     is_flag=True,
     help="Alignments: compare every letter, also gaps unless --missing is given.  [only A, C, G, T; others are missing]",

@@ -198,8 +198,8 @@ def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleRepo
     from gpualign.core.common.units import format_bytes
 
     messages.note(
-        f"{summary.changed_count:,} samples {done}; {summary.sample_count:,} samples, {summary.site_count:,} sites,"
-        f" {format_bytes(os.path.getsize(path))} in {path}"
+        f"{summary.changed_count:,} sample{'s'[: summary.changed_count != 1]} {done}; {summary.sample_count:,} samples,"
+        f" {summary.site_count:,} sites, {format_bytes(os.path.getsize(path))} in {path}"
     )
 
 

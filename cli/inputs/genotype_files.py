@@ -11,7 +11,8 @@ from gpualign.cli.inputs.file_lists import InputFiles
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.files.decompression import open_decompressed
-from gpualign.core.files.paths import STDIO, is_sample_set, open_input
+from gpualign.core.files.paths import STDIO, open_input
+from gpualign.jobs.dist import open_if_stored
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
@@ -51,13 +52,7 @@ def read_column_names(argument: str) -> tuple[str, ...]:
 
 def stored_sets(sets: Sequence[InputFiles]) -> list[SampleSet | None]:
     """Return for each input the set of samples that it is, or None. Raises `InputError` for a damaged set."""
-    return [_open_set(one.paths[0]) if one.list_path is None and is_sample_set(one.paths[0]) else None for one in sets]
-
-
-def _open_set(path: str) -> SampleSet:
-    from gpualign.core.distance.sample_sets.sample_set import open_sample_set  # other inputs do not need it
-
-    return open_sample_set(path)
+    return [open_if_stored(one.paths[0]) if one.list_path is None else None for one in sets]
 
 
 def open_call_files(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:

@@ -8,6 +8,7 @@ from command import gpualign_here
 
 from gpualign.cli.main import COMMAND_NAMES, cli
 from gpualign.cli.options import params as filling
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.dist import DistOptions
 from gpualign.jobs.nw import NwOptions
@@ -17,6 +18,8 @@ from gpualign.jobs.sequence_loading import ReadOptions
 from gpualign.jobs.sw import SwOptions
 
 OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions, "index": ReadOptions, "plot": Style}
+ALSO = {"index": CallOptions}
+"""Options of a second kind of output: --allow-duplicates is of both."""
 PLAN = ["x.fa", "--dry-run", "--device", "cpu"]
 WORDS = {
     **dict.fromkeys(OPTIONS, PLAN),
@@ -31,10 +34,14 @@ DECIDED = {
     *("rereads_tables", "keep_text"),  # `cluster` by the format that it writes
     "reads_abundances",  # `cluster` by the order of the records
     "reads_v_calls",  # by --v-genes
+    *("compared_letters", "known_hashes"),  # by the set to which samples are added
     *("added", "missing_codes", "gaps_missing"),  # `dist` says so of --add, of the list of --missing-code and of --missing
 }
 # Options that `dist` reads from files after it has started.
-READ_LATER = {"dist": {"columns", "ignore_columns", "regions", "mask", "core", "maf", "exclude", "min_called"}}
+READ_LATER = {
+    "dist": {"columns", "ignore_columns", "regions", "mask", "core", "maf", "exclude", "min_called"},
+    "index": {"columns", "ignore_columns"},
+}
 
 
 def field_names(options):
@@ -75,6 +82,8 @@ def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
     of_options = field_names(OPTIONS[name])
     assert passed == others
     assert len(of_options) == len(set(of_options))
+    if name in ALSO:
+        of_options += field_names(ALSO[name])
     assert others <= set(of_options)
     assert named & set(of_options) == (given & named) | READ_LATER.get(name, set())
     assert given <= set(of_options)

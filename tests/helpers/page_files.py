@@ -96,6 +96,12 @@ def _index(path):
     gpualign_here("index", "-q", path.with_name(f"of_{path.stem}.fa"), "-o", path)
 
 
+def _sample_set(path):
+    aligned = path.with_name("core.aln")
+    _alignment(aligned)
+    gpualign_here("index", aligned, "-o", path)
+
+
 def _alignment(path):
     """Four rows of 120 columns with 0, 1, 2 and 3 differences from the first, one of them with a gap."""
     _, letters = next(_records("16s_small.fasta"))
@@ -175,7 +181,8 @@ FILES = {
     "proteins.tsv": _protein_table,
     "proteins.aln": _protein_rows,
     "db.gpa": _index,
-    **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln"], _alignment),
+    "sites.gps": _sample_set,
+    **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln", "week.aln"], _alignment),
     "failed.txt": lambda path: _write(path, "# by their coverage\ncore_2\n"),
     "repeats.bed": lambda path: _write(path, "reference\t30\t50\n"),
     "snps.tsv": lambda path: _write(path, (DATA / "snps.tsv").read_text()),
