@@ -6,7 +6,7 @@ is compared with other representatives, and each of the rest is near to it. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from enum import Enum
 from functools import cached_property
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.clustering.edge_builder import EdgeStorage, collect_edges, sorted_parts
-from gpualign.core.clustering.edges import CHUNK_PAIRS, Chunk, EdgeList, Indices, concatenate_chunks
+from gpualign.core.clustering.edges import CHUNK_PAIRS, Chunk, EdgeList, Indices, concatenate_chunks, pair_distances
 from gpualign.core.clustering.given_clusters import GivenClusters
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
@@ -55,6 +55,11 @@ class Problems:
         counts = {kind: len(pairs) if isinstance(pairs, EdgeList) else len(pairs[0]) for kind, pairs in self.pairs.items()}
         return {**counts, ProblemKind.MISSING: len(self.missing)}
 
+    @property
+    def summary(self) -> dict[str, object]:
+        """Numbers for the summary: how many problems of each kind there are."""
+        return {kind.value: count for kind, count in self.counts.items()}
+
     def chunks(self) -> Iterator[tuple[ProblemKind, Indices, Indices, Reals]]:
         """Yield (kind, records, other records, distances) of problems in the order of a file. Another record that does not exist is -1, an
         unknown distance nan."""
@@ -79,15 +84,7 @@ def member_distances(representative_of: Integers, groups: DuplicateGroups, chunk
     own, other = groups.group_of[members], groups.group_of[representative_of[members]]
     distances[members[own == other]] = 0
     members, own, other = members[own != other], own[own != other], other[own != other]
-    keys, key_of = np.unique(np.minimum(own, other) * len(groups) + np.maximum(own, other), return_inverse=True)
-    found = np.full(len(keys), np.nan)
-    if len(keys):
-        for i, j, distance in chunks:
-            requested = i.astype(np.int64) * len(groups) + j
-            at = np.minimum(np.searchsorted(keys, requested), len(keys) - 1)
-            listed = keys[at] == requested
-            found[at[listed]] = distance[listed]
-    distances[members] = found[key_of.reshape(-1)]
+    distances[members] = pair_distances(own, other, len(groups), chunks)
     return distances
 
 
@@ -115,20 +112,31 @@ def _pairs_among(records: Integers, groups: DuplicateGroups, edges: EdgeList) ->
         yield np.minimum(one, other), np.maximum(one, other), distance[both]
 
 
-def find_representative_problems(given: GivenClusters, groups: DuplicateGroups, edges: EdgeList, storage: EdgeStorage | None) -> Problems:
+FarDistances = Callable[[Integers, Integers], Reals]
+"""Function that returns the distances of pairs of groups that are not near, given the lower and the higher group of each different pair:
+float64[pairs]; nan if unknown."""
+
+
+def find_representative_problems(
+    given: GivenClusters, groups: DuplicateGroups, edges: EdgeList, storage: EdgeStorage | None, far_distances: FarDistances
+) -> Problems:
     """Return the members that are far from their representatives, the representatives that are near each other, and the missing records.
 
     given: clusters with representatives
     groups: groups of equal records
     edges: near pairs of groups
     storage: place of pairs of representatives; None: in memory, without a limit
+    far_distances: returns distances that are not among the near ones
     """
     assert given.representatives is not None
     representative_of = given.representative_of
     far = np.flatnonzero(np.isnan(member_distances(representative_of, groups, edges.chunks())) & (given.labels >= 0))
+    own, other = groups.group_of[far], groups.group_of[representative_of[far]]
+    keys, key_of = np.unique(np.minimum(own, other) * len(groups) + np.maximum(own, other), return_inverse=True)
+    distances = far_distances(*np.divmod(keys, len(groups)))[key_of.reshape(-1)]
     near = near_representatives(given.representatives, groups, edges, storage)
     pairs: dict[ProblemKind, EdgeList | Chunk] = {
-        ProblemKind.FAR: (far, representative_of[far], np.full(len(far), np.nan)),
+        ProblemKind.FAR: (far, representative_of[far], distances),
         ProblemKind.NEAR: near,
     }
     return Problems(pairs, given.missing_records)

@@ -45,6 +45,9 @@ class Case:
         a, b = self.groups.group_of[one], self.groups.group_of[other]
         return 0 if a == b else self.distance[a, b] if self.distance[a, b] <= self.most else FAR
 
+    def far_distance(self, one, other):
+        return far_distances(*np.sort(self.groups.group_of[[one, other]])[:, None]).item()
+
     def edges(self, storage=None):
         i, j = np.nonzero(np.triu(self.distance <= self.most, 1))
         edges = [(i[k : k + 3], j[k : k + 3], self.distance[i, j][k : k + 3].astype(float)) for k in range(0, len(i), 3)]
@@ -76,6 +79,17 @@ def cases(draw, most_records=12):
     )
 
 
+def far_distances(one, other):
+    """A known distance of each pair that is not near: a number that tells both groups."""
+    assert (one < other).all()
+    assert len(set(zip(one.tolist(), other.tolist(), strict=True))) == len(one)
+    return 100.0 + 20 * one + other
+
+
+def representative_problems(case, edges, storage=None):
+    return rows(find_representative_problems(case.given, case.groups, edges, storage, far_distances))
+
+
 def rows(problems):
     """The problems as (kind, record, other record, distance), with FAR for unknown."""
     return [
@@ -93,10 +107,10 @@ def missing(case):
 def test_representatives_by_plain_loops(case):
     of = case.given.representatives
     members = [(r, of[label]) for r, label in enumerate(case.labels) if label >= 0]
-    expected = [(ProblemKind.FAR, r, s, FAR) for r, s in members if case.between(r, s) == FAR]
+    expected = [(ProblemKind.FAR, r, s, case.far_distance(r, s)) for r, s in members if case.between(r, s) == FAR]
     expected += [(ProblemKind.NEAR, *pair) for pair in case.near_pairs(sorted(of.tolist()))]
-    found = find_representative_problems(case.given, case.groups, case.edges(), None)
-    assert rows(found) == expected + missing(case)
+    assert representative_problems(case, case.edges()) == expected + missing(case)
+    found = find_representative_problems(case.given, case.groups, case.edges(), None, far_distances)
     assert found.counts == {kind: [row[0] for row in rows(found)].count(kind) for kind in found.counts}
 
 
@@ -205,7 +219,7 @@ def test_repaired_clusters_have_no_problems_and_stay(case):
     found = np.array(repaired(case))
     names, labels = np.unique(found, return_inverse=True)
     case.given = GivenClusters(list(map(str, names)), labels.reshape(-1), names)
-    assert rows(find_representative_problems(case.given, case.groups, case.edges(), None)) == []
+    assert representative_problems(case, case.edges()) == []
     case.labels = case.given.labels
     assert repaired(case) == found.tolist()
 
@@ -215,9 +229,9 @@ def test_repaired_clusters_have_no_problems_and_stay(case):
 def test_pairs_in_a_temporary_file(case):
     storage = EdgeStorage(0, io.BytesIO)
     assert repaired(case, storage) == repaired(case)
-    for edges in (case.edges(), case.edges(storage)):
-        listed = rows(find_representative_problems(case.given, case.groups, edges, storage))
-        assert listed == rows(find_representative_problems(case.given, case.groups, case.edges(), None))
+    expected = representative_problems(case, case.edges())
+    assert representative_problems(case, case.edges(), storage) == expected
+    assert representative_problems(case, case.edges(storage), storage) == expected
 
 
 @given(st.data())
