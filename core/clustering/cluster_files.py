@@ -29,9 +29,9 @@ _CLSTR_ROW = re.compile(r"[0-9]+\t[0-9]+(?:aa|nt), >(.*)\.\.\. (\*|at .*)")
 class ClusterFileKind(Enum):
     """Kinds of files with clusters, each with the name used in messages."""
 
-    TABLE = "a table of clusters"
-    UC = "clusters in .uc format"
-    CLSTR = "clusters of CD-HIT"
+    TABLE = "a table"
+    UC = ".uc"
+    CLSTR = ".clstr of CD-HIT"
     PAIRS = "two columns, representatives and members"
 
 
@@ -77,6 +77,11 @@ class ListedClusters:
     clusters: list[str] = field(repr=False)
     members: list[ListedMember] = field(repr=False)
     representatives: list[ListedRepresentative] | None = field(repr=False)
+
+    @property
+    def ids(self) -> list[str]:
+        """All records, as they are written there."""
+        return list(dict.fromkeys([*(one.name for one in self.members), *(one.name for one in self.representatives or ())]))
 
 
 class _Collector:
