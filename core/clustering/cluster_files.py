@@ -36,52 +36,32 @@ class ClusterFileKind(Enum):
 
 
 @dataclass(frozen=True)
-class ListedMember:
-    """A line that puts a record into a cluster.
-
-    line: line number
-    name: the record, as it is written there
-    cluster: number of the cluster
-    """
-
-    line: int
-    name: str
-    cluster: int
-
-
-@dataclass(frozen=True)
-class ListedRepresentative:
-    """A line that names the representative of a cluster.
-
-    line: line number
-    name: the representative, as it is written there
-    """
-
-    line: int
-    name: str
-
-
-@dataclass(frozen=True)
 class ListedClusters:
     """Clusters as a file lists them. Their numbers count from 0, in the order of the file.
 
     source: name of the file, for messages
     kind: kind of the file
     clusters: name of each cluster in the file
-    members: the records
-    representatives: representative of each cluster; None if the file names none
+    names: records, as they are written there
+    labels: cluster of each of these records
+    lines: line of each of these records
+    representatives: representative of each cluster, as it is written there; None if the file names none
+    representative_lines: line that names the representative of each cluster; None as before
     """
 
     source: str
     kind: ClusterFileKind
     clusters: list[str] = field(repr=False)
-    members: list[ListedMember] = field(repr=False)
-    representatives: list[ListedRepresentative] | None = field(repr=False)
+    names: list[str] = field(repr=False)
+    labels: list[int] = field(repr=False)
+    lines: list[int] = field(repr=False)
+    representatives: list[str] | None = field(repr=False)
+    representative_lines: list[int] | None = field(repr=False)
 
     @property
     def ids(self) -> list[str]:
         """All records, as they are written there."""
-        return list(dict.fromkeys([*(one.name for one in self.members), *(one.name for one in self.representatives or ())]))
+        return list(dict.fromkeys([*self.names, *(self.representatives or ())]))
 
 
 class _Collector:
@@ -90,37 +70,46 @@ class _Collector:
     def __init__(self, source: str) -> None:
         self._source = source
         self._number: dict[str, int] = {}
-        self._members: list[ListedMember] = []
-        self._representatives: dict[int, ListedRepresentative] = {}
+        self._names: list[str] = []
+        self._labels: list[int] = []
+        self._lines: list[int] = []
+        self._representatives: dict[int, str] = {}
+        self._representative_lines: dict[int, int] = {}
 
     def add(self, line: int, name: str, cluster: str) -> None:
         """Add a member. Raises `InputError` if it has no name."""
         if not name:
             raise InputError(f"{self._source}: line {line} has an empty id")
-        self._members.append(ListedMember(line, name, self._number.setdefault(cluster, len(self._number))))
+        self._names.append(name)
+        self._labels.append(self._number.setdefault(cluster, len(self._number)))
+        self._lines.append(line)
 
     def represent(self, line: int, name: str, cluster: str) -> None:
         """Add a representative. Raises `InputError` if the cluster has another one."""
         number = self._number.setdefault(cluster, len(self._number))
-        before = self._representatives.setdefault(number, ListedRepresentative(line, name))
-        if before.name != name:
+        before = self._representatives.setdefault(number, name)
+        first = self._representative_lines.setdefault(number, line)
+        if before != name:
             raise InputError(
-                f"{self._source}: lines {before.line} and {line} name {quoted(before.name)} and {quoted(name)} as the representative of"
-                f" cluster {quoted(cluster)}; a cluster has one"
+                f"{self._source}: lines {first} and {line} name {quoted(before)} and {quoted(name)} as the representative of cluster"
+                f" {quoted(cluster)}; a cluster has one"
             )
 
     def finish(self, kind: ClusterFileKind) -> ListedClusters:
         """Return the clusters. Raises `InputError` if there are none, or if only some have a representative."""
         clusters = list(self._number)
-        if not self._members:
+        if not self._names:
             raise InputError(f"{self._source}: no clusters; {_EXPECTED}")
         if not self._representatives:
-            return ListedClusters(self._source, kind, clusters, self._members, None)
-        for member in self._members:
-            if member.cluster not in self._representatives:
-                name = quoted(clusters[member.cluster])
-                raise InputError(f"{self._source}: line {member.line}: cluster {name} has no representative in the file")
-        return ListedClusters(self._source, kind, clusters, self._members, [self._representatives[k] for k in range(len(clusters))])
+            return ListedClusters(self._source, kind, clusters, self._names, self._labels, self._lines, None, None)
+        if len(self._representatives) < len(clusters):
+            line, label = next(
+                (line, label) for line, label in zip(self._lines, self._labels, strict=True) if label not in self._representatives
+            )
+            raise InputError(f"{self._source}: line {line}: cluster {quoted(clusters[label])} has no representative in the file")
+        names = [self._representatives[k] for k in range(len(clusters))]
+        lines = [self._representative_lines[k] for k in range(len(clusters))]
+        return ListedClusters(self._source, kind, clusters, self._names, self._labels, self._lines, names, lines)
 
 
 _EXPECTED = (

@@ -19,6 +19,7 @@ _AMBIGUOUS = -1
 _SIZE_ANNOTATION = re.compile(r";size=\d+;?$")
 _CUT_LENGTH = 19
 """Letters of an id in .clstr unless CD-HIT is told otherwise: -d 20 counts the > before them."""
+_CUT_ADVICE = "CD-HIT cuts ids, unless it is run with -d 0"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class _Records:
 
         lines: line of each record; 0 for a record in no cluster
         """
-        cut = {member.name: member.line for member in listed.members if len(member.name.encode("utf-8", "surrogateescape")) == _CUT_LENGTH}
+        written = zip(listed.names, listed.lines, strict=True)
+        cut = {name: line for name, line in written if len(name.encode("utf-8", "surrogateescape")) == _CUT_LENGTH}
         for name, record in self._number.items():
             start = name.encode("utf-8", "surrogateescape")[:_CUT_LENGTH].decode("utf-8", "surrogateescape")
             if not lines[record] and start in cut:
@@ -106,7 +108,7 @@ class _Records:
 
 
 def _ambiguous(listed: ListedClusters, line: int, name: str) -> InputError:
-    advice = "; CD-HIT cuts ids, unless it is run with -d 0" if listed.kind is ClusterFileKind.CLSTR else ""
+    advice = f"; {_CUT_ADVICE}" if listed.kind is ClusterFileKind.CLSTR else ""
     return InputError(f"{listed.source}: line {line}: {quoted(name)} may stand for several of the records{advice}")
 
 
@@ -130,26 +132,29 @@ def match_records(listed: ListedClusters, ids: Sequence[str]) -> GivenClusters:
         return record
 
     labels, lines = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
-    for member in listed.members:
-        record = find(member.line, member.name)
-        if lines[record]:
-            cut = "; CD-HIT cuts ids, unless it is run with -d 0" if listed.kind is ClusterFileKind.CLSTR else ""
-            raise InputError(f"{listed.source}: {quoted(ids[record])} is on lines {lines[record]} and {member.line}; expected it once{cut}")
-        labels[record], lines[record] = member.cluster, member.line
+    numbers = np.array([find(line, name) for line, name in zip(listed.lines, listed.names, strict=True)], dtype=np.int64)
+    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    if len(first) < len(numbers):
+        before = first[place.reshape(-1)]
+        again = int(np.flatnonzero(before != np.arange(len(numbers)))[0])
+        named = f"lines {listed.lines[before[again]]} and {listed.lines[again]}"
+        cut = f"; {_CUT_ADVICE}" if listed.kind is ClusterFileKind.CLSTR else ""
+        raise InputError(f"{listed.source}: {quoted(ids[numbers[again]])} is on {named}; expected it once{cut}")
+    labels[numbers], lines[numbers] = listed.labels, listed.lines
     if listed.kind is ClusterFileKind.CLSTR:
         records.check_cut(listed, lines)
-    if listed.representatives is None:
+    if listed.representatives is None or listed.representative_lines is None:
         return GivenClusters(listed.clusters, labels, None)
     representatives = np.empty(len(listed.clusters), dtype=np.int64)
-    for cluster, named in enumerate(listed.representatives):
-        record = find(named.line, named.name)
+    for cluster, (line, name) in enumerate(zip(listed.representative_lines, listed.representatives, strict=True)):
+        record = find(line, name)
         if labels[record] < 0:
-            labels[record], lines[record] = cluster, named.line  # of programs that list only the other members
+            labels[record], lines[record] = cluster, line  # of programs that list only the other members
         elif labels[record] != cluster:
             of, other = quoted(listed.clusters[cluster]), quoted(listed.clusters[labels[record]])
             raise InputError(
-                f"{listed.source}: line {named.line} names {quoted(named.name)} as the representative of cluster {of}, and line"
-                f" {lines[record]} puts it into cluster {other}"
+                f"{listed.source}: line {line} names {quoted(name)} as the representative of cluster {of}, and line {lines[record]} puts it"
+                f" into cluster {other}"
             )
         representatives[cluster] = record
     return GivenClusters(listed.clusters, labels, representatives)
