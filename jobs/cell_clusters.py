@@ -79,6 +79,9 @@ class CellDistances:
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         raise NotImplementedError("only near pairs of cells have a distance")
 
+    def distances_of(self, i: Integers, j: Integers, progress: ExtendableProgress) -> Reals:
+        raise NotImplementedError("only near pairs of cells have a distance")
+
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
         return iter(())  # of the near pairs alone
 

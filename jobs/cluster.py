@@ -55,6 +55,8 @@ class ClusterOptions:
     linkage_report: name of a file for facts about single-linkage clusters, written in addition
     dates: table of the records' dates for this report, with a column if it has several of dates
     colours: name of a file for the colours of named clusters, written in addition
+    verify: file with clusters to be verified; None: records are clustered
+    fix: whether these clusters are changed so that they obey the threshold
     uc: name of a .uc file to write in addition
     representatives: name of a FASTA file of representatives to write in addition
     """
@@ -67,6 +69,8 @@ class ClusterOptions:
     linkage_report: str | None = None
     dates: str | None = None
     colours: str | None = None
+    verify: str | None = None
+    fix: bool = False
     uc: str | None = None
     representatives: str | None = None
 
@@ -92,6 +96,7 @@ class ClusterOptions:
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{remark}")
         if thresholds.coverage_of in ("query", "target"):
             raise InputError(f"{parameter('coverage_of', thresholds.coverage_of)}: {NO_SIDES_IN_CLUSTERS}; give both or shorter")
+        self._check_verification()
         if self.levels or self.previous is not None:
             self._check_levels(aligned)
         elif self.colours is not None:
@@ -139,6 +144,29 @@ class ClusterOptions:
             check_fraction("levels", self.levels[0], meaning=f"a list of 1 - identity, unless {parameter('edit')} counts letters, each")
         elif aligned and (halves := [level for level in self.levels if level != int(level)]):
             raise InputError(f"{levels}: expected whole numbers of edits; found {halves[0]:g}")
+
+    def _check_verification(self) -> None:
+        verify, fix, single = parameter("verify"), parameter("fix"), parameter("method", "single")
+        if self.verify is None:
+            if self.fix:
+                raise InputError(f"{fix} changes the clusters of {verify}; give that too")
+            return
+        if self.method not in ("single", "greedy"):
+            raise InputError(
+                f"{verify} compares records with their representatives, or with {single} the connections of clusters; it cannot be combined"
+                f" with {parameter('method', self.method)}"
+            )
+        if self.fix and self.method == "single":
+            raise InputError(
+                f"{fix} changes clusters with representatives; those of {single} do not depend on earlier ones: leave out {verify}"
+            )
+        not_fixed = () if self.fix else ("order", "uc", "representatives")
+        for name in ("levels", "previous", "linkage_report", *not_fixed):
+            if getattr(self, name):
+                remark = f", unless {fix} is given" if name in not_fixed else ""
+                raise InputError(f"{verify} lists problems of clusters; it cannot be combined with {parameter(name)}{remark}")
+        if columns := self.alignment_options.read_options.columns.and_locus:
+            raise InputError(f"{verify} is about clusters of records; it cannot be combined with {parameter('and', ','.join(columns))}")
 
 
 def check_method(method: str) -> None:

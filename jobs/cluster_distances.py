@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
-from gpualign.core.clustering.edges import Chunk, EdgeList
+from gpualign.core.clustering.edges import Chunk, EdgeList, pair_distances
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
@@ -32,6 +33,9 @@ from gpualign.jobs.reporter import SILENT_REPORTER
 from gpualign.jobs.sequence_loading import Inputs
 
 PrecomputedDistances = ListedPairs | MatrixOfPairs
+
+_LISTED_PAIRS = 1 << 14
+"""Number of listed pairs that are aligned together."""
 
 
 class DistanceSource(Protocol):
@@ -61,6 +65,10 @@ class DistanceSource(Protocol):
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
         two groups."""
+
+    def distances_of(self, i: Integers, j: Integers, progress: ExtendableProgress) -> Reals:
+        """Return the distances of listed pairs of records, i < j, float64[pairs]; nan for those that have none, or none that is
+        computed."""
 
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
         """Yield the known distances of pairs of records, each pair once, among them all those within the given groups: as for
@@ -141,6 +149,21 @@ class AlignmentDistances:
                 yield np.full(len(others), members[place]), others, condensed[start : start + len(others)]
                 start += len(others)
 
+    def distances_of(self, i: Integers, j: Integers, progress: ExtendableProgress) -> Reals:
+        distances = np.full(len(i), np.nan)
+        if self.has_only_near_distances:
+            return distances
+        lengths, unknown = self.job.task.queries.lengths, np.zeros(len(i), dtype=np.int64)
+        progress.expect(int((lengths[i] * lengths[j]).sum()))
+        parts = [slice(start, start + _LISTED_PAIRS) for start in range(0, len(i), _LISTED_PAIRS)]
+        lists = [NearPairs(i[part], j[part], unknown[part]) for part in parts]
+        for part, block in zip(parts, nw.align_listed_pairs(self.job.task, lists, self.options, progress), strict=True):
+            if self.filter.lowest_identity is None:
+                distances[part] = block.scores
+            else:
+                distances[part] = block.identity_distance if self.filter.max_distance is not None else 1 - block.identity_fraction
+        return distances
+
     @property
     def has_only_near_distances(self) -> bool:
         """True if other pairs than the near ones have no distance, or none that is computed."""
@@ -209,6 +232,9 @@ class KnownDistances:
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
         return map(self.threshold.distances, self.precomputed.condensed_values_of_groups(groups, reason))
+
+    def distances_of(self, i: Integers, j: Integers, progress: ExtendableProgress) -> Reals:
+        return pair_distances(i, j, len(self.precomputed.ids), self.known_pairs((), progress))
 
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
         for i, j, values in self.precomputed.chunks():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,10 @@ from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.engine import Engine
+from gpualign.core.execution.totals import Progress
+from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, row_bytes
+from gpualign.core.results.blocks import NearPairBlock
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
@@ -22,6 +27,7 @@ from gpualign.core.scoring.v_genes import VGenes
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.receptor_titles import V_CALL, V_TITLES
 from gpualign.core.sequences.strands_frames import BOTH
+from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_near_pair_engine, pick_nw_engine, pick_pair_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
@@ -30,6 +36,8 @@ from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 if TYPE_CHECKING:
+    from gpualign.core.alignment.pair_list import NearPairs
+    from gpualign.core.execution.engine import PairAligningEngine
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import NearPairEngines
     from gpualign.jobs.job import PairJob
@@ -282,6 +290,26 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
             f"{parameter('strand', BOTH)} needs a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with"
             f" {'ACGT'[other]} scores {scores[one, other]} and their complements {complement_scores[one, other]}"
         )
+
+
+def align_listed_pairs(task: Task, pairs: Sequence[NearPairs], options: NwOptions, progress: Progress) -> Iterator[NearPairBlock]:
+    """Yield lists of pairs with their alignments, which the CPU computes.
+
+    task: a task of `prepare` or `prepare_filtered`, without a listed distance
+    pairs: the lists; their distances do not matter
+
+    Raises `RunError` if there is not enough memory.
+    """
+    from gpualign.core.execution.both_strands import with_both_strands
+    from gpualign.jobs.devices.local_engines import cpu_engine
+
+    engine: PairAligningEngine = cpu_engine(options.resources)
+    if task.both_strands:
+        engine = with_both_strands(engine)
+    with closing(engine.prepare_pair_aligner(task, Budget.from_total(options.resources.memory or default_memory()))) as aligner:
+        for some in pairs:
+            yield NearPairBlock(task, options.identity_def, some, aligner.align_pairs(some))
+            progress.advance(int((task.queries.lengths[some.queries] * task.targets.lengths[some.targets]).sum()))
 
 
 def _near_pair_engines(task: Task, chosen: Engine, resources: Resources, reporter: Reporter) -> NearPairEngines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpualign.cli.options.clustering import bound_by_levels, cluster_options
+from gpualign.cli.options.clustering import bound_by_levels, check_sources, cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
@@ -61,6 +61,9 @@ def cluster(
     the record with the most near records in its cluster; on a tie the one nearest to these, then the first. The clusters of a table's
     records are written as the column clone_id of that table, unless another format is named.
 
+    With --verify nothing is clustered: clusters of any program are compared with the near pairs, and a row is written for each record or
+    pair of representatives that breaks the threshold, or with --fix the clusters after the fewest changes.
+
     \b
     Examples:
       gpualign cluster genes.fa --min-identity 0.97 > clusters.tsv
@@ -71,10 +74,11 @@ def cluster(
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
       gpualign cluster --distances snps.npy --levels 50,25,10,5,0 -o names.tsv
+      gpualign cluster genes.fa --min-identity 0.97 --verify otus.uc > problems.tsv      what breaks the threshold
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
-    from gpualign.cli.options.params import build_options
-    from gpualign.core.scoring.listed_distances import ListedDistance, has_distances, may_use_device
+    from gpualign.cli.options.params import build_options, is_given
+    from gpualign.core.scoring.listed_distances import has_distances, may_use_device
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
@@ -97,34 +101,24 @@ def cluster(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
-    from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
     from gpualign.jobs.cluster_names import NamesFiles
+    from gpualign.jobs.cluster_verification import method_of, read_listed_clusters
+    from gpualign.jobs.cluster_verification import prepare as prepare_check
     from gpualign.jobs.devices.memory import default_memory
-    from gpualign.jobs.linkage_report import open_linkage_report, report_paths, reported_clustering, reported_names
-    from gpualign.jobs.member_alignments import align_members
+    from gpualign.jobs.linkage_report import report_paths
     from gpualign.jobs.output.atomic_files import OutputFiles
-    from gpualign.jobs.output.clusters import ClusteredRecords, cluster_spec, describe_clusters_size, open_cluster_outputs
+    from gpualign.jobs.output.cluster_results import ClusterRun
+    from gpualign.jobs.output.clusters import cluster_spec, describe_clusters_size
     from gpualign.jobs.output.run_summary import input_counts_of
     from gpualign.jobs.sequence_loading import read_inputs
     from gpualign.jobs.v_gene_tables import load_v_genes
 
     messages = ConsoleReporter.from_options("cluster", quiet, verbose, log, summary)
-    if edges is not None and distances is not None:
-        raise InputError("--edges and --distances both name the distances; give only one of them")
-    if ids is not None and (edges is None or seqs is not None):
-        raise InputError("--ids is for the pairs of --edges" + ("; SEQS already lists their records" if edges else ""))
+    check_sources(seqs, {**params, "edges": edges, "ids": ids, "distances": distances, "matrix": matrix, "v_genes": v_genes})
     known = edges or distances
-    if seqs is None and known is None:
-        raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", *(one.value for one in ListedDistance), "v_genes")
-    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
-    given = {**params, "matrix": matrix, "v_genes": v_genes}
-    if known is not None and (unused := [name for name in of_alignments if given[name] not in (None, False, ())]):
-        option, source = parameter(unused[0].removesuffix("_locus")), "--edges" if edges else "--distances"
-        raise InputError(f"{option} applies to alignments; with {source} nothing is aligned")
-    check_stdin(*read.all_paths, edges, distances, ids, v_genes)
+    check_stdin(*read.all_paths, edges, distances, ids, v_genes, params["verify"])
     loaded = {"matrix": matrices.load_matrix(matrix) if matrix else None, "v_genes": load_v_genes(v_genes) if v_genes else None}
     options = build_options(ClusterOptions, params, **loaded, reads_v_calls=v_genes is not None)
     spec = cluster_spec(options, seqs is not None)
@@ -132,8 +126,12 @@ def cluster(
     others, beside = (names.inputs, names.files_beside) if names is not None else ([], [])
     dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
     outputs = [*spec.outputs, *beside, *report_paths(options.linkage_report)]
-    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes, *others, dates_path], outputs)
+    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes, *others, dates_path, options.verify], outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
+    listed = None if options.verify is None else read_listed_clusters(options.verify)
+    if listed is not None and not is_given("method"):
+        options = replace(options, method=method_of(listed))
+        messages.note(f"{listed.source}: {listed.kind.value}, verified as by --method {options.method}")
     reading = options.alignment_options.read_options
     reading = replace(
         reading,
@@ -178,6 +176,8 @@ def cluster(
             are_identities = not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
+            if edges is not None and known_ids is None and listed is not None:
+                known_ids = listed.ids
             if edges is not None and known_ids is not None and earlier is not None:
                 known_ids, inputs = earlier.with_ids(known_ids), None
             precomputed, are_identities = read_precomputed(
@@ -204,37 +204,25 @@ def cluster(
             earlier.check_compared(records)
         all_records = records if earlier is None else earlier.with_ids(records)
         dates = None if options.dates is None else read_dates(options.dates, all_records, messages.warn)
+        check = None if listed is None else prepare_check(listed, records, job)
         if dry_run:
             size = describe_clusters_size(spec, records, inputs, are_identities) if earlier is None else earlier.describe_size(records)
             messages.print_plan([*job.describe(), ("output", size)])
             return
         engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
+        run = ClusterRun(job, records, inputs, alignments, are_identities, cells, options, spec, dates, files, messages)
+        results: dict[str, object]
         if names is not None and earlier is not None:
-            with names.open(files) as write_names, open_linkage_report(options.linkage_report, files) as write_report:
-                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                    near = job.find_near_pairs(progress, files.new_scratch)
-                    named = earlier.extend(options.levels, records, job.cluster_levels(near, options.levels))
-                    if write_report is not None:
-                        # A list may lack pairs of earlier records, whose names say that they are connected.
-                        is_complete = edges is None or options.previous is None
-                        write_report(reported_names(named, records, dates, is_complete), job, near, progress)
-                write_names(named)
-            results = named.summary
-            report = partial(messages.report_names, named, near.count, names.log)
+            # A list may lack pairs of earlier records, whose names say that they are connected.
+            named, near = run.write_names(names, earlier, edges is None or options.previous is None)
+            results, report = named.summary, partial(messages.report_names, named, near.count, names.log)
+        elif check is not None and not options.fix:
+            problems, near = run.write_problems(check)
+            results, report = problems.summary, partial(messages.report_problems, check.given, problems, near.count)
         else:
-            with open_cluster_outputs(spec, files) as write, open_linkage_report(options.linkage_report, files) as write_report:
-                with messages.progress(job.total_work, spec.path, job.work_unit) as progress:
-                    near = job.find_near_pairs(progress, files.new_scratch)
-                    clustering = job.cluster(near, progress)
-                    if write_report is not None:
-                        write_report(reported_clustering(clustering, job.max_distance, records, dates), job, near, progress)
-                    members = None
-                    if alignments is not None and spec.writes_uc:
-                        task, duplicates = alignments.task, alignments.duplicates
-                        members = align_members(task, duplicates, clustering, alignment.identity_def, resources.memory)
-                write(ClusteredRecords(records, clustering, inputs, members, are_identities, resources.host_threads, cells))
-            results = clustering.summary
-            report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count)
+            clustering, near, changed = run.write_clusters(check)
+            results = {**clustering.summary, **({} if changed is None else {"changed": changed})}
+            report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count, changed_count=changed)
         pairs = {}
         if alignments is not None:
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)

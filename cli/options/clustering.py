@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gpualign.cli.options import F, combine_options
@@ -12,6 +13,7 @@ from gpualign.cli.options.input import strand_option
 from gpualign.cli.options.param_types import FiniteNumberType, LevelListType
 from gpualign.cli.options.thresholds import ambiguous_option, identity_definition_option
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS
 
 
@@ -23,6 +25,28 @@ def bound_by_levels(params: dict[str, Any]) -> None:
         if params[name] is not None:
             raise InputError(f"{parameter('levels')} has the thresholds already; leave out {parameter(name)}")
     params["max_distance"] = params["levels"][0]
+
+
+def check_sources(seqs: str | None, given: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless there is exactly one source of distances, and the other options apply to it.
+
+    seqs: file of sequences; None: not given
+    given: options by their names
+    """
+    edges, distances = given["edges"], given["distances"]
+    if edges is not None and distances is not None:
+        raise InputError(f"{parameter('edges')} and {parameter('distances')} both name the distances; give only one of them")
+    if given["ids"] is not None and (edges is None or seqs is not None):
+        remark = "; SEQS already lists their records" if edges else ""
+        raise InputError(f"{parameter('ids')} is for the pairs of {parameter('edges')}{remark}")
+    if seqs is None and edges is None and distances is None:
+        raise InputError(f"nothing to cluster: give a file of sequences, {parameter('edges')} or {parameter('distances')}")
+    of_costs = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", *(one.value for one in ListedDistance), "v_genes")
+    of_alignments = (*of_costs, "strand", "ambiguous", "same", "locus", "and_locus")
+    unused = [name for name in of_alignments if given[name] not in (None, False, ())]
+    if unused and (edges is not None or distances is not None):
+        option, source = parameter(unused[0].removesuffix("_locus")), parameter("edges" if edges else "distances")
+        raise InputError(f"{option} applies to alignments; with {source} nothing is aligned")
 
 
 def cluster_options(function: F) -> F:
@@ -59,6 +83,14 @@ def cluster_options(function: F) -> F:
             type=PathType(),
             metavar="TABLE[:COLUMN]",
             help="With --linkage-report: a table with an id per line and a column of dates, such as 2026-11-27.",
+        ),
+        Heading.INPUT.option(
+            "--verify",
+            type=PathType(),
+            metavar="CLUSTERS",
+            help="Read clusters from this file (a table, .uc, .clstr, or the two columns of MMseqs2) instead of making them, and list what"
+            " breaks the threshold: members that are not near their representative, representatives that are near each other, missing"
+            " records; with --method single what is not connected as it should be. The exit code is 0 whatever is found.",
         ),
         Heading.PAIRS.option(
             "--min-identity", type=FiniteNumberType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
@@ -101,6 +133,11 @@ def cluster_options(function: F) -> F:
             help="single: records connected by near pairs; complete: all pairs of a cluster are near; average: their mean distance is"
             " (UPGMA); greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need"
             " gpualign[linkage].",
+        ),
+        Heading.METHOD.option(
+            "--fix",
+            is_flag=True,
+            help="With --verify: change as few records as possible so that nothing breaks the threshold, and write the clusters.",
         ),
         Heading.METHOD.option(
             "--order",

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+import click
+from click.core import ParameterSource
+
 T = TypeVar("T")
+
+
+def is_given(name: str) -> bool:
+    """Return whether the user has given an option of the running command. name: its parameter"""
+    context = click.get_current_context()
+    return context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
 def build_options(options_type: type[T], params: Mapping[str, Any], **others: Any) -> T:

@@ -21,6 +21,8 @@ from gpualign.jobs.output.stages import COMPUTING, READING, WRITING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gpualign.core.clustering.given_clusters import GivenClusters
+    from gpualign.core.clustering.verification import Problems
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.totals import Totals
     from gpualign.jobs.cluster_names import NamedClusters
@@ -140,13 +142,26 @@ class ConsoleReporter:
         counts = f"{_format_count(sample_count, 'sample')}, {_format_count(totals.site_count, 'site')}, {pairs}"
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
-    def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None) -> None:
-        """Print the summary of a clustering. cluster_sizes: number of records in each cluster; engine: name of the hardware that aligned
-        records; None: nothing was aligned."""
+    def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None, changed_count: int | None = None) -> None:
+        """Print the summary of a clustering.
+
+        cluster_sizes: number of records in each cluster
+        engine: name of the hardware that aligned records; None: nothing was aligned
+        changed_count: number of records that have another representative than in given clusters; None: none were given
+        """
+        changed = "" if changed_count is None else f", {_format_count(changed_count, 'record')} changed"
         self.note(
             f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
             f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
-            f"the largest of {max(cluster_sizes, default=0):,}{f', {engine}' if engine else ''}"
+            f"the largest of {max(cluster_sizes, default=0):,}{changed}{f', {engine}' if engine else ''}"
+        )
+
+    def report_problems(self, given: GivenClusters, problems: Problems, near_pair_count: int, engine: str | None) -> None:
+        """Print the summary of a verification of clusters. engine: as for `report_clusters`."""
+        counts = ", ".join(f"{count:,} {kind.value}" for kind, count in problems.counts.items())
+        self.note(
+            f"{_format_count(len(given.labels), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
+            f"{_format_count(len(given.clusters), 'cluster')}; problems: {counts}{f', {engine}' if engine else ''}"
         )
 
     def report_names(self, named: NamedClusters, near_pair_count: int, log: Path | None, engine: str | None) -> None:

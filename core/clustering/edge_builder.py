@@ -96,10 +96,10 @@ def distinct_edges(listed: EdgeList, storage: EdgeStorage | None) -> tuple[EdgeL
     Returns (the pairs: `listed` itself if none is repeated, otherwise sorted by their records; the records of the first pair that has two
     different distances, or None if there is no such pair).
     """
-    if _is_ascending(listed) or all(bool(first.all()) for _, _, _, first in _sorted_parts(listed)):
+    if _is_ascending(listed) or all(bool(first.all()) for _, _, _, first in sorted_parts(listed)):
         return listed, None
     distinct = EdgeListBuilder(storage)
-    for i, j, distance, first in _sorted_parts(listed):
+    for i, j, distance, first in sorted_parts(listed):
         of = distance[first][np.cumsum(first) - 1]
         differs = (distance != of) & ~(np.isnan(distance) & np.isnan(of))
         if differs.any():
@@ -109,7 +109,7 @@ def distinct_edges(listed: EdgeList, storage: EdgeStorage | None) -> tuple[EdgeL
     return distinct.finish(listed.record_count), None
 
 
-def _sorted_parts(listed: EdgeList) -> Iterator[tuple[Indices, Indices, Reals, Booleans]]:
+def sorted_parts(listed: EdgeList) -> Iterator[tuple[Indices, Indices, Reals, Booleans]]:
     """Yield (i, j, distance, whether it is the first of equal pairs) of pairs sorted by their records, in parts that share no pair. Equal
     pairs are in the order of the list."""
     counts = np.zeros(listed.record_count, dtype=np.int64)

@@ -104,6 +104,24 @@ def concatenate_chunks(chunks: Iterable[Chunk]) -> Chunk:
     return i, j, distance
 
 
+def pair_distances(i: Indices, j: Indices, record_count: int, chunks: Iterable[Chunk]) -> Reals:
+    """Return the distances of pairs of different records, float64[pairs]; nan for a pair that is not in `chunks`.
+
+    i, j: the records of each pair, in either order; pairs may be repeated
+    chunks: (i, j, distance) of pairs with i < j
+    """
+    lower = np.minimum(i, j).astype(np.int64)
+    keys, key_of = np.unique(lower * record_count + np.maximum(i, j), return_inverse=True)
+    found = np.full(len(keys), np.nan)
+    if len(keys):
+        for one, other, distance in chunks:
+            requested = one.astype(np.int64) * record_count + other
+            at = np.minimum(np.searchsorted(keys, requested), len(keys) - 1)
+            listed = keys[at] == requested
+            found[at[listed]] = distance[listed]
+    return found[key_of.reshape(-1)]
+
+
 @dataclass(frozen=True)
 class Edges(EdgeList):
     """Record pairs with distances in memory.

@@ -13,6 +13,7 @@ import numpy as np
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.table_writer import check_titles, write_clustered_tables
 from gpualign.core.clustering.writers import write_representatives, write_table, write_typed_table, write_uc
+from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
@@ -40,6 +41,7 @@ class ClusterSpec:
     representatives_path: FASTA file of representatives to write in addition; None: not written
     container: kind of file in which pyarrow writes typed columns (core/output/arrow.py); None: text
     is_format_given: whether the user has named the format
+    lists_problems: whether problems of given clusters are written, and not clusters
     """
 
     format: str
@@ -48,11 +50,12 @@ class ClusterSpec:
     representatives_path: Path | None
     container: str | None = None
     is_format_given: bool = False
+    lists_problems: bool = False
 
     @property
     def may_extend_tables(self) -> bool:
         """True if the clusters become a column of the input, if that is a table."""
-        return self.format == "airr" or (self.format == "tsv" and not self.is_format_given)
+        return not self.lists_problems and (self.format == "airr" or (self.format == "tsv" and not self.is_format_given))
 
     def for_tables(self, tables: Sequence[TableOrigin], are_aligned: bool) -> ClusterSpec:
         """Return the output for records from these tables, none if they are from other files. Raises `InputError` for a format that needs
@@ -107,7 +110,8 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     missing."""
     chosen, path = pick_output(o.alignment_options.output_options, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
-    spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path), o.alignment_options.output_options.format is not None)
+    is_format_given, lists_problems = o.alignment_options.output_options.format is not None, o.verify is not None and not o.fix
+    spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path), is_format_given, lists_problems)
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
@@ -115,6 +119,10 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
         raise InputError(f"{parameter('levels')} writes names of clusters as tsv or microreact; found {chosen}")
     if chosen == "microreact" and not o.levels:
         raise InputError(f"{parameter('format', chosen)} colours the clusters of {parameter('levels')}; give that too")
+    if lists_problems and chosen != "tsv":
+        raise InputError(
+            f"{parameter('verify')} lists problems of clusters as tsv; found {chosen}; with {parameter('fix')} it writes clusters"
+        )
     if not has_sequences and spec.writes_sequences:
         what = parameter("representatives") if others else "fasta"
         raise InputError(f"{what} needs sequences, and there are none; give their file too")
@@ -145,8 +153,13 @@ class ClusteredRecords:
     @property
     def has_integer_distances(self) -> bool:
         """True if all known distances are integers."""
-        known = self.clustering.distances[~np.isnan(self.clustering.distances)]
-        return not self.are_identities and bool((known == np.rint(known)).all())
+        return not self.are_identities and are_integers(self.clustering.distances)
+
+
+def are_integers(distances: Reals) -> bool:
+    """Return whether all known distances are integers."""
+    known = distances[~np.isnan(distances)]
+    return bool((known == np.rint(known)).all())
 
 
 @contextmanager
@@ -201,6 +214,8 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
+    if spec.lists_problems:
+        return "a row for each problem"
     if spec.format == "airr":
         assert sequences is not None
         width = len(str(len(ids))) + 1

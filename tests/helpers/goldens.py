@@ -27,9 +27,11 @@ GROUPS = GOLDEN / "strands" / "groups.tsv"
 """Their groups."""
 CELLS = GOLDEN / "receptors" / "cells.tsv"
 """An AIRR table of T cells, of which some have two alpha chains or lack a chain."""
+GIVEN_CLUSTERS = GOLDEN / "cluster" / "given.clstr"
+"""Clusters of five of the six records of ONE, as CD-HIT writes them."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (DATA / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-_SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS, CELLS}
+_SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS, CELLS, GIVEN_CLUSTERS}
 INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2}
 """What lies among the golden files and is read, not written."""
 
@@ -198,6 +200,9 @@ _CLUSTERS = [
         ("greedy.uc", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "uc", ONE),
         ("single.uc", "--min-identity", 0.5, "--min-coverage", 0, "--format", "uc", ONE),
         ("shorter.tsv", "--min-identity", 0.8, "--coverage-of", "shorter", ONE),
+        ("problems.tsv", "--edit", "--max-distance", 3, "--verify", GIVEN_CLUSTERS, ONE),
+        ("connections.tsv", "--edit", "--max-distance", 3, "--verify", GIVEN_CLUSTERS, "--method", "single", ONE),
+        ("fixed.tsv", "--edit", "--max-distance", 3, "--verify", GIVEN_CLUSTERS, "--fix", ONE),
         ("greedy.fasta", "--min-identity", 0.5, "--min-coverage", 0, "--method", "greedy", "--format", "fasta", ONE),
     )
 ]
