@@ -22,18 +22,20 @@ FREQUENCIES = np.array([825, 545, 406, 545, 137, 393, 675, 707, 227, 596, 966, 5
 """Of amino acids in proteins, in the order of `LETTERS`."""
 
 LETTERS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+BY_NUMBER = LETTERS[np.searchsorted(np.cumsum(FREQUENCIES / FREQUENCIES.sum())[:-1], np.arange(1 << 16) / (1 << 16))]
+"""Letters for random numbers of 16 bits: looking them up is several times as fast as searching."""
 BATCH = 10_000
 PLENTY = "4G"
 
 
 def write_proteins(path: Path, letters: float, seed: int) -> int:
     """Write random proteins of realistic lengths; return how many."""
-    rng, limits, count, written = np.random.default_rng(seed), np.cumsum(FREQUENCIES / FREQUENCIES.sum())[:-1], 0, 0
+    rng, count, written = np.random.default_rng(seed), 0, 0
     with path.open("wb") as file:
         while written < letters:
             lengths = np.clip(rng.lognormal(5.7, 0.6, BATCH).astype(int), 30, 5000)
             ends = np.cumsum(lengths).tolist()
-            text = LETTERS[np.searchsorted(limits, rng.random(ends[-1], dtype=np.float32))].tobytes()
+            text = BY_NUMBER[rng.integers(0, 1 << 16, ends[-1], dtype=np.uint16)].tobytes()
             pairs = zip(ends, lengths.tolist(), strict=True)
             file.write(b"".join(b">P%d\n%b\n" % (count + k, text[end - length : end]) for k, (end, length) in enumerate(pairs)))
             count, written = count + BATCH, written + ends[-1]

@@ -86,7 +86,10 @@ def index(
 
     messages = ConsoleReporter.from_options("index", quiet, log=log)
     if sum((output is not None, append is not None, bool(withdraw))) != 1:
-        raise InputError("give one of -o FILE (write an index or a set), --append SET and --withdraw ID|FILE")
+        raise InputError(
+            "give one of -o FILE (an index or a set of samples), --append SET and --withdraw ID. For example: gpualign index"
+            " swissprot.fasta.gz -o swissprot.gpa"
+        )
     calls = build_options(
         CallOptions,
         params,

@@ -55,7 +55,11 @@ def message(*words):
         (["sw"], "Missing argument 'QUERY'. For example: gpualign sw query.fa db.fa > hits.tsv"),
         (["dist"], "Missing argument 'SAMPLES'. For example: gpualign dist core.aln > distances.tsv"),
         (["plot", "x"], "Missing option '-o' / '--output'. For example: gpualign plot distances.npy -o heat.png"),
-        (["index", "x"], "Missing option '-o' / '--output'. For example: gpualign index swissprot.fasta.gz -o swissprot.gpa"),
+        (
+            ["index", "x"],
+            "give one of -o FILE (an index or a set of samples), --append SET and --withdraw ID. For example: gpualign index"
+            " swissprot.fasta.gz -o swissprot.gpa",
+        ),
         (["merge", "x"], "Missing option '-o' / '--output'. For example: gpualign merge scores.tsv.*-of-4.part -o scores.tsv"),
         (["nw", "x", "--gpu"], "No such option '--gpu'; --device cuda"),
         (["sw", "x", "--db", "x"], "No such option '--db'; files are named without options: gpualign sw QUERY DB"),
