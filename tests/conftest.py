@@ -1,6 +1,7 @@
 """Fixtures and options of the whole suite."""
 
 import fcntl
+import gc
 import os
 import tempfile
 from contextlib import ExitStack
@@ -31,6 +32,18 @@ def pytest_configure(config):
     if seed is not None:
         os.environ["GPUALIGN_TEST_SEED"] = str(seed)
     os.environ.setdefault("GPUALIGN_TEST_SEED", str(int.from_bytes(os.urandom(4), "little")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Twelve thousand tests stay to the end: no search for cycles is worth its time while they are made, or looks at them later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()  # files that nobody has closed are told of
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_make_parametrize_id(val, argname):

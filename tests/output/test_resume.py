@@ -14,7 +14,7 @@ import pytest
 from command import GPUALIGN, LIMIT, gpualign_here
 from eager import EAGER, command, marked
 from processes import default_signals, started
-from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, small, write_fasta, write_inputs
+from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, run_as_users, small, write_fasta, write_inputs
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
         where.mkdir()
         link(folder, where)
     words = small(RUNS[name])
-    done = run(words, whole)
+    done = run_as_users(words, whole)
     assert done.returncode == 0, done.stderr
     journal = broken / f"{words[words.index('-o') + 1]}.journal"
     rows = kills = 0
@@ -69,7 +69,7 @@ def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folde
         where.mkdir()
         link(folder, where)
     words = small(RUNS[name])
-    assert run(words, whole).returncode == 0
+    assert run_as_users(words, whole).returncode == 0
     dies = "import os, gpualign.core.output.mirroring as p; p.MatrixFiller.finish = lambda self: os._exit(9);" + EAGER
     killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
     assert killed.returncode == 9
@@ -129,7 +129,7 @@ def test_what_stands_in_rows_that_are_yet_to_be_written_does_not_stay(folder, tm
         where.mkdir()
         link(folder, where)
     words = small(["nw", "genes.fa", "--shard", "1/2", "-o", "x.npy"])
-    assert run(words, whole).returncode == 0
+    assert run_as_users(words, whole).returncode == 0
     assert interrupt_with_a_mark(words, broken, signal.SIGKILL)[0] == -9
     part = broken / "x.npy.1-of-2.part.part"
     rows = np.load(part).shape[0]
@@ -276,7 +276,7 @@ def test_killed_between_names_it_ends_with_the_same_bytes(small_folder, tmp_path
     whole = tmp_path / "whole"
     whole.mkdir()
     link(small_folder, whole)
-    assert run(words, whole).returncode == 0
+    assert run_as_users(words, whole).returncode == 0
     expected, said = outputs(whole), []
     for step in range(1, 20):
         broken = tmp_path / f"step{step}"
@@ -342,7 +342,7 @@ def test_the_summary_of_a_run_that_went_on_has_the_totals_of_the_job(folder, tmp
         link(folder, where)
     more = ["--min-compared", "0.9995"] if name == "dist" else []
     words = [*small(RUNS[name]), *more, "--summary", "s.json"]
-    assert run(words, whole).returncode == 0
+    assert run_as_users(words, whole).returncode == 0
     expected = json.loads((whole / "s.json").read_text())["results"]
     assert "pairs_in_this_run" not in expected
     for marks in (2, 1):  # twice, so that what a run before has counted is kept

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from eager import command
-from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, small, write_fasta, write_inputs
+from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, run_as_users, small, write_fasta, write_inputs
 
 from gpualign.core.files.journal import FinishedFile, chain_checks, completion_line
 
@@ -31,7 +31,7 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
     journal = tmp_path / "x.tsv.journal"
 
     def refused(*changed):
-        done = run([*changed, "--resume"], tmp_path)
+        done = run_as_users([*changed, "--resume"], tmp_path)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert outputs(tmp_path) == before
@@ -62,7 +62,7 @@ def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
     assert code == -9
     before = outputs(tmp_path)
     for inputs in (["b.aln", "a.aln"], ["a.aln", "--add", "b.aln"], ["a.aln", "a.aln"]):
-        done = run(["dist", *inputs, *more, "--resume"], tmp_path)
+        done = run_as_users(["dist", *inputs, *more, "--resume"], tmp_path)
         assert done.returncode == 2
         assert "x.tsv.journal: it was started with other input" in done.stderr
     assert outputs(tmp_path) == before
@@ -72,7 +72,7 @@ def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
 def test_what_is_no_journal_is_refused(interrupted, tmp_path, damage):
     words, _ = interrupted
     (tmp_path / "x.tsv.journal").write_bytes(damage)
-    done = run([*words, "--resume"], tmp_path)
+    done = run_as_users([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     assert "x.tsv.journal: expected a journal, found another file" in done.stderr
     assert "Traceback" not in done.stderr
@@ -84,7 +84,7 @@ def test_a_journal_of_another_layout_is_refused(interrupted, tmp_path, layout):
     journal = tmp_path / "x.tsv.journal"
     journal.write_bytes(journal.read_bytes().replace(b'{"gpualign journal": 3', b'{"gpualign journal": %d' % layout))
     before = outputs(tmp_path)
-    done = run([*words, "--resume"], tmp_path)
+    done = run_as_users([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     found = f"x.tsv.journal: expected a journal of layout 3, which this gpualign can resume, found layout {layout}; resume with the"
     assert f"{found} gpualign that wrote it, or start from scratch without --resume" in done.stderr
@@ -94,7 +94,7 @@ def test_a_journal_of_another_layout_is_refused(interrupted, tmp_path, layout):
 def test_a_part_that_lacks_what_its_journal_says_is_refused(interrupted, tmp_path):
     words, _ = interrupted
     os.truncate(tmp_path / "x.tsv.part", 10)
-    done = run([*words, "--resume"], tmp_path)
+    done = run_as_users([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     assert "x.tsv.part has 10 bytes, its journal says " in done.stderr
 
@@ -129,7 +129,7 @@ def test_a_part_that_is_not_what_its_journal_says_is_refused(folder, tmp_path, n
     for how in ("first", "start", "short", "empty", "missing"):
         spoil(part, how)
         before = outputs(tmp_path)
-        done = run([*words, "--resume"], tmp_path)
+        done = run_as_users([*words, "--resume"], tmp_path)
         assert done.returncode == 2, how
         assert f"{part.name}" in done.stderr
         assert "run without --resume" in done.stderr
@@ -148,7 +148,7 @@ def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupte
     check = re.findall(rb'"check": "([0-9a-f]*)"', raw)[-1].decode()
     journal.write_bytes(raw + chain_checks(completion_line(files), check)[0])
     before = outputs(tmp_path)
-    done = run([*words, "--resume"], tmp_path)
+    done = run_as_users([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     assert "x.tsv.journal: damaged; remove it and its part files" in done.stderr
     assert outputs(tmp_path) == before

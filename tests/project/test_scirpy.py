@@ -1,7 +1,7 @@
 """docs/tasks/scirpy.md: its code runs, and gives scirpy the distances that scirpy computes.
 
 scirpy is larger than everything else that tests need, and goes with fewer versions of others. So it may have an environment of its own, the
-one whose command `scanpy` is on the path.
+one whose command `scanpy` is on the path, as in .ci/run.
 """
 
 import re
