@@ -71,16 +71,14 @@ def measure_cell_rate(
     queries = _sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0], max_length)
     target_letters, max_records = letters[1], _MAX_SAMPLE_RECORDS[1]
     max_letters = max(letters[1], budget.scratch_bytes // 4)
-    is_first = True
     while True:
         targets = _sample(task.targets, target_letters, max_records, max_length)
         top_count = None if task.top_count is None else min(task.top_count, len(targets))
         prepared = engine.prepare(replace(task, queries=queries, targets=targets, top_count=top_count), budget)
         plan = plan_task(prepared, Pairing.ALL)
         seconds = max(time_plan(plan, prepared), 1e-9)
-        if is_first and seconds >= min_seconds > 0:
-            seconds = min(seconds, max(time_plan(plan, prepared), 1e-9))  # the first one may have compiled kernels
-        is_first = False
+        if seconds >= min_seconds > 0:
+            seconds = min(seconds, max(time_plan(plan, prepared), 1e-9))  # the first time may include compiling kernels
         growth = min(_MAX_SAMPLE_GROWTH, 1.25 * min_seconds / seconds, max_letters / target_letters)
         if seconds >= min_seconds or growth <= 1 or len(targets) == len(task.targets):
             return plan.cells / seconds
