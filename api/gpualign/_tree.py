@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpualign._cluster import matrix_pairs
-from gpualign._execution_options import LOG, checked_choice
+from gpualign._execution_options import LOG, checked_choice, checked_flag
 from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.trees.newick import format_newick
@@ -57,7 +57,7 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None, *, leaves:
     if root is not None and not isinstance(root, str):
         raise InputError(f"root {root!r}: expected an id or 'midpoint'")
     check_root(root, method)
-    if leaves and method != "mst":
+    if checked_flag("leaves", leaves) and method != "mst":
         raise InputError(f"{parameter('leaves')} is for the method mst; other trees have no records inside")
     if matrix.value == "score":
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")

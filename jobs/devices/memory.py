@@ -30,16 +30,17 @@ def sequence_bytes(task: Task) -> int:
 _RAISE_MEMORY = f"raise {parameter('memory')}"
 
 
-def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice: str = _RAISE_MEMORY) -> int:
+def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice: str = _RAISE_MEMORY, default_extra: int = 0) -> int:
     """Return the memory, in bytes, that remains once a task's sequences and `held_bytes` additional bytes are held.
 
     memory: all memory that the run may use, in bytes; None: `default_memory`
+    default_extra: number of bytes by which the default is larger, because the run keeps more of each sequence than its letters
     advice: what the user can do if nothing is left
 
     Raises `TooLittleMemory` if nothing is left.
     """
     taken = sequence_bytes(task) + held_bytes
-    total = memory or default_memory(taken)
+    total = memory or default_memory(taken + default_extra)
     left = total - taken
     if left <= 0:
         raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken, advice)

@@ -77,9 +77,7 @@ void check_limits(const DistanceKernels& kernels) {
     for (auto& other : others) other = static_cast<int32_t>(pick(0, 2));
     const int32_t most = static_cast<int32_t>(7 + pick(3, 8) * planes.used);
     const int plane[] = {0};
-    kernels.differ({planes.bits.data(),
-                    n * words,
-                    words,
+    kernels.differ({{planes.bits.data(), nullptr, n * words, words},
                     planes.used,
                     0,
                     n,

@@ -314,7 +314,7 @@ def test_command(tmp_path, small_16s):
         (["bad.fa", "-o", "x.gpa"], 2, "bad.fa: record 'a': '!'"),
         (["bad.fa", "-o", "-"], 2, "-o -: an index must be a regular file"),
         (["good.fa", "-o", "no/x.gpa"], 1, "cannot write no/x.gpa"),
-        (["good.fa"], 2, "Missing option '-o'"),
+        (["good.fa"], 2, "give one of -o FILE"),
     ],
 )
 def test_refusals_leave_nothing(tmp_path, arguments, code, message):

@@ -15,6 +15,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.positions import Positions, VariantPositions
 
+_FIXED_PARTS = 3
+"""Number of parts of a VCF record before the alternative alleles: chromosome, position and reference allele."""
+
 
 class SiteScheme(Enum):
     """How sites are named.
@@ -81,15 +84,16 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
         ]
         return SiteNames(one.scheme, merged), swapped
     for k, (a, b) in enumerate(zip(one.names, other.names, strict=True)):
-        if a != b and (one.scheme is SiteScheme.TITLES or not _are_same_record(a, b)):
+        if a != b and (one.scheme is SiteScheme.TITLES or not are_same_record(a, b)):
             raise InputError(f"{other_source}: site {k + 1} is {_format(b)}, in {one_source} it is {_format(a)}; sites must be the same")
     return SiteNames(one.scheme, [max(a, b, key=len) for a, b in zip(one.names, other.names, strict=True)]), None
 
 
-def _are_same_record(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    from gpualign.core.distance.readers.vcf import are_same_site
-
-    return are_same_site(a, b)
+def are_same_record(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Return whether two VCF records, each with chromosome, position, reference allele and alternative alleles, describe the same site. A
+    record without alternative alleles matches any record with the same position and reference allele, because all of its calls are
+    reference calls."""
+    return a == b or (a[:_FIXED_PARTS] == b[:_FIXED_PARTS] and _FIXED_PARTS in (len(a), len(b)))
 
 
 def _merge_alleles(a: tuple[str, ...], b: tuple[str, ...], is_swapped: bool) -> tuple[str, ...]:

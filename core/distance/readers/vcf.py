@@ -29,7 +29,7 @@ from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers import vcf_records
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, RowStore
-from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
+from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme, are_same_record
 from gpualign.core.distance.readers.vcf_lines import VcfLineChecker
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
@@ -37,9 +37,6 @@ from gpualign.core.sequences.ids import unique_ids
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
 """Child program, which looks for modules only where this process does, never in the working directory."""
 
-
-_FIXED_FIELD_COUNT = 3
-"""Number of fields in a site before the alternative alleles: chromosome, position and reference allele."""
 
 _BGZF_HEADER_BYTES = 18
 _BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -198,7 +195,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
-            if not are_same_site(a, b):
+            if not are_same_record(a, b):
                 raise InputError(
                     f"{other.source}: record {k + 1} is {_format_site(b)}, in {first.source} it is {_format_site(a)};"
                     " sites and alleles must be the same"
@@ -216,12 +213,6 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
 
     samples, sites = make_samples(*ids), len(first.sites)
     return RandomAccessSource(samples, CallKind.GENOTYPE, sites, blocks, held, make_positions=lambda: positions, make_names=make_names)
-
-
-def are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Return whether two VCF records describe the same site. A record without alternative alleles matches any record with the same position
-    and reference allele, because all of its calls are reference calls."""
-    return a == b or (a[:_FIXED_FIELD_COUNT] == b[:_FIXED_FIELD_COUNT] and _FIXED_FIELD_COUNT in (len(a), len(b)))
 
 
 def _format_site(site: tuple[Any, ...]) -> str:
