@@ -77,7 +77,7 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
 
 _RECORD_BYTES = 300
-"""Memory for each distinct record beside its letters, in bytes, that a run without --memory may use: an engine keeps up to 130 bytes of a
+"""Memory for each distinct record beside its letters, in bytes, that a run may use by default: an engine keeps up to 130 bytes of a
 short record, in its share of the budget, which is less than half."""
 
 
