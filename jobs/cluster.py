@@ -33,6 +33,7 @@ from gpualign.jobs import nw
 from gpualign.jobs.cluster_distances import AlignmentDistances, DistanceSource, KnownDistances, PrecomputedDistances, near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows
+from gpualign.jobs.near_pairs import RECORD_BYTES
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -293,7 +294,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         reporter.note(f"in near pairs at least {thresholds.min_coverage:g} of {covered}; {parameter('min_coverage', 0)} takes any")
     o = replace(given, thresholds=thresholds)
     filter = o.make_filter()
-    records, memory = inputs.queries, o.resources.memory or default_memory(inputs.queries.nbytes)
+    records = inputs.queries
     order = _record_order(options, records.ids, records.lengths, table_abundances(records) if options.needs_abundances else None)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
@@ -301,6 +302,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
     groups = group_copies(records, scoring.v_genes, threads) if groups_equal else singleton_groups(records)
+    # Half of the memory is for near pairs.
+    memory = o.resources.memory or default_memory(records.nbytes + 2 * RECORD_BYTES * len(groups))
     if same := o.read_options.columns.same:
         selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
         numbers = np.arange(len(records))

@@ -76,7 +76,7 @@ _COLUMNS_PER_RUN_BYTE = 64
 _MAX_PAIRS_PER_BATCH = 1 << 18
 """Maximum number of record pairs generated together, unless a single query has more. They take about 20 MB."""
 
-_RECORD_BYTES = 300
+RECORD_BYTES = 300
 """Memory for each distinct record beside its letters, in bytes, that a run may use by default: an engine keeps up to 130 bytes of a
 short record, in its share of the budget, which is less than half."""
 
@@ -453,7 +453,7 @@ def prepare_near_pair_job(
     else:
         queries = targets.select_first(len(task.queries))
     records = len(targets.first_records) + (0 if one_set else len(queries.first_records))
-    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=records * _RECORD_BYTES)
+    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=records * RECORD_BYTES)
     others = _select_distinct(task.targets, targets, host_threads)
     distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
     finds_edits = listed in (None, ListedDistance.HAMMING)
