@@ -42,7 +42,7 @@ PWSEQDIST = """
 import pwseqdist as pw
 distances = pw.apply_pairwise_rect(
     metric=pw.metrics.nb_vector_tcrdist, seqs1=strings, ncpus=2, use_numba=True, distance_matrix=pw.matrices.tcr_nb_distance_matrix,
-    dist_weight=1, gap_penalty=4, ntrim=3, ctrim=2, fixed_gappos=True,
+    dist_weight=3, gap_penalty=4, ntrim=3, ctrim=2, fixed_gappos=True,
 )
 count = int(numpy.triu(distances <= 15, 1).sum())
 """
