@@ -1,4 +1,4 @@
-"""What breaks the threshold in the clusters of vsearch, MMseqs2 and CD-HIT, by `gpualign cluster --verify`, and what `--fix` changes.
+"""Problems in the clusters of vsearch, MMseqs2 and CD-HIT by `gpualign cluster --verify`, and the records that `--fix` changes.
 
 python benchmarks/cluster_verification.py --genes 16s.fasta.gz --proteins proteins.fasta.gz [--size 10000]
     [--output results/cluster_verification.md]
