@@ -17,7 +17,7 @@ from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import RandomAccessSource, Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
-from gpualign.core.distance.sample_sets.reading import reading_options, source_of_set, stored_options
+from gpualign.core.distance.sample_sets.reading import check_calls_alike, reading_options, source_of_set, stored_options
 from gpualign.core.distance.sample_sets.sample_set import FORMAT_VERSION, WHAT, SampleSet, damaged, parse_sample_set
 from gpualign.core.distance.sample_sets.writing import SegmentWriter, write_withdrawal
 from gpualign.core.distance.tables.options import CallOptions
@@ -67,7 +67,6 @@ def make_sample_set(
     if stored is not None:
         reading = stored.reading
         reading_options(stored, options)  # refuses options that the set has already
-        stored.check_planes(Resources().host_threads)
     else:
         reading = stored_options(options, source.compared if isinstance(source, AlignmentSource) else None)
     with closing(ThreadPool(Resources().host_threads)) as workers, output() as file:
@@ -93,8 +92,7 @@ def append_samples(
     """
     with _appending(path) as (known, writer):
         source = _read(stored, inputs, reading_options(known, options), files, reporter)
-        if source.kind is not known.kind or isinstance(source, AlignmentSource) is not (known.names is None):
-            raise InputError(f"{name} holds {source.kind.value}, {path} {known.kind.value}; samples of a set are of one kind")
+        check_calls_alike(source_of_set(known), source, path, name)
         kept = [one for one, is_kept in zip(known.row_ids, known.row_mask.tolist(), strict=True) if is_kept]
         ids = _new_ids(source.samples.ids, kept, name, path, options.allow_duplicates)
         with closing(ThreadPool(Resources().host_threads)) as workers:
@@ -134,8 +132,9 @@ def _appending(path: str) -> Iterator[tuple[SampleSet, CommitWriter]]:
 
 
 def _read(stored: SampleSet | None, inputs: Iterable[CallFile], options: CallOptions, files: ScratchFiles, reporter: Reporter) -> Source:
-    """Return the samples of an input."""
+    """Return the samples of an input. Raises `InputError` for a set whose planes are damaged."""
     if stored is not None:
+        stored.check_planes(Resources().host_threads)
         return source_of_set(stored)
     memory = DistanceBudget.of(default_memory()).reading_bytes
     source = read_calls(inputs, options, memory, files, reporter.warn, Resources().host_threads)

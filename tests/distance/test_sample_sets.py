@@ -234,6 +234,36 @@ def small_set(folder, rng, sites=700):
     return folder / "set.gps", folder / "new.fa"
 
 
+def test_sets_that_compare_other_letters_are_not_joined(rng, tmp_path):
+    """Gaps are missing in one and calls in the other, and the numbers of the letters differ."""
+    rows = rng.choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-", np.uint8), (6, 300))
+    write_rows(tmp_path / "old.fa", rows[:4])
+    write_rows(tmp_path / "new.fa", rows[4:], 4)
+    store, other = tmp_path / "old.gps", tmp_path / "new.gps"
+    gpualign_here("index", tmp_path / "old.fa", "-o", store, "-q")
+    gpualign_here("index", tmp_path / "new.fa", "--all-letters", "-o", other, "-q")
+    before = store.read_bytes()
+    for words in (["index", other, "--append", store], ["dist", other, "--add", store], ["dist", store, other]):
+        done = gpualign(*words, check=False)
+        assert (done.returncode, b"other letters are calls" in done.stderr) == (2, True), done.stderr
+    assert store.read_bytes() == before
+
+
+def test_a_damaged_set_is_not_added_to_another(rng, tmp_path):
+    store, new = small_set(tmp_path, rng)
+    make(new, tmp_path / "new.gps")
+    opened = open_sample_set(str(tmp_path / "new.gps"))
+    data = bytearray((tmp_path / "new.gps").read_bytes())
+    data[opened.commit.contents["segments"][0]["planes"]["start"]] ^= 1
+    (tmp_path / "new.gps").write_bytes(data)
+    before = store.read_bytes()
+    for words in (["--append", store], ["-o", tmp_path / "copy.gps"]):
+        done = gpualign("index", tmp_path / "new.gps", *words, check=False)
+        assert (done.returncode, b"new.gps: the set is damaged" in done.stderr) == (2, True), done.stderr
+    assert store.read_bytes() == before
+    assert not (tmp_path / "copy.gps").exists()
+
+
 def test_withdrawn_samples_are_no_longer_there_and_may_come_back(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     append(new, store)

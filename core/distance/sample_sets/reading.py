@@ -147,13 +147,25 @@ def _call_reader(sample_set: SampleSet) -> CallReader:
     return read
 
 
-def join_sources(first: Source, second: Source, first_name: str, second_name: str) -> Source:
-    """Return the samples of two sources as queries and targets. Raises `InputError` if their sites or kinds of calls differ.
+def check_calls_alike(first: Source, second: Source, first_name: str, second_name: str) -> None:
+    """Raise `InputError` if the calls of two sources have different kinds, or are of alignments in which different letters are calls.
 
     first_name, second_name: names of the inputs, for messages
     """
     if type(first) is not type(second) or first.kind is not second.kind:
-        raise InputError(f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}")
+        raise InputError(f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}; samples of a set are of one kind")
+    if isinstance(first, AlignmentSource) and isinstance(second, AlignmentSource) and first.compared is not second.compared:
+        raise InputError(
+            f"{second_name}: other letters are calls than in {first_name}; make both sets with {parameter('all_letters')}, or neither"
+        )
+
+
+def join_sources(first: Source, second: Source, first_name: str, second_name: str) -> Source:
+    """Return the samples of two sources as queries and targets. Raises `InputError` if their sites or calls differ.
+
+    first_name, second_name: names of the inputs, for messages
+    """
+    check_calls_alike(first, second, first_name, second_name)
     founders = None
     if first.samples.founders is not None or second.samples.founders is not None:
         both = [

@@ -125,14 +125,14 @@ class SegmentWriter:
         dictionary: CallDictionary
         if known is not None:
             dictionary = known
+        elif isinstance(self._source, AlignmentSource):
+            # All letters have numbers from the start: planes with the same number of bits need not be copied (`call_parts`).
+            dictionary = CodeDictionary(tuple(sorted({*aligned_row_code_table(self._source.compared).tolist()} - _NO_CODES)))
         elif self._source.kind is CallKind.ALLELE:
             dictionary = AlleleDictionary(np.zeros(self._source.site_count + 1, dtype=np.int64), np.empty(0, dtype=np.uint32))
         else:
             dictionary = CodeDictionary()
-        if isinstance(self._source, AlignmentSource):
-            # All letters have numbers from the start: planes with the same number of bits need not be copied (`call_parts`).
-            dictionary = CodeDictionary(tuple(sorted({*aligned_row_code_table(self._source.compared).tolist()} - _NO_CODES)))
-        else:
+        if not isinstance(self._source, AlignmentSource):
             for first_site, calls in self._calls(0, self._source.site_count):
                 dictionary = dictionary.extend(calls, first_site, self._workers)
         if isinstance(dictionary, CodeDictionary):
