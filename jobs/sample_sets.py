@@ -93,7 +93,7 @@ def append_samples(
     with _appending(path) as (known, writer):
         source = _read(stored, inputs, reading_options(known, options), files, reporter)
         check_calls_alike(source_of_set(known), source, path, name)
-        kept = [one for one, is_kept in zip(known.row_ids, known.row_mask.tolist(), strict=True) if is_kept]
+        kept = known.ids
         ids = _new_ids(source.samples.ids, kept, name, path, options.allow_duplicates)
         with closing(ThreadPool(Resources().host_threads)) as workers:
             segment = SegmentWriter(known, source, ids, name, _panel_bytes(source), files.new_scratch, workers)
@@ -109,7 +109,7 @@ def withdraw_samples(path: str, named: dict[str, str]) -> SetSummary:
     Raises `InputError` for an id that no sample has, or if no sample is left.
     """
     with _appending(path) as (known, writer):
-        rows = {name: row for row, (name, is_kept) in enumerate(zip(known.row_ids, known.row_mask.tolist(), strict=True)) if is_kept}
+        rows = dict(zip(known.ids, np.flatnonzero(known.row_mask).tolist(), strict=True))
         for name, where in named.items():
             if name not in rows:
                 raise InputError(f"{where}: {path} has no sample {name!r}{did_you_mean(name, list(rows))}")

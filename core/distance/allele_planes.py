@@ -45,12 +45,19 @@ def loci_per_panel(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Ite
             del run[:count]
 
 
-def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
-    """Pack allele numbers (uint32[samples][loci], `NO_ALLELE` for a missing call) into the bit planes the counter expects."""
+def number_alleles(numbers: AlleleNumbers, workers: ThreadPool) -> tuple[AlleleNumbers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return (codes that count the alleles of each locus from 0, `NO_ALLELE` for a missing call, uint32[loci][samples]; number of alleles
+    of each locus; number of samples without one). numbers: allele numbers, uint32[samples][loci]"""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
     alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)
     workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.split_rows(loci))
+    return codes, alleles, lacking
+
+
+def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
+    """Pack allele numbers (uint32[samples][loci], `NO_ALLELE` for a missing call) into the bit planes the counter expects."""
+    codes, alleles, lacking = number_alleles(numbers, workers)
     bits = bits_needed(alleles)
     for some in loci_per_panel(bits, counter):
         yield _pack_panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)

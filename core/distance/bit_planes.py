@@ -16,7 +16,7 @@ from gpualign.core.distance.allele_planes import pack_alleles
 from gpualign.core.distance.call_parts import CallParts, StoredPlanes, pack_numbered
 from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.count_recipe import MAX_BIALLELIC_CODE, Measure, PanelRecipe, make_recipe
-from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes, Panel, PlaneRows, PreparedCounter, empty_planes
+from gpualign.core.distance.engine import WORD_BITS, BitPlanes, Panel, PlaneRows, PreparedCounter, empty_planes, whole_line_words
 
 _PLANES_AT_ONCE = 8
 
@@ -120,8 +120,7 @@ def _panel_of_rows(calls: CallParts, used_codes: frozenset[int], recipe: PanelRe
         pack_numbered(part, like.codes, packed, workers.threads)
         planes[:, :, like.first_word : like.first_word + words] = packed.transpose(1, 0, 2)
         parts.append((planes, np.arange(len(part))))
-    words = -(-calls.site_count // SITES_PER_LINE) * (SITES_PER_LINE // WORD_BITS)
-    rows = PlaneRows(parts, like.first_word, words)
+    rows = PlaneRows(parts, like.first_word, whole_line_words(calls.site_count))
     return Panel(np.empty((0, 0, 0), np.uint64), calls.site_count, _recipe_of_places(recipe, like, places), rows=rows)
 
 

@@ -25,6 +25,11 @@ SITES_PER_LINE = 8 * _CACHE_LINE_BYTES
 """Number of sites whose bits fill a cache line."""
 
 
+def whole_line_words(site_count: int) -> int:
+    """Return the number of words of whole cache lines that hold a bit for each site."""
+    return -(-site_count // SITES_PER_LINE) * (SITES_PER_LINE // WORD_BITS)
+
+
 @dataclass(frozen=True)
 class PlaneRows:
     """Bit planes of samples in several arrays, one part for each.

@@ -11,10 +11,11 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
+from gpualign.core.distance.allele_planes import number_alleles
 from gpualign.core.distance.bit_planes import find_used_codes
 from gpualign.core.distance.call_parts import pack_numbered
 from gpualign.core.distance.calls import MISSING, Calls
-from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes
+from gpualign.core.distance.engine import BitPlanes
 from gpualign.core.files.growing_file import DamagedFile
 
 
@@ -81,7 +82,7 @@ class AlleleDictionary:
         return max(0, int(np.diff(self.offsets).max(initial=0)) - 1).bit_length()
 
     def extend(self, calls: Calls, first_site: int, workers: ThreadPool) -> AlleleDictionary:
-        codes, counts = _number_alleles(calls.view(np.uint32), workers)
+        codes, counts, _ = number_alleles(calls.view(np.uint32), workers)
         new = dict[int, npt.NDArray[np.uint32]]()
         for locus, (of_locus, count) in enumerate(zip(codes, counts.tolist(), strict=True)):
             occurring = _numbers_of_codes(of_locus, calls[:, locus], count)
@@ -100,7 +101,7 @@ class AlleleDictionary:
         return self.numbers[self.offsets[locus] : self.offsets[locus + 1]]
 
     def pack(self, calls: Calls, first_site: int, planes: BitPlanes, workers: ThreadPool) -> None:
-        codes, counts = _number_alleles(calls.view(np.uint32), workers)
+        codes, counts, _ = number_alleles(calls.view(np.uint32), workers)
         for locus, (of_locus, count) in enumerate(zip(codes, counts.tolist(), strict=True)):
             known = self._of_locus(first_site + locus)
             order = np.argsort(known)
@@ -121,24 +122,9 @@ class AlleleDictionary:
         return numbers
 
 
-def _number_alleles(numbers: npt.NDArray[np.uint32], workers: ThreadPool) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Return (codes of allele numbers, [samples][loci], that count from 0 at each locus, uint32[loci][samples]; number of alleles at each
-    locus)."""
-    samples, loci = numbers.shape
-    codes = np.empty((loci, samples), dtype=np.uint32)
-    counts, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)
-    workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, counts, lacking), workers.split_rows(loci))
-    return codes, counts
-
-
 def _numbers_of_codes(codes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any], count: int) -> npt.NDArray[np.uint32]:
     """Return the allele number that each code of a locus stands for: uint32[count]. codes, numbers: those of all samples at this locus."""
     present = codes != _sites.NO_ALLELE
     out = np.empty(count, dtype=np.uint32)
     out[codes[present]] = numbers[present]
     return out
-
-
-def word_count(site_count: int) -> int:
-    """Return the number of words of a row of a plane: whole cache lines."""
-    return -(-site_count // SITES_PER_LINE) * (SITES_PER_LINE // WORD_BITS)

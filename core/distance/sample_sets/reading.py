@@ -13,6 +13,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import CallKind, Calls, ComparedLetters, Samples
+from gpualign.core.distance.engine import WORD_BITS
 from gpualign.core.distance.readers.aligned_rows import JoinedRows
 from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, Source
@@ -104,21 +105,14 @@ def source_of_set(sample_set: SampleSet, nonfounders: bool = False) -> Alignment
     """Return the samples of a set as a source. nonfounders: whether samples with parents count as founders, too."""
     mask = sample_set.row_mask
     names = SampleNames(sample_set.row_ids)
-    founders = None
-    if not nonfounders and any(segment.founders is not None for segment in sample_set.segments):
-        of_segments = [np.ones(len(one.ids), np.bool_) if one.founders is None else one.founders for one in sample_set.segments]
-        founders = np.concatenate(of_segments)
+    founders = None if nonfounders else _joined_mask([(segment.founders, len(segment.ids)) for segment in sample_set.segments])
     samples = Samples(names, names, founders=founders)
     source: AlignmentSource | RandomAccessSource
     if sample_set.names is None:
-        assert sample_set.stored_sites is not None
-        assert sample_set.reference is not None
-        assert isinstance(sample_set.dictionary, CodeDictionary)
-        rows = StoredRows(sample_set.segments, sample_set.stored_sites, sample_set.first_count, sample_set.reference, sample_set.dictionary)
         compared = reading_options(sample_set, CallOptions()).compared_letters
         if compared is None or compared.call_kind is not sample_set.kind:
             raise damaged(sample_set.path, DamagedFile("its options are not valid"))
-        source = AlignmentSource(rows, samples, sample_set.path, compared)
+        source = AlignmentSource(stored_rows_of(sample_set), samples, sample_set.path, compared)
     else:
         site_names = sample_set.names
         source = RandomAccessSource(
@@ -134,9 +128,17 @@ def source_of_set(sample_set: SampleSet, nonfounders: bool = False) -> Alignment
     return source if mask.all() else source.select_samples(mask)
 
 
+def stored_rows_of(sample_set: SampleSet) -> StoredRows:
+    """Return the rows of a set of an alignment, withdrawn ones too."""
+    assert sample_set.stored_sites is not None
+    assert sample_set.reference is not None
+    assert isinstance(sample_set.dictionary, CodeDictionary)
+    return StoredRows(sample_set.segments, sample_set.stored_sites, sample_set.first_count, sample_set.reference, sample_set.dictionary)
+
+
 def _call_reader(sample_set: SampleSet) -> CallReader:
     def read(start: int, stop: int, workers: ThreadPool) -> Calls:
-        first = start // 64 * 64
+        first = start // WORD_BITS * WORD_BITS
         try:
             parts = [sample_set.dictionary.unpack(one.planes, first, stop - first, workers.threads) for one in sample_set.segments]
         except DamagedFile as error:
@@ -166,20 +168,14 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
     first_name, second_name: names of the inputs, for messages
     """
     check_calls_alike(first, second, first_name, second_name)
-    founders = None
-    if first.samples.founders is not None or second.samples.founders is not None:
-        both = [
-            one.samples.founders if one.samples.founders is not None else np.ones(one.samples.row_count, np.bool_)
-            for one in (first, second)
-        ]
-        founders = np.concatenate(both)
+    founders = _joined_mask([(one.samples.founders, one.samples.row_count) for one in (first, second)])
     samples = Samples(first.samples.queries, second.samples.queries, founders=founders)
     if isinstance(first, AlignmentSource) and isinstance(second, AlignmentSource):
         if first.rows.length != second.rows.length:
             raise InputError(
                 f"{second_name}: rows of {second.rows.length:,} columns, {first_name} has {first.rows.length:,}; sites must be the same"
             )
-        mask = _join_masks(first.row_mask, first.rows.row_count, second.row_mask, second.rows.row_count)
+        mask = _joined_mask([(one.row_mask, one.rows.row_count) for one in (first, second)])
         return AlignmentSource(JoinedRows(first.rows, second.rows), samples, first.source, first.compared, row_mask=mask)
     assert isinstance(first, RandomAccessSource)
     assert isinstance(second, RandomAccessSource)
@@ -190,7 +186,7 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
         samples=samples,
         call_readers=[*first.call_readers, *second.call_readers],
         nbytes=first.nbytes + second.nbytes,
-        row_mask=_join_masks(first.row_mask, _row_count(first), second.row_mask, _row_count(second)),
+        row_mask=_joined_mask([(one.row_mask, _row_count(one)) for one in (first, second)]),
         hashes=second.hashes,
     )
 
@@ -228,13 +224,14 @@ def _row_count(source: RandomAccessSource) -> int:
     return source.samples.row_count if source.row_mask is None else len(source.row_mask)
 
 
-def _join_masks(
-    one: npt.NDArray[np.bool_] | None, one_rows: int, other: npt.NDArray[np.bool_] | None, other_rows: int
-) -> npt.NDArray[np.bool_] | None:
-    """Return the mask of the rows of both inputs; None if all of them are samples."""
-    if one is None and other is None:
+def _joined_mask(parts: Sequence[tuple[npt.NDArray[np.bool_] | None, int]]) -> npt.NDArray[np.bool_] | None:
+    """Return the mask of the rows of all parts; None if it selects all of them, as the masks of all parts are None.
+
+    parts: mask of the rows, None for all of them, and number of rows
+    """
+    if all(mask is None for mask, _ in parts):
         return None
-    return np.concatenate([np.ones(rows, np.bool_) if mask is None else mask for mask, rows in ((one, one_rows), (other, other_rows))])
+    return np.concatenate([np.ones(rows, np.bool_) if mask is None else mask for mask, rows in parts])
 
 
 def _swap_alleles(reader: CallReader, swapped: npt.NDArray[np.bool_]) -> CallReader:

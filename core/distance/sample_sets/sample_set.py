@@ -22,6 +22,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,11 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, CallKind
-from gpualign.core.distance.engine import BitPlanes
+from gpualign.core.distance.engine import BitPlanes, whole_line_words
 from gpualign.core.distance.readers.aligned_rows import SiteIndices
 from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
-from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CodeDictionary, word_count
+from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CodeDictionary
 from gpualign.core.distance.sample_sets.segments import Segment
 from gpualign.core.distance.tables.alleles import FIRST_HASH_NUMBER
 from gpualign.core.files.growing_file import Commit, DamagedFile, StoredArray, read_commit
@@ -93,6 +94,11 @@ class SampleSet:
         mask = np.ones(sum(len(segment.ids) for segment in self.segments), dtype=np.bool_)
         mask[self.withdrawn] = False
         return mask
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the samples."""
+        return list(compress(self.row_ids, self.row_mask.tolist()))
 
     def check_planes(self, threads: int) -> None:
         """Raise `InputError` if planes are not those that were written. This reads all of them."""
@@ -162,8 +168,7 @@ def parse_sample_set(commit: Commit) -> SampleSet:
     found = SampleSet(
         commit.path, kind, sites, digest, reading, names, dictionary, hashes, stored, reference, first_count, segments, withdrawn, commit
     )
-    active = [name for name, kept in zip(found.row_ids, found.row_mask.tolist(), strict=True) if kept]
-    if len(set(active)) != len(active):
+    if len({*found.ids}) != len(found.ids):
         raise DamagedFile("two of its samples have the same id")
     return found
 
@@ -237,7 +242,7 @@ def _map_planes(commit: Commit, entry: object, samples: int, max_bits: int, site
     """Return planes, which stay on disk until they are used. Raises `DamagedFile` unless they have this number of samples and sites."""
     stored = StoredArray.from_json(entry, "<u8", 3)
     rows, count, words = stored.shape
-    if rows != samples or not 1 <= count <= 1 + max_bits or words != word_count(site_count):
+    if rows != samples or not 1 <= count <= 1 + max_bits or words != whole_line_words(site_count):
         raise DamagedFile("a group of samples has planes of another size")
     return commit.map(stored)
 

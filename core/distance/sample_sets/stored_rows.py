@@ -42,14 +42,14 @@ class StoredRows:
     def __init__(
         self, segments: Sequence[Segment], stored_sites: SiteIndices, first_count: int, reference: Codes, dictionary: CodeDictionary
     ) -> None:
-        self._segments, self._stored_sites, self._first_count, self._dictionary = segments, stored_sites, first_count, dictionary
+        self._segments, self.stored_sites, self._first_count, self._dictionary = segments, stored_sites, first_count, dictionary
         self.reference = reference
         self.length = len(reference)
         self.row_count = sum(len(segment.ids) for segment in segments)
 
     @property
     def packed_sites(self) -> SiteIndices:
-        return self._stored_sites[: self._first_count]
+        return self.stored_sites[: self._first_count]
 
     @property
     def mapped_bytes(self) -> int:
@@ -62,7 +62,7 @@ class StoredRows:
     @cached_property
     def varies(self) -> SiteMask:
         mask = np.zeros(self.length, dtype=np.bool_)
-        mask[self._stored_sites] = True
+        mask[self.stored_sites] = True
         return mask
 
     @cached_property
@@ -73,7 +73,7 @@ class StoredRows:
     def _places(self) -> npt.NDArray[np.int64]:
         """Position of each site in the planes, -1 for a site that planes do not hold: int64[sites]."""
         places = np.full(self.length, -1, dtype=np.int64)
-        places[self._stored_sites] = np.arange(len(self._stored_sites))
+        places[self.stored_sites] = np.arange(len(self.stored_sites))
         return places
 
     def called_at(self, chosen: npt.NDArray[np.uint8]) -> CountArray:

@@ -16,14 +16,14 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, CallKind, Calls, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
-from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes
+from gpualign.core.distance.engine import SITES_PER_LINE, WORD_BITS, BitPlanes, whole_line_words
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.readers.aligned_rows import AlignedRows, SiteIndices
+from gpualign.core.distance.readers.aligned_rows import AlignedRows, JoinedRows, SiteIndices
 from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import OmittedSites, RandomAccessSource, SiteSelection, Source
 from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
-from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CallDictionary, CodeDictionary, word_count
-from gpualign.core.distance.sample_sets.reading import as_beside
+from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CallDictionary, CodeDictionary
+from gpualign.core.distance.sample_sets.reading import as_beside, stored_rows_of
 from gpualign.core.distance.sample_sets.sample_set import SampleSet
 from gpualign.core.files.growing_file import CommitWriter
 from gpualign.core.files.scratch import MakeScratch
@@ -143,7 +143,7 @@ class SegmentWriter:
 
     def _write_planes(self, writer: CommitWriter, dictionary: CallDictionary, start: int, stop: int) -> dict[str, object]:
         """Write the planes of the sites [start, stop) row by row. They are made for some sites of all rows at a time."""
-        count, words = 1 + dictionary.bits, word_count(stop - start)
+        count, words = 1 + dictionary.bits, whole_line_words(stop - start)
         shape = self._samples, count, words
         if not words:
             return writer.add(np.empty(shape, dtype=np.uint64))
@@ -152,7 +152,7 @@ class SegmentWriter:
         stored: BitPlanes = np.memmap(file, dtype=np.uint64, mode="r+", shape=shape)
         for first_site, calls in self._calls(start, stop):
             first = (first_site - start) // WORD_BITS
-            planes = np.zeros((count, self._samples, word_count(calls.shape[1])), dtype=np.uint64)
+            planes = np.zeros((count, self._samples, whole_line_words(calls.shape[1])), dtype=np.uint64)
             dictionary.pack(calls, first_site, planes, self._workers)
             stored[:, :, first : first + planes.shape[2]] = planes.transpose(1, 0, 2)
         rows = max(1, _BYTES_PER_WRITE // (count * words * 8))
@@ -189,15 +189,12 @@ def _sites_after(known: SampleSet | None, rows: AlignedRows, name: str) -> _Alig
     """Return the sites of the alignment with some more rows. Raises `InputError` if they have another length."""
     if known is None:
         return _AlignmentSites(np.flatnonzero(rows.varies).astype(np.uint32), rows.reference)
-    assert known.stored_sites is not None
-    assert known.reference is not None
-    if rows.length != len(known.reference):
-        raise InputError(f"{name}: rows of {rows.length:,} columns, {known.path} has {len(known.reference):,}; sites must be the same")
-    old, new = known.reference, rows.reference
-    differing = rows.varies | ((old != new) & (old != MISSING) & (new != MISSING))
-    differing[known.stored_sites] = False
-    stored = np.concatenate([known.stored_sites, np.flatnonzero(differing).astype(np.uint32)])
-    return _AlignmentSites(stored, np.where(old == MISSING, new, old))
+    old = stored_rows_of(known)
+    if rows.length != old.length:
+        raise InputError(f"{name}: rows of {rows.length:,} columns, {known.path} has {old.length:,}; sites must be the same")
+    joined = JoinedRows(old, rows)
+    stored = np.concatenate([old.stored_sites, np.flatnonzero(joined.varies & ~old.varies).astype(np.uint32)])
+    return _AlignmentSites(stored, joined.reference)
 
 
 def write_withdrawal(sample_set: SampleSet, rows: npt.NDArray[np.int64], writer: CommitWriter) -> dict[str, Any]:
