@@ -18,21 +18,17 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.readers.plink_fileset import (
     SITE_MAJOR_MODE,
-    Site,
-    mark_founders,
     positions_of,
     sample_ids_of,
+    source_of_filesets,
     split_at_blanks,
     swap_alleles_back,
-    swapped_sites,
 )
-from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
-from gpualign.core.sequences.ids import unique_ids
+from gpualign.core.distance.readers.site_names import SiteName
 
 _SAMPLES_PER_BYTE = 4  # samples per byte
 
@@ -76,7 +72,7 @@ class _Fileset:
         people = [(family, person) for family, person, *_ in lines]
         self.ids = sample_ids_of(people)
         self.parents = [(father, mother) for _, _, father, mother, *_ in lines]
-        self.sites: list[Site] = [
+        self.sites: list[SiteName] = [
             (chromosome, position, first, second) for chromosome, _, _, position, first, second in _read_columns(path.with_suffix(".bim"))
         ]
         row_bytes = -(-len(people) // 4)
@@ -126,16 +122,4 @@ def read_bed_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders
 
     nonfounders: whether samples with parents count as founders, too
     """
-    filesets = [_Fileset(path) for path in paths]
-    ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]
-    blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
-    first = filesets[0]
-    samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return RandomAccessSource(
-        samples,
-        CallKind.GENOTYPE,
-        len(first.sites),
-        blocks,
-        make_positions=first.positions,
-        make_names=lambda: SiteNames(SiteScheme.VARIANTS, first.sites),
-    )
+    return source_of_filesets([_Fileset(path) for path in paths], allow_duplicates, nonfounders)

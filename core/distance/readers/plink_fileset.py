@@ -7,28 +7,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, Samples
+from gpualign.core.distance.calls import MISSING, CallKind, Samples, make_samples
 from gpualign.core.distance.positions import VariantPositions
+from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
+from gpualign.core.distance.readers.site_names import SiteName, SiteNames, SiteScheme, swapped_sites
+from gpualign.core.sequences.ids import unique_ids
 
 SITE_MAJOR_MODE = 1
 """Third byte of a readable .bed; the third byte of a .pgen is larger."""
 
 _POSITION_PATTERN = re.compile("-?[0-9]{1,18}")
 
-UNKNOWN_ALLELES = frozenset("0.")
-"""Names for an allele that no sample has."""
-
 _UNKNOWN_PARENT_IDS = frozenset(("", "0"))
-
-Site: TypeAlias = tuple[str, ...]
-"""A site of a fileset: its chromosome, position and alleles."""
 
 
 class Fileset(Protocol):
@@ -38,7 +35,19 @@ class Fileset(Protocol):
     def calls_path(self) -> Path: ...
 
     @property
-    def sites(self) -> Sequence[Site]: ...
+    def sites(self) -> Sequence[SiteName]: ...
+
+    @property
+    def ids(self) -> list[str]: ...
+
+    @property
+    def parents(self) -> Sequence[tuple[str, str]]: ...
+
+    def positions(self) -> VariantPositions:
+        """Return the positions of the sites. Raises `InputError` for text that is not a position."""
+
+    def call_reader(self, swapped: npt.NDArray[np.bool_] | None) -> CallReader:
+        """Return a call reader. At the sites that `swapped` (bool[sites]) selects, its calls count the other allele."""
 
 
 def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
@@ -79,39 +88,27 @@ def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
     return VariantPositions.of(str(fileset.calls_path), sites)
 
 
-def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
-    """Return a mask of the sites whose two alleles are in reverse order in the second fileset, bool[sites]; None if there are none.
-
-    If no sample of a fileset has an allele, that fileset may list the allele as unknown. Raises `InputError` if sites or alleles differ.
-    """
-    if len(one.sites) != len(other.sites):
-        raise InputError(f"{other.calls_path}: {len(other.sites):,} sites, {one.calls_path} has {len(one.sites):,}; sites must be the same")
-    out = np.zeros(len(one.sites), dtype=bool)
-    for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
-        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _are_same_alleles(a[2:], b[2:])):
-            continue
-        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _are_same_alleles(a[2:], b[:1:-1]):
-            raise InputError(
-                f"{other.calls_path}: site {k + 1} is {' '.join(b)}, in {one.calls_path} it is {' '.join(a)};"
-                " sites and alleles must be the same"
-            )
-        out[k] = True
-    return out if out.any() else None
-
-
-def _are_same_alleles(some: Site, others: Site) -> bool:
-    """Return whether two allele pairs can be the same in this order. An unknown allele may be any allele except the other one of its
-    pair."""
-    merged = [
-        b if a in UNKNOWN_ALLELES else a
-        for a, b in zip(some, others, strict=True)
-        if a == b or a in UNKNOWN_ALLELES or b in UNKNOWN_ALLELES
-    ]
-    known = [allele for allele in merged if allele not in UNKNOWN_ALLELES]
-    return len(merged) == len(some) and len(set(known)) == len(known)
-
-
 def swap_alleles_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
     """Recode the calls at `swapped` sites, in place, so that they count the other of the two alleles. codes: uint8[samples][sites]."""
     some = np.flatnonzero(swapped)
     codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])
+
+
+def source_of_filesets(filesets: Sequence[Fileset], allow_duplicates: bool, nonfounders: bool) -> RandomAccessSource:
+    """Return the calls of one fileset, or of two with the same sites. Raises `InputError` if the files do not belong together.
+
+    nonfounders: whether samples with parents count as founders, too
+    """
+    first = filesets[0]
+    ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]
+    readers = [first.call_reader(None)]
+    readers += [f.call_reader(swapped_sites(first.sites, f.sites, str(first.calls_path), str(f.calls_path))) for f in filesets[1:]]
+    samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
+    return RandomAccessSource(
+        samples,
+        CallKind.GENOTYPE,
+        len(first.sites),
+        readers,
+        make_positions=first.positions,
+        make_names=lambda: SiteNames(SiteScheme.VARIANTS, first.sites),
+    )

@@ -18,21 +18,18 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.calls import MAX_ALLELES, MISSING, CallKind, make_samples
+from gpualign.core.distance.calls import MAX_ALLELES, MISSING
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
 from gpualign.core.distance.readers.plink_fileset import (
-    Site,
-    mark_founders,
     positions_of,
     sample_ids_of,
+    source_of_filesets,
     split_at_blanks,
     swap_alleles_back,
-    swapped_sites,
 )
-from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
+from gpualign.core.distance.readers.site_names import SiteName
 from gpualign.core.files.decompression import open_decompressed
-from gpualign.core.sequences.ids import unique_ids
 
 _PGEN_HEADER = struct.Struct("<3xII")  # the mode, variants and samples
 _OPTIONAL_COLUMNS = ("FID", "PAT", "MAT")
@@ -97,7 +94,7 @@ class _Fileset:
         self.parents = [(father, mother) for _, _, father, mother in people]
         # A .pvar without a header is a .bim: chromosome, id, position in centimorgans (optional), position, other allele, reference allele.
         variants = _read_columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
-        self.sites: list[Site] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
+        self.sites: list[SiteName] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
         self._alleles = np.array([len(site) - 2 for site in self.sites], dtype=np.int64)
         self._check_counts(pvar, psam)
         offsets = None if (self._alleles <= 2).all() else np.concatenate(([0], np.cumsum(self._alleles))).astype(np.uintp)
@@ -188,16 +185,4 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
 
     nonfounders: whether samples with parents count as founders, too
     """
-    filesets = [_Fileset(path) for path in paths]
-    ids = [unique_ids(f.ids, str(f.calls_path), allow_duplicates) for f in filesets]
-    blocks = [f.call_reader(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
-    first = filesets[0]
-    samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
-    return RandomAccessSource(
-        samples,
-        CallKind.GENOTYPE,
-        len(first.sites),
-        blocks,
-        make_positions=first.positions,
-        make_names=lambda: SiteNames(SiteScheme.VARIANTS, first.sites),
-    )
+    return source_of_filesets([_Fileset(path) for path in paths], allow_duplicates, nonfounders)

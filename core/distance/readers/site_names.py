@@ -1,12 +1,11 @@
-"""Names of sites, by which two inputs are found to have the same sites."""
+"""Names of sites, and the check that two inputs have the same sites."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,15 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.positions import Positions, VariantPositions
 
+_UNKNOWN_ALLELES = frozenset("0.")
+"""Names for an allele that no sample has."""
+
 _FIXED_PARTS = 3
 """Number of parts of a VCF record before the alternative alleles: chromosome, position and reference allele."""
+
+
+SiteName: TypeAlias = tuple[str, ...]
+"""Parts of the name of a site (`SiteScheme`)."""
 
 
 class SiteScheme(Enum):
@@ -45,7 +51,7 @@ class SiteNames:
     """
 
     scheme: SiteScheme
-    names: Sequence[tuple[str, ...]] = field(repr=False)
+    names: Sequence[SiteName] = field(repr=False)
 
     def positions(self, source: str) -> Positions:
         """Return the positions of the sites. Raises `InputError` for text that is not a position, such as a title."""
@@ -53,14 +59,6 @@ class SiteNames:
             return VariantPositions.of(source, [(chromosome, int(position)) for chromosome, position, *_ in self.names])
         except ValueError as error:
             raise InputError(f"{source}: a site has no position, by which sites are selected ({error})") from None
-
-
-@dataclass(frozen=True)
-class _NamedSites:
-    """Sites of an input, as `plink_fileset.Fileset` has them. calls_path: name of the input."""
-
-    calls_path: Path
-    sites: Sequence[tuple[str, ...]]
 
 
 def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source: str) -> tuple[SiteNames, npt.NDArray[np.bool_] | None]:
@@ -75,9 +73,7 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
     if len(one.names) != len(other.names):
         raise InputError(f"{other_source}: {len(other.names):,} sites, {one_source} has {len(one.names):,}; sites must be the same")
     if one.scheme is SiteScheme.VARIANTS:
-        from gpualign.core.distance.readers.plink_fileset import swapped_sites
-
-        swapped = swapped_sites(_NamedSites(Path(one_source), one.names), _NamedSites(Path(other_source), other.names))
+        swapped = swapped_sites(one.names, other.names, one_source, other_source)
         merged = [
             _merge_alleles(a, b, swapped is not None and bool(swapped[k]))
             for k, (a, b) in enumerate(zip(one.names, other.names, strict=True))
@@ -96,12 +92,42 @@ def are_same_record(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a == b or (a[:_FIXED_PARTS] == b[:_FIXED_PARTS] and _FIXED_PARTS in (len(a), len(b)))
 
 
-def _merge_alleles(a: tuple[str, ...], b: tuple[str, ...], is_swapped: bool) -> tuple[str, ...]:
-    from gpualign.core.distance.readers.plink_fileset import UNKNOWN_ALLELES
+def swapped_sites(one: Sequence[SiteName], other: Sequence[SiteName], one_source: str, other_source: str) -> npt.NDArray[np.bool_] | None:
+    """Return a mask of the sites of PLINK filesets whose two alleles are in reverse order in the second one, bool[sites]; None if there are
+    none.
 
+    If no sample of a fileset has an allele, that fileset may list the allele as unknown. Raises `InputError` if sites or alleles differ.
+    """
+    if len(one) != len(other):
+        raise InputError(f"{other_source}: {len(other):,} sites, {one_source} has {len(one):,}; sites must be the same")
+    out = np.zeros(len(one), dtype=bool)
+    for k, (a, b) in enumerate(zip(one, other, strict=True)):
+        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _are_same_alleles(a[2:], b[2:])):
+            continue
+        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _are_same_alleles(a[2:], b[:1:-1]):
+            raise InputError(
+                f"{other_source}: site {k + 1} is {' '.join(b)}, in {one_source} it is {' '.join(a)}; sites and alleles must be the same"
+            )
+        out[k] = True
+    return out if out.any() else None
+
+
+def _are_same_alleles(some: SiteName, others: SiteName) -> bool:
+    """Return whether two allele pairs can be the same in this order. An unknown allele may be any allele except the other one of its
+    pair."""
+    merged = [
+        b if a in _UNKNOWN_ALLELES else a
+        for a, b in zip(some, others, strict=True)
+        if a == b or a in _UNKNOWN_ALLELES or b in _UNKNOWN_ALLELES
+    ]
+    known = [allele for allele in merged if allele not in _UNKNOWN_ALLELES]
+    return len(merged) == len(some) and len(set(known)) == len(known)
+
+
+def _merge_alleles(a: SiteName, b: SiteName, is_swapped: bool) -> SiteName:
     alleles = b[:1:-1] if is_swapped else b[2:]
-    return (*a[:2], *(theirs if mine in UNKNOWN_ALLELES else mine for mine, theirs in zip(a[2:], alleles, strict=True)))
+    return (*a[:2], *(theirs if mine in _UNKNOWN_ALLELES else mine for mine, theirs in zip(a[2:], alleles, strict=True)))
 
 
-def _format(name: tuple[str, ...]) -> str:
+def _format(name: SiteName) -> str:
     return repr(name[0]) if len(name) == 1 else f"{name[0]}:{name[1]} {'/'.join(name[2:])}"
