@@ -121,15 +121,14 @@ def dist(
     from contextlib import ExitStack
     from dataclasses import replace
 
+    from gpualign.cli.inputs.call_columns import column_choice, missing_codes, title_files
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.genotype_files import (
         open_call_files,
         paths_of_input,
-        read_column_names,
         rereadable_files,
         sample_counts,
         stored_sets,
-        title_files,
     )
     from gpualign.cli.inputs.id_lists import id_files
     from gpualign.cli.inputs.samples import sample_filters
@@ -161,7 +160,7 @@ def dist(
         min_compared=None if min_compared is None else site_count_or_fraction("min_compared", min_compared),
         added=add is not None,
         type=TableType(type_),
-        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
+        missing_codes=missing_codes(missing_code),
     )
     options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
     one_set = len(sets) == 1
@@ -174,11 +173,7 @@ def dist(
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, spec.outputs(one_set), resume)
-    calls = replace(
-        options.call_options,
-        columns=None if columns is None else read_column_names(columns),
-        ignore_columns=() if ignore_columns is None else read_column_names(ignore_columns),
-    )
+    calls = replace(options.call_options, **column_choice(columns, ignore_columns))
     sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
     options = replace(options, compared=spec.writes_compared, call_options=calls, site_filters=sites, sample_filters=selected)
     task, max_distance = options.task(), options.max_distance  # refuses contradictory options before anything is read

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpualign.cli.terminal.reporter import ConsoleReporter
+    from gpualign.core.distance.readers.detection import CallFile
+    from gpualign.core.distance.sample_sets.sample_set import SampleSet
     from gpualign.core.distance.tables.options import CallOptions
+    from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.sample_sets import SetSummary
 
 
@@ -77,7 +80,7 @@ def index(
     """
     from pathlib import Path
 
-    from gpualign.cli.inputs.genotype_files import read_column_names
+    from gpualign.cli.inputs.call_columns import column_choice, missing_codes
     from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
@@ -94,10 +97,9 @@ def index(
         CallOptions,
         params,
         type=TableType(type_),
-        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
-        columns=None if columns is None else read_column_names(columns),
-        ignore_columns=() if ignore_columns is None else read_column_names(ignore_columns),
+        missing_codes=missing_codes(missing_code),
         gaps_missing=not params["all_letters"],
+        **column_choice(columns, ignore_columns),
     )
     if output is None:
         _change_set(db, append, withdraw, calls, params, messages)
@@ -138,17 +140,11 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
 
 def _write_set(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
     """Write a new set of samples."""
-    from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.sample_sets import make_sample_set
 
     _refuse_sequence_options(params)
-    named = input_files(db)
-    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], [path])
-    (stored,) = stored_sets([named])
-    with OutputFiles(messages.note) as files, ExitStack() as inputs:
-        opened = open_call_files([named] if stored is None else [], inputs)
+    with _opened_samples(db, [path], messages) as (stored, opened), OutputFiles(messages.note) as files:
         summary = make_sample_set(db, stored, opened, calls, partial(_opened_output, files, path), files, messages)
     _report_set(summary, "kept", str(path), messages)
 
@@ -157,8 +153,6 @@ def _change_set(
     db: str, append: str | None, withdraw: tuple[str, ...], calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter
 ) -> None:
     """Add samples to a set, or withdraw samples from it."""
-    from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
     from gpualign.cli.inputs.id_lists import id_files, listed_ids
     from gpualign.core.files.paths import open_file
     from gpualign.core.files.scratch import ScratchFiles
@@ -171,12 +165,23 @@ def _change_set(
         _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw")), "withdrawn", db, messages)
         return
     open_file(append).close()
-    named = input_files(db)
-    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], [])
-    (stored,) = stored_sets([named])
-    with ScratchFiles() as files, ExitStack() as inputs:
-        opened = open_call_files([named] if stored is None else [], inputs)
+    with _opened_samples(db, [], messages) as (stored, opened), ScratchFiles() as files:
         _report_set(append_samples(append, db, stored, opened, calls, files, messages), "added", append, messages)
+
+
+@contextmanager
+def _opened_samples(
+    db: str, outputs: list[Path | None], messages: ConsoleReporter
+) -> Iterator[tuple[SampleSet | None, Iterator[CallFile]]]:
+    """Begin the run, and yield (the set of samples that DB is, or None; the files of calls that it is otherwise)."""
+    from gpualign.cli.inputs.file_lists import input_files
+    from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
+
+    named = input_files(db)
+    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], outputs)
+    (stored,) = stored_sets([named])
+    with ExitStack() as inputs:
+        yield stored, open_call_files([named] if stored is None else [], inputs)
 
 
 def _refuse_sequence_options(params: dict[str, Any]) -> None:
@@ -207,7 +212,7 @@ def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleRepo
 
 
 @contextmanager
-def _opened_output(files: Any, path: Path) -> Iterator[BinaryIO]:
+def _opened_output(files: OutputFiles, path: Path) -> Iterator[BinaryIO]:
     from gpualign.jobs.output.atomic_files import translate_output_errors
 
     with translate_output_errors(path):

@@ -8,9 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.file_lists import InputFiles
-from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
-from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.paths import STDIO, open_input
 from gpualign.jobs.dist import open_if_stored
 
@@ -31,23 +29,6 @@ def rereadable_files(paths: Sequence[str], site_files: Sequence[str]) -> list[st
     if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *site_files]):
         return None
     return [name for path in paths for name in paths_of_input(path) if os.path.isfile(name)] + [*site_files]
-
-
-def title_files(*named: str | None) -> list[str]:
-    """Return the option values that name files of column titles. named: values of --columns and --ignore-columns; None: not given."""
-    return [one for one in named if one is not None and os.path.isfile(one)]
-
-
-def read_column_names(argument: str) -> tuple[str, ...]:
-    """Return column titles from a comma-separated list, or from a file with one per line. Raises `InputError` for an empty file."""
-    if not os.path.isfile(argument):
-        return tuple(title.strip() for title in argument.split(","))
-    with open_input(argument) as (stream, source):
-        text = open_decompressed(stream, source)[1].read().decode("utf-8", "surrogateescape")
-    titles = tuple(line.strip() for line in text.splitlines() if line.strip())
-    if not titles:
-        raise InputError(f"{source}: no titles; expected one per line")
-    return titles
 
 
 def stored_sets(sets: Sequence[InputFiles]) -> list[SampleSet | None]:
