@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError, quoted
 _AMBIGUOUS = -1
 _SIZE_ANNOTATION = re.compile(r";size=\d+;?$")
 _CUT_LENGTH = 19
-"""Letters of an id in .clstr unless CD-HIT is told otherwise: -d 20 counts the > before them."""
+"""Length of an id that CD-HIT cuts by default: 20 characters (-d 20), of which > is the first."""
 _CUT_ADVICE = "CD-HIT cuts ids, unless it is run with -d 0"
 
 

@@ -56,7 +56,7 @@ def repair_representatives(
 
     representative = given.representative_of
     is_moving = np.zeros(len(groups), dtype=np.bool_)
-    is_moving[groups.group_of[moved]] = True  # all equal records, of which those of a remaining cluster stay in it
+    is_moving[groups.group_of[moved]] = True  # equal records share a place; those of a remaining cluster stay in it
     rank = np.full(len(groups), -1, dtype=np.int64)  # of groups with a representative, in the order of preference
     record = np.full(len(groups), -1, dtype=np.int64)
     kept_groups = groups.group_of[given.representatives[kept]]

@@ -1,13 +1,8 @@
 """Sets of samples on disk: what was added in any batches is what one file of all samples holds, whatever is done with it."""
 
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,45 +13,23 @@ from dist_command import write_alignment
 from distance_oracle import ProductsOnly, compute
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sample_sets import READING, append, make, open_files, related_rows, small_set, write_rows
 from sites import panels_of, vcf_text, write_fileset
 
 from gpualign import dist as distances
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.readers.detection import CallFile, read_calls
+from gpualign.core.distance.readers.detection import read_calls
 from gpualign.core.distance.sample_sets.reading import join_sources, source_of_set
 from gpualign.core.distance.sample_sets.sample_set import open_sample_set
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.jobs.reporter import SILENT_REPORTER
-from gpualign.jobs.sample_sets import append_samples, make_sample_set, withdraw_samples
-
-READING = CallOptions(gaps_missing=True)
-
-
-def open_files(path):
-    with open(path, "rb") as stream:
-        yield CallFile(stream, str(path), str(path))
+from gpualign.jobs.sample_sets import withdraw_samples
 
 
 def read(path, files):
     return read_calls(open_files(path), READING, 1 << 26, files, lambda _: None)
-
-
-def make(batch, path):
-    @contextmanager
-    def output():
-        with open(path, "wb+") as file:
-            yield file
-
-    with ScratchFiles() as files:
-        return make_sample_set(str(batch), None, open_files(batch), READING, output, files, SILENT_REPORTER)
-
-
-def append(batch, path, options=READING):
-    with ScratchFiles() as files:
-        return append_samples(str(path), str(batch), None, open_files(batch), options, files, SILENT_REPORTER)
 
 
 def all_calls(source):
@@ -65,24 +38,6 @@ def all_calls(source):
         with closing(ThreadPool(2)) as workers:
             return source.calls_at(np.arange(source.site_count, dtype=np.uint32), workers)
     return panels_of(source)[0]
-
-
-def related_rows(rng, count, sites, missing=0.05):
-    """Rows of an alignment: mostly one letter at each site, with runs of missing calls."""
-    reference = rng.choice(np.frombuffer(b"ACGT", np.uint8), sites)
-    reference[rng.random(sites) < 0.02] = ord("N")  # at which most rows lack a call
-    rows = np.tile(reference, (count, 1))
-    changed = rng.random(rows.shape) < 0.03
-    rows[changed] = rng.choice(np.frombuffer(b"ACGTacgt-N", np.uint8), int(changed.sum()))
-    for row in rows:
-        if rng.random() < 0.5:
-            start = rng.integers(0, sites)
-            row[start : start + int(missing * sites)] = ord("N")
-    return rows
-
-
-def write_rows(path, rows, first=0):
-    path.write_bytes(b"".join(b">s%d\n%s\n" % (first + k, bytes(row)) for k, row in enumerate(rows)))
 
 
 @settings(max_examples=30, deadline=None)
@@ -226,14 +181,6 @@ def test_sets_of_every_kind_give_the_bytes_of_their_files(rng, tmp_path, kind):
         assert gpualign_here("dist", two, store, *words)[0] == beside
 
 
-def small_set(folder, rng, sites=700):
-    rows = related_rows(rng, 12, sites)
-    write_rows(folder / "old.fa", rows[:8])
-    write_rows(folder / "new.fa", rows[8:], 8)
-    make(folder / "old.fa", folder / "set.gps")
-    return folder / "set.gps", folder / "new.fa"
-
-
 def test_sets_that_compare_other_letters_are_not_joined(rng, tmp_path):
     """Gaps are missing in one and calls in the other, and the numbers of the letters differ."""
     rows = rng.choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-", np.uint8), (6, 300))
@@ -247,21 +194,6 @@ def test_sets_that_compare_other_letters_are_not_joined(rng, tmp_path):
         done = gpualign(*words, check=False)
         assert (done.returncode, b"other letters are calls" in done.stderr) == (2, True), done.stderr
     assert store.read_bytes() == before
-
-
-def test_a_damaged_set_is_not_added_to_another(rng, tmp_path):
-    store, new = small_set(tmp_path, rng)
-    make(new, tmp_path / "new.gps")
-    opened = open_sample_set(str(tmp_path / "new.gps"))
-    data = bytearray((tmp_path / "new.gps").read_bytes())
-    data[opened.commit.contents["segments"][0]["planes"]["start"]] ^= 1
-    (tmp_path / "new.gps").write_bytes(data)
-    before = store.read_bytes()
-    for words in (["--append", store], ["-o", tmp_path / "copy.gps"]):
-        done = gpualign("index", tmp_path / "new.gps", *words, check=False)
-        assert (done.returncode, b"new.gps: the set is damaged" in done.stderr) == (2, True), done.stderr
-    assert store.read_bytes() == before
-    assert not (tmp_path / "copy.gps").exists()
 
 
 def test_withdrawn_samples_are_no_longer_there_and_may_come_back(rng, tmp_path):
@@ -337,59 +269,6 @@ def test_options_of_reading_belong_to_the_set(rng, tmp_path):
         assert (done.returncode, told in done.stderr.decode()) == (2, True), done.stderr
 
 
-KILLED = """
-import os, sys
-from gpualign.core.files import growing_file
-left = int(sys.argv[1])
-class Dying:
-    def __init__(self, file): self.file = file
-    def __enter__(self): return self
-    def __exit__(self, *error): self.file.close()
-    def __getattr__(self, name): return getattr(self.file, name)
-    def write(self, data):
-        global left
-        left -= 1
-        if left < 0:
-            self.file.write(data[: len(data) // 2])
-            self.file.flush()
-            os.kill(os.getpid(), 9)
-        return self.file.write(data)
-def opening(path, mode):
-    file = open(path, mode)
-    return Dying(file) if "+" in mode else file
-growing_file.open = opening
-from gpualign.cli.entry_point import main
-sys.argv = ["gpualign", "index", sys.argv[2], "--append", sys.argv[3], "-q"]
-main()
-"""
-
-
-def test_a_killed_append_leaves_the_set_before_or_after(rng, tmp_path):
-    store, new = small_set(tmp_path, rng)
-    before = gpualign_here("dist", store, "-q")[0]
-    done = tmp_path / "done.gps"
-    shutil.copy(store, done)
-    append(new, done)
-    after = gpualign_here("dist", done, "-q")[0]
-    states = []
-    for left in range(40):
-        trial = tmp_path / "trial.gps"
-        shutil.copy(store, trial)
-        ended = subprocess.run([sys.executable, "-c", KILLED, str(left), new, trial], capture_output=True)
-        found = gpualign_here("dist", trial, "-q")[0]
-        assert found in (before, after)
-        states.append(found == after)
-        if not ended.returncode:
-            break
-        assert ended.returncode == -9, ended.stderr
-        if left % 5 == 0 and found == before:  # what a killed process left behind is overwritten
-            append(new, trial)
-            assert gpualign_here("dist", trial, "-q")[0] == after
-    assert states[-1]
-    assert not states[0]
-    assert states == sorted(states)
-
-
 def test_sets_in_python(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     for others in (None, new):
@@ -408,90 +287,6 @@ def test_a_reader_sees_the_set_as_it_was_opened(rng, tmp_path):
     assert (all_calls(opened) == before).all()
 
 
-@pytest.mark.parametrize("where", ["header", "middle", "end"])
-def test_damaged_sets_are_refused(rng, tmp_path, where):
-    store, new = small_set(tmp_path, rng)
-    before = gpualign_here("dist", store, "-q")[0]
-    append(new, store)
-    data = store.read_bytes()
-    cases = []
-    if where == "end":
-        cases = [data[:cut] for cut in (0, 7, 100, 4095, 4096, 8000, len(data) // 2, len(data) - 1)]
-    else:
-        places = [8, 512, 530, 1024, 1050] if where == "header" else rng.choice([k for k in range(4096, len(data)) if data[k]], 60).tolist()
-        for place in places:
-            changed = bytearray(data)
-            changed[place] ^= 1 << int(rng.integers(0, 8))
-            cases.append(bytes(changed))
-    expected = gpualign_here("dist", store, "-q")[0]
-    refused = 0
-    for case in cases:
-        (tmp_path / "bad.gps").write_bytes(case)
-        done = gpualign("dist", tmp_path / "bad.gps", "-q", check=False)
-        if done.returncode:
-            assert (done.returncode, done.stdout, b"bad.gps" in done.stderr) == (2, b"", True)
-            refused += 1
-        else:  # in contents of an older commit, or in a record: as if the process that wrote it had been killed
-            assert done.stdout == expected or (where == "header" and done.stdout == before)
-    assert refused >= len(cases) // 5
-
-
-def test_forged_contents_are_refused(rng, tmp_path):
-    store, new = small_set(tmp_path, rng)
-    append(new, store)
-    from gpualign.core.files.growing_file import append_commit
-    from gpualign.core.files.paths import SAMPLE_SET_MAGIC
-
-    def forge(change):
-        forged = tmp_path / "forged.gps"
-        shutil.copy(store, forged)
-        with append_commit(str(forged), SAMPLE_SET_MAGIC, 1, "a set") as (commit, writer):
-            contents = json.loads(json.dumps(commit.contents))
-            change(contents, writer)
-            writer.commit(contents)
-        return forged
-
-    changes = [
-        lambda c, w: c.update(kind="dosages"),
-        lambda c, w: c.update(site_count=-1),
-        lambda c, w: c.update(site_count=10**12),
-        lambda c, w: c.update(first_count=10**6),
-        lambda c, w: c.update(segments=[]),
-        lambda c, w: c.update(segments=[c["segments"][0]] * 2),
-        lambda c, w: c.update(dictionary=[0, 0, 1]),
-        lambda c, w: c.update(dictionary=[300]),
-        lambda c, w: c.update(withdrawn=w.add(np.array([99]))),
-        lambda c, w: c.update(withdrawn=w.add(np.array([-1]))),
-        lambda c, w: c.update(stored_sites=w.add(np.array([700], np.uint32))),
-        lambda c, w: c.update(reference=w.add(np.zeros(3, np.uint8))),
-        lambda c, w: c.update(reading={}),
-        lambda c, w: c.update(reading=c["reading"] | {"compared_letters": "AMINO_ACIDS"}),
-        lambda c, w: c["segments"][0].update(ids=w.add(np.frombuffer(b'["a\\tb"]', np.uint8))),
-        lambda c, w: c["segments"][0].update(runs=w.add(np.array([[5, 4]], np.uint32))),
-        lambda c, w: c["segments"][0].update(run_ends=w.add(np.full(8, 10**6))),
-        lambda c, w: c["segments"][0].update(later_site_count=3),
-        lambda c, w: c["segments"][0]["planes"].update(start=4096 * 10**9),
-        lambda c, w: c["segments"][0]["planes"].update(shape=[8, 3, 2**60]),
-        lambda c, w: c["segments"][0]["planes"].update(shape=[0, 2**62, 2**62]),
-        lambda c, w: c["segments"][0]["planes"].update(dtype="<f8"),
-        lambda c, w: c["segments"][1].update(called=w.add(np.zeros(1, np.int64))),
-    ]
-    for number, change in enumerate(changes):
-        done = gpualign("dist", forge(change), "-q", check=False)
-        assert (done.returncode, b"forged.gps: the set is damaged" in done.stderr) == (2, True), (number, done.stderr)
-
-
-def test_two_processes_do_not_append_at_once(rng, tmp_path):
-    import fcntl
-
-    store, new = small_set(tmp_path, rng)
-    with open(store, "r+b") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        done = gpualign("index", new, "--append", store, check=False)
-    assert done.returncode == 1
-    assert b"another process is writing to it" in done.stderr
-
-
 def test_a_set_read_by_two_formats_of_vcf_sites(tmp_path):
     pytest.importorskip("cyvcf2")
     first = vcf_text(["a", "b"], [(["A"], ["0/0", "0/0"]), (["C", "T"], ["0/1", "1/1"])])
@@ -505,17 +300,6 @@ def test_a_set_read_by_two_formats_of_vcf_sites(tmp_path):
     done = gpualign("index", tmp_path / "3.vcf", "--append", tmp_path / "v.gps", check=False)
     assert done.returncode == 2
     assert b"site 1 is 1:1 A/T" in done.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_a_set_that_cannot_be_written(rng, tmp_path):
-    store, new = small_set(tmp_path, rng)
-    if os.geteuid() == 0:
-        pytest.skip("root may write any file")
-    store.chmod(0o400)
-    done = gpualign("index", new, "--append", store, check=False)
-    assert done.returncode == 1
-    assert b"cannot write" in done.stderr
 
 
 def test_lists_of_alignments_and_pipes(rng, tmp_path):

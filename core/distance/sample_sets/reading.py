@@ -79,7 +79,7 @@ def read_with_sets(
     warn: Callable[[str], None],
     threads: int = 1,
 ) -> Source:
-    """Read one input, or two with the same sites, of which at least one is a set of samples.
+    """Read one or two inputs, at least one of which is a set of samples. Two inputs have the same sites.
 
     stored: name of each input, for messages, and the set that it is, or None
     inputs: files of the inputs that are not sets; other arguments as for `read_calls`

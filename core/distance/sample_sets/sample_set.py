@@ -1,4 +1,4 @@
-"""Opens sets of samples, and checks everything on which callers rely, whoever wrote the file.
+"""Opens sets of samples, and checks all properties on which callers rely, regardless of which program wrote the file.
 
 A file of `growing_file` whose contents are (sizes of arrays in brackets; each array is described where its name stands):
   kind, site_count   kind of calls (`CallKind`), number of sites of the input

@@ -20,7 +20,7 @@ from gpualign.core.distance.sample_sets.dictionaries import CodeDictionary
 from gpualign.core.distance.sample_sets.segments import Segment
 
 _MAX_UNUSED_SITES = SITES_PER_LINE
-"""Number of sites in a row that are decoded although nobody asked for them: fewer, longer reads are faster."""
+"""Maximum number of unwanted sites that are decoded between two wanted ones: fewer, longer reads are faster."""
 
 _BLOCK_CALLS = 1 << 22
 """Number of calls that a thread decodes in one step."""
