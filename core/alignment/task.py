@@ -105,7 +105,7 @@ class Task:
         if self.edit_bound_varies and self.ambiguity is not None:
             return self.ambiguity.query_counts, self.ambiguity.target_counts
         half = 0 if self.edit_bound is None else (self.edit_bound.ambiguous + 1) // 2
-        return np.full(len(self.queries), half, dtype=np.int64), np.full(len(self.targets), half, dtype=np.int64)
+        return np.broadcast_to(np.int64(half), len(self.queries)), np.broadcast_to(np.int64(half), len(self.targets))
 
     @property
     def edit_bound_varies(self) -> bool:

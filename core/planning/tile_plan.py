@@ -315,7 +315,9 @@ class Plan:
         # Most targets are after all queries; sorting those would take longer than computing some tiles.
         is_after = targets >= firsts[-1]
         near_diagonal = np.sort(targets[~is_after])
-        cells = self.cost.cells(queries, self._lengths_of(near_diagonal), np.searchsorted(near_diagonal, firsts))
+        # `firsts` are consecutive, so the number of targets before each is a running count of the targets.
+        before = np.cumsum(np.bincount(np.clip(near_diagonal + 1 - firsts[0], 0, None), minlength=len(firsts)))[: len(firsts)]
+        cells = self.cost.cells(queries, self._lengths_of(near_diagonal), before)
         return cells + self.cost.cells(queries, self._lengths_of(targets[is_after]))
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:

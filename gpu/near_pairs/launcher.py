@@ -98,7 +98,7 @@ class RectangleLauncher:
             grid = max(1, min(grid, scratch_bytes // (kernel.scratch_bytes * kernel.threads)))
         arrays = {
             "rows": query_rows.limits,
-            "records": np.concatenate([rectangle.queries, rectangle.targets]).astype(np.int32),
+            "records": np.concatenate([rectangle.queries.records, rectangle.targets], dtype=np.int32, casting="same_kind"),
             "beside": query_rows.partial_columns,
         }
         staged = stream.stage(arrays)

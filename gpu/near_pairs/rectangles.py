@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.tile_plan import Tile
+from gpualign.core.planning.tile_plan import Pairing, Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
 
@@ -23,11 +25,61 @@ _MAX_DIFFERENT_GRAMS = 1 << 20
 
 
 @dataclass(frozen=True)
+class SortedQueries:
+    """Queries in ascending order of length, with the values from which limits for each tile are computed. All arrays are int64[queries].
+
+    records: record numbers
+    lengths: numbers of letters
+    ambiguity_letters: numbers of ambiguity letters
+    first_targets: for each query, the first target to compare it with
+    """
+
+    records: Integers = field(repr=False)
+    lengths: Integers = field(repr=False)
+    ambiguity_letters: Integers = field(repr=False)
+    first_targets: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def select(self, index: slice | npt.NDArray[np.bool_]) -> SortedQueries:
+        """Return some of the queries, in the same order."""
+        return SortedQueries(self.records[index], self.lengths[index], self.ambiguity_letters[index], self.first_targets[index])
+
+    @cached_property
+    def distinct_lengths(self) -> tuple[Integers, Integers]:
+        """(distinct lengths in ascending order, for each query the index of its length among these)."""
+        is_new = np.diff(self.lengths, prepend=-1) > 0
+        return self.lengths[is_new], np.cumsum(is_new) - 1
+
+    @cached_property
+    def max_ambiguity_letters(self) -> int:
+        return int(self.ambiguity_letters.max(initial=0))
+
+    @cached_property
+    def last_first_target(self) -> int:
+        """The largest of `first_targets`."""
+        return int(self.first_targets.max(initial=0))
+
+
+def sort_queries(start: int, stop: int, pairing: Pairing, task: Task) -> list[SortedQueries]:
+    """Return queries start .. stop - 1 of a task in order of length: those with few ambiguity letters, and those with many, if any."""
+    records = start + np.argsort(task.queries.lengths[start:stop], kind="stable").astype(np.int64)
+    ambiguity_letters = task.ambiguity_letter_counts[0][records]
+    queries = SortedQueries(records, task.queries.lengths[records], ambiguity_letters, pairing.first_targets(records))
+    few = ambiguity_letters <= _FEW_AMBIGUITY_LETTERS
+    return [some for some in (queries.select(few), queries.select(~few)) if len(some)]
+
+
+@dataclass(frozen=True)
 class Rectangle:
-    """Queries and targets of a tile or of part of a tile: int64 record numbers, in order of length."""
+    """Queries and targets of a tile or of part of a tile.
+
+    targets: int64 record numbers, in order of length
+    """
 
     tile: Tile = field(repr=False)
-    queries: Integers = field(repr=False)
+    queries: SortedQueries = field(repr=False)
     targets: Integers = field(repr=False)
 
     @property
@@ -43,25 +95,25 @@ class Rectangle:
         if self.pair_count < 2:
             return [self]
         if len(self.queries) > len(self.targets):
-            cuts = np.array_split(self.queries, min(len(self.queries), max(2, max_pieces)))
-            return [Rectangle(self.tile, queries, self.targets) for queries in cuts]
-        cuts = np.array_split(self.targets, min(len(self.targets), max(2, max_pieces)))
-        return [Rectangle(self.tile, self.queries, targets) for targets in cuts]
+            return [Rectangle(self.tile, self.queries.select(cut), self.targets) for cut in _cuts(len(self.queries), max_pieces)]
+        return [Rectangle(self.tile, self.queries, self.targets[cut]) for cut in _cuts(len(self.targets), max_pieces)]
 
 
-def tile_rectangles(tile: Tile, task: Task) -> list[Rectangle]:
+def _cuts(count: int, max_pieces: int) -> list[slice]:
+    """Divide `count` items into at most `max_pieces` ranges of about equal size, but at least 2."""
+    ends = np.linspace(0, count, min(count, max(2, max_pieces)) + 1).astype(np.int64).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
+def tile_rectangles(tile: Tile, queries: Iterable[SortedQueries], task: Task) -> list[Rectangle]:
     """Return a tile as rectangles: one, unless some records have many ambiguity letters, which allow more edits and so make diagonal bands
-    wider. A tile's targets are already in order of length."""
-    queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-    queries = queries[np.argsort(task.queries.lengths[queries], kind="stable")]
-    halves = [_split_by_ambiguity(one, counts) for one, counts in zip((queries, tile.targets), task.ambiguity_letter_counts, strict=True)]
-    return [Rectangle(tile, some, others) for some in halves[0] for others in halves[1]]
+    wider. A tile's targets are already in order of length.
 
-
-def _split_by_ambiguity(records: Integers, ambiguity_letters: Integers) -> list[Integers]:
-    """Return the records with few ambiguity letters, and those with many. ambiguity_letters: their numbers in each record of the set"""
-    few = ambiguity_letters[records] <= _FEW_AMBIGUITY_LETTERS
-    return [part for part in (records[few], records[~few]) if len(part)]
+    queries: the tile's queries, as returned by `sort_queries`
+    """
+    few = task.ambiguity_letter_counts[1][tile.targets] <= _FEW_AMBIGUITY_LETTERS
+    targets = [tile.targets] if few.all() else [some for some in (tile.targets[few], tile.targets[~few]) if len(some)]
+    return [Rectangle(tile, some, others) for some in queries for others in targets]
 
 
 @dataclass(frozen=True)
@@ -88,10 +140,9 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     bound: bound for pairs without ambiguity letters
     q: length of the q-grams in sketches; 0 for no sketches
     """
-    ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
-    distinct, inverse = np.unique(ours, return_inverse=True)
-    ambiguous = task.ambiguity_letter_counts[0][rectangle.queries]
-    most_ambiguous = int(ambiguous.max() + task.ambiguity_letter_counts[1][rectangle.targets].max())
+    queries, theirs = rectangle.queries, task.targets.lengths[rectangle.targets]
+    distinct, inverse = queries.distinct_lengths
+    most_ambiguous = queries.max_ambiguity_letters + int(task.ambiguity_letter_counts[1][rectangle.targets].max())
     widest = bound.with_ambiguity_letters(most_ambiguous)
     first, stop = compatible_columns(distinct, theirs, widest)
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
@@ -99,16 +150,16 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
     edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
-    rows = np.zeros(len(ours), dtype=NEAR_ROW_STRUCT)
+    rows = np.zeros(len(queries), dtype=NEAR_ROW_STRUCT)
     rows["first"], rows["stop"] = first[inverse], stop[inverse]
-    rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
+    rows["wanted"] = queries.first_targets
     # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
     covered = np.maximum.reduce(
         [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
     )
     slacks = np.clip(np.minimum(edits * q, covered + 2), 0, _MAX_DIFFERENT_GRAMS)
-    rows["slack"] = slacks[inverse] + q * ambiguous  # the screen adds those of the target
-    beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
+    rows["slack"] = slacks[inverse] + q * queries.ambiguity_letters  # the screen adds those of the target
+    beside = np.flatnonzero(rectangle.targets < queries.last_first_target).astype(np.int32)
     diagonals = edits + most_ambiguous
     if bound.coverage:  # linear likewise, but a sum of three rounded numbers
         diagonals = np.maximum.reduce([widest.max_diagonals(distinct, end) for end in ends]) + 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import field
-from functools import partial
+from functools import lru_cache, partial
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
@@ -19,7 +19,7 @@ from gpualign.gpu.near_pairs.device_records import make_device_records, record_d
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel
 from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
-from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, tile_rectangles
+from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, sort_queries, tile_rectangles
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
@@ -90,6 +90,7 @@ class NearPairWorker:
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
         self._columns = task.targets.max_length
+        self._sort_queries = lru_cache(maxsize=1)(partial(sort_queries, task=task))  # a band has many tiles of the same queries
 
     def run(self) -> None:
         """Compute tiles until none are left. Raises `RunError` if the device fails or has too little memory."""
@@ -121,7 +122,7 @@ class NearPairWorker:
         tile = self._port.next_tile()
         if tile is None:
             return False
-        rectangles = tile_rectangles(tile, self._task)
+        rectangles = tile_rectangles(tile, self._sort_queries(tile.query_start, tile.query_stop, tile.pairing), self._task)
         self._open[tile.number] = _OpenTile(tile, len(rectangles))
         self._waiting.extend(rectangles)
         return True

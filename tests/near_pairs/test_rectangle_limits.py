@@ -9,7 +9,7 @@ from gpualign.core.alignment.ambiguity import AmbiguityCounts, AmbiguityRule
 from gpualign.core.alignment.task import Task
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound
-from gpualign.gpu.near_pairs.rectangles import make_query_rows, tile_rectangles
+from gpualign.gpu.near_pairs.rectangles import make_query_rows, sort_queries, tile_rectangles
 
 fractions = st.floats(0.5, 0.999)
 
@@ -40,10 +40,13 @@ def test_no_pair_has_a_higher_bound(seed, kind, threshold, coverage, q, longest,
     ambiguity = AmbiguityCounts(AmbiguityRule.COMPATIBLE, *letters, most_letters) if most_letters else None
     task = Task(*sets, edit(4), edit_bound=bound.with_ambiguity_letters(most_letters), ambiguity=ambiguity)
     by_length = np.argsort(task.targets.lengths, kind="stable")
-    rectangle = tile_rectangles(Tile.from_targets(by_length, 0, Band(0, 40, 0, 40, 0, 1), (0, 40), Pairing.ALL, 1), task)[0]
+    tile = Tile.from_targets(by_length, 0, Band(0, 40, 0, 40, 0, 1), (0, 40), Pairing.ALL, 1)
+    rectangle = tile_rectangles(tile, sort_queries(0, 40, Pairing.ALL, task), task)[0]
     rows = make_query_rows(rectangle, task, bound, q)
-    m, n = task.queries.lengths[rectangle.queries][:, None], task.targets.lengths[rectangle.targets][None, :]
-    letters = [counts[some] for counts, some in zip(task.ambiguity_letter_counts, (rectangle.queries, rectangle.targets), strict=True)]
+    m, n = rectangle.queries.lengths[:, None], task.targets.lengths[rectangle.targets][None, :]
+    letters = [
+        counts[some] for counts, some in zip(task.ambiguity_letter_counts, (rectangle.queries.records, rectangle.targets), strict=True)
+    ]
     longer = np.maximum(m, n)  # no distance is larger
     columns = np.arange(40)[None, :]
     compared = (columns >= rows.limits["first"][:, None]) & (columns < rows.limits["stop"][:, None])
