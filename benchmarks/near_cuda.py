@@ -24,7 +24,8 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.near_pairs.engine import prepare_near_pairs
-from gpualign.gpu.near_pairs.kernels import ScreeningKernel, screening_kernels
+from gpualign.gpu.near_pairs.kernels import ScreeningKernel, has_tensor_cores, screening_kernels
+from gpualign.gpu.near_pairs.recipe import make_near_pair_recipe
 from gpualign.gpu.near_pairs.worker import FinishedRectangle
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -92,7 +93,8 @@ def same_without_sketches(sequences: SequenceSet, bound: EditBound, device: Cuda
 def measure(name: str, sequences: SequenceSet, bound: EditBound, device: CudaDevice) -> list[list[str]]:
     """A row for each screen that the device runs."""
     rows = []
-    for screen in screening_kernels(device.arch):
+    task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions(edit=True)), edit_bound=bound)
+    for screen in screening_kernels(device.arch, make_near_pair_recipe(task, has_tensor_cores(device.arch)).sketch_bytes):
         run(head(sequences, min(3000, len(sequences))), bound, device, screen)  # compiles
         found, log, seconds, kernel = run(sequences, bound, device, screen)
         screened, verified = sum(one.screening_seconds for one in log), sum(one.verification_seconds for one in log)

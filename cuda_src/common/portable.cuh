@@ -195,8 +195,10 @@ LOGIC3(and_of_either, 0xE0, a&(b | c))
 
 #ifdef __CUDACC__
 DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
+DEVICE int lowest_bit(uint64_t word) { return __ffsll(static_cast<long long>(word)) - 1; }  // -1 if there is none
 #else
 DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
+DEVICE int lowest_bit(uint64_t word) { return word ? __builtin_ctzll(word) : -1; }
 #endif
 
 // ---- lists that many threads append to

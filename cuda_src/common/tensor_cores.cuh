@@ -4,6 +4,13 @@
 
 #include "portable.cuh"
 
+// Returns the descriptor of a matrix in shared memory, swizzled by 128 bytes: its address, and the 1,024 bytes between groups of 8 samples,
+// in units of 16 bytes.
+DEVICE uint64_t describe(uint32_t address) {
+  return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 |
+         static_cast<uint64_t>(1) << 62;
+}
+
 #ifdef __CUDACC__
 // ---- a warp's products, of operands in registers
 
@@ -25,6 +32,30 @@ DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint3
 }
 
 // ---- products of a warpgroup (four warps), of operands in shared memory, which run while the threads go on
+
+// d += A B^T by and.popc, with A: 64 samples x 256 sites, B: 128 samples x 256 sites, by their descriptors.
+DEVICE void multiply(int32_t (&d)[64], uint64_t rows, uint64_t columns) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  // clang-format off
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 1;"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
+        "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
+        "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]), "+r"(d[21]), "+r"(d[22]), "+r"(d[23]),
+        "+r"(d[24]), "+r"(d[25]), "+r"(d[26]), "+r"(d[27]), "+r"(d[28]), "+r"(d[29]), "+r"(d[30]), "+r"(d[31]),
+        "+r"(d[32]), "+r"(d[33]), "+r"(d[34]), "+r"(d[35]), "+r"(d[36]), "+r"(d[37]), "+r"(d[38]), "+r"(d[39]),
+        "+r"(d[40]), "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]),
+        "+r"(d[48]), "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
+        "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63])
+      : "l"(rows), "l"(columns));
+  // clang-format on
+#endif
+}
 
 // d += A B^T by and.popc, with A: 64 samples x 256 sites, B: 256 samples x 256 sites, by their descriptors.
 DEVICE void multiply(int32_t (&d)[128], uint64_t rows, uint64_t columns) {

@@ -40,13 +40,6 @@ struct WgmmaArgs {
 };
 SAME_AS_ON_HOST(WgmmaArgs);
 
-// Returns the descriptor of a matrix in shared memory, swizzled by 128 bytes: its address, and the 1,024 bytes between groups of 8 samples,
-// in units of 16 bytes.
-DEVICE uint64_t describe(uint32_t address) {
-  return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 |
-         static_cast<uint64_t>(1) << 62;
-}
-
 // The work of a block, whose rows begin at work.row.
 struct Block {
   const WgmmaArgs& a;

@@ -257,6 +257,7 @@ NEAR_SCREEN_ARGS = _make_struct(
     ("capacity", _U),
     ("q", _I),
 )
+NEAR_SCREEN_WGMMA_ARGS = _make_struct(("map", _P), ("screen", NEAR_SCREEN_ARGS), ("segment", _I))
 NEAR_VERIFY_ARGS = _make_struct(
     *_NEAR_SET_FIELDS,
     ("bound", NEAR_BOUND_STRUCT),
@@ -310,6 +311,7 @@ STRUCTS_BY_CUDA_NAME = {
     "NearRecordsArgs": NEAR_RECORDS_ARGS,
     "NearGatherArgs": NEAR_GATHER_ARGS,
     "NearScreenArgs": NEAR_SCREEN_ARGS,
+    "NearScreenWgmmaArgs": NEAR_SCREEN_WGMMA_ARGS,
     "NearVerifyArgs": NEAR_VERIFY_ARGS,
     "DifferArgs": DIFFER_ARGS,
     "WgmmaArgs": WGMMA_ARGS,

@@ -95,7 +95,8 @@ def prepare_near_pairs(
         budget.result_bytes, budget.scratch_bytes, task.pair_bytes, _TARGET_COUNT_STEP, pairs, BAND_ROWS, worker_count=len(devices)
     )
     selected = [
-        (screening_kernel or screening_kernels(device.arch)[0]) if recipe.cascade.q else LENGTH_SCREENING_KERNEL for device in devices
+        (screening_kernel or screening_kernels(device.arch, recipe.sketch_bytes)[0]) if recipe.cascade.q else LENGTH_SCREENING_KERNEL
+        for device in devices
     ]
     kernel = recipe.cascade.describe() + (f" ({selected[0].title})" if recipe.cascade.q else "")
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""

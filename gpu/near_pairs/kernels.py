@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.distance.kernels import MMA_KERNEL, POPC_KERNEL, DistanceKernel, usable_kernels
+from gpualign.gpu.distance.kernels import MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, DistanceKernel, usable_kernels
 from gpualign.gpu.kernels.kernel import Kernel
 
 RECORDS_KERNEL = Kernel("near_records.cu", "near_records")
@@ -21,9 +21,13 @@ class ScreeningKernel:
     """Kernel that compares all pairs of a rectangle by length and sketch.
 
     title: human-readable name
-    rows, columns: number of queries and of targets that a block compares
+    rows, columns: number of queries and of targets that a block, or a cluster of blocks, compares; with `box_records`, the minimum number
+        of targets
     threads: threads per block
     shared_bytes: shared memory per block
+    cluster_blocks: blocks per cluster
+    box_records: records whose sketches the copy engine copies in one step. Each block then keeps the sketches of all its queries in shared
+        memory while it goes through a segment of the targets. 0: threads copy the sketches
     """
 
     kernel: Kernel
@@ -32,6 +36,12 @@ class ScreeningKernel:
     columns: int
     threads: int
     shared_bytes: int = 0
+    cluster_blocks: int = 1
+    box_records: int = 0
+
+    def block_shared_bytes(self, sketch_bytes: int) -> int:
+        """Return the shared memory per block for sketches of `sketch_bytes` bytes."""
+        return self.shared_bytes + (self.rows // self.cluster_blocks * sketch_bytes if self.box_records else 0)
 
 
 def _make_screening_kernel(products: str, distance_kernel: DistanceKernel) -> ScreeningKernel:
@@ -41,21 +51,59 @@ def _make_screening_kernel(products: str, distance_kernel: DistanceKernel) -> Sc
     )
 
 
-_SCREENING_KERNELS = {MMA_KERNEL: _make_screening_kernel("mma", MMA_KERNEL), POPC_KERNEL: _make_screening_kernel("popc", POPC_KERNEL)}
+_STAGE_BYTES = 128 * 128
+_WGMMA_SCREEN = ScreeningKernel(
+    Kernel("near_screen_wgmma.cu", "near_screen_wgmma"),
+    WGMMA_KERNEL.title,
+    rows=256,
+    columns=128,
+    threads=288,
+    shared_bytes=6 * (_STAGE_BYTES + 16) + 16,
+    cluster_blocks=2,
+    box_records=64,
+)
+_SCREENING_KERNELS = {
+    WGMMA_KERNEL: _WGMMA_SCREEN,
+    MMA_KERNEL: _make_screening_kernel("mma", MMA_KERNEL),
+    POPC_KERNEL: _make_screening_kernel("popc", POPC_KERNEL),
+}
 LENGTH_SCREENING_KERNEL = ScreeningKernel(
     Kernel("near_screen.cu", "near_screen", (("PRODUCTS", '"products_none.cuh"'),)), "lengths", 64, 64, 256
 )
 """Kernel that screens by lengths alone, without sketches."""
 
+_MAX_SHARED_BYTES = 227 << 10  # per block, of compute capability 9.0
+_MAX_SEGMENT_COLUMNS = 1 << 13
+_CLUSTERS_PER_WAVE = 4  # clusters, in multiples of those that fill a device, so that the last ones leave little of it idle
 
-def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
-    """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
-    No kernel uses wgmma, because it is slower: 93 instead of 117 billion pairs per second (benchmarks/log: N-001). The products are short
-    here (a few thousand bits), and the results of wgmma are available later.
-    """
+def screening_kernels(arch: str, sketch_bytes: int) -> tuple[ScreeningKernel, ...]:
+    """Return the kernels that can screen by sketches of `sketch_bytes` bytes on an architecture (nvcc's name), fastest first."""
     usable = usable_kernels(arch)
-    return tuple(screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)
+    screens = (screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)
+    return tuple(screen for screen in screens if screen.block_shared_bytes(sketch_bytes) <= _MAX_SHARED_BYTES)
+
+
+@dataclass(frozen=True)
+class ScreenLaunch:
+    """Plan for screening a rectangle.
+
+    grid: number of blocks, in whole clusters
+    segment: number of targets that a cluster compares with its queries
+    """
+
+    grid: int
+    segment: int
+
+
+def plan_screen(screen: ScreeningKernel, shape: tuple[int, int], multiprocessor_count: int) -> ScreenLaunch:
+    """Return the plan for screening a rectangle of `shape` (queries, targets)."""
+    rows, columns = -(-shape[0] // screen.rows), -(-shape[1] // screen.columns)
+    step = 1
+    if screen.box_records:  # long segments read the queries' sketches less often, but there must be enough of them
+        wanted = -(-_CLUSTERS_PER_WAVE * multiprocessor_count // (screen.cluster_blocks * rows))
+        step = max(1, min(_MAX_SEGMENT_COLUMNS // screen.columns, columns // wanted))
+    return ScreenLaunch(rows * -(-columns // step) * screen.cluster_blocks, step * screen.columns)
 
 
 def has_tensor_cores(arch: str) -> bool:

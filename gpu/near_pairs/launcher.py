@@ -16,13 +16,15 @@ from gpualign.gpu.kernels.argument_structs import (
     NEAR_GATHER_ARGS,
     NEAR_PAIR_STRUCT,
     NEAR_SCREEN_ARGS,
+    NEAR_SCREEN_WGMMA_ARGS,
     NEAR_VERIFY_ARGS,
     QUEUE_BYTES,
     pack_arguments,
 )
-from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, ScreeningKernel, verification_kernel
+from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, GATHER_KERNEL, ScreeningKernel, plan_screen, verification_kernel
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe
 from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle
+from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _GATHER_WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device
@@ -61,8 +63,11 @@ class PairCounts:
 class RectangleLauncher:
     """Launches a task's rectangles on a device. device_records: the task's records on this device, as returned by `make_device_records`"""
 
-    def __init__(self, recipe: NearPairRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]) -> None:
+    def __init__(
+        self, device: Device, recipe: NearPairRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]
+    ) -> None:
         bound = recipe.bound
+        self._device = device
         self._recipe = recipe
         self._records = device_records
         self._bound = pack_arguments(
@@ -96,11 +101,15 @@ class RectangleLauncher:
         grid = stream.resident_blocks(kernel.kernel, kernel.threads)
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch_bytes // (kernel.scratch_bytes * kernel.threads)))
+        sketches = stream.address("sketches", count * sketch_bytes)
         arrays = {
             "rows": query_rows.limits,
             "records": np.concatenate([rectangle.queries.records, rectangle.targets], dtype=np.int32, casting="same_kind"),
             "beside": query_rows.partial_columns,
         }
+        if self._screen.box_records:
+            box = self._screen.box_records, 8 * CHUNK_WORDS
+            arrays["map"] = self._device.tensor_map(sketches, (count, sketch_bytes), box)
         staged = stream.stage(arrays)
         places = {
             "counters": stream.address("queue", QUEUE_BYTES),
@@ -108,7 +117,6 @@ class RectangleLauncher:
         }
         found = stream.address("found", capacities.max_near_pairs * NEAR_DISTANCE_STRUCT.itemsize)
         bands = stream.address("bands", grid * kernel.threads * kernel.scratch_bytes)
-        sketches = stream.address("sketches", count * sketch_bytes)
         gathered = {name: stream.address(name, 4 * count) for name in ("sizes", "ambiguous")}
 
         stream.begin_batch()
@@ -117,7 +125,7 @@ class RectangleLauncher:
         gather = pack_arguments(
             NEAR_GATHER_ARGS,
             **self._records,
-            **staged,
+            **{name: staged[name] for name in ("rows", "records", "beside")},
             **gathered,
             sketches=sketches,
             counters=places["counters"],
@@ -139,8 +147,11 @@ class RectangleLauncher:
             capacity=capacities.max_candidates,
             q=self._recipe.cascade.q,
         )
-        tiles = -(-rectangle.shape[0] // self._screen.rows) * -(-rectangle.shape[1] // self._screen.columns)
-        stream.launch(self._screen.kernel, tiles, self._screen.threads, screen, self._screen.shared_bytes)
+        plan = plan_screen(self._screen, rectangle.shape, self._device.hardware.multiprocessor_count)
+        if self._screen.box_records:
+            screen = pack_arguments(NEAR_SCREEN_WGMMA_ARGS, map=staged["map"], screen=screen, segment=plan.segment)
+        shared = self._screen.block_shared_bytes(sketch_bytes)
+        stream.launch(self._screen.kernel, plan.grid, self._screen.threads, screen, shared)
         stream.mark_event()
         verify = pack_arguments(
             NEAR_VERIFY_ARGS,

@@ -103,9 +103,8 @@ class NearPairWorker:
                         f"may be used; use {parameter('device', 'cpu')}"
                     )
                 self._slot_bytes = (usable - needed) // _MAX_RECTANGLES_IN_FLIGHT
-                self._launcher = RectangleLauncher(
-                    self._recipe, self._screen, make_device_records(self._pipeline, self._task, self._recipe)
-                )
+                records = make_device_records(self._pipeline, self._task, self._recipe)
+                self._launcher = RectangleLauncher(self._device, self._recipe, self._screen, records)
                 self._process_tiles()
         except OutOfMemory as error:
             raise RunError(f"{self._device.name} has less memory than it reported ({error}); use {parameter('device', 'cpu')}") from None

@@ -63,6 +63,7 @@ struct Copy {
 struct Product {
   int32_t* sums;
   uint64_t rows, columns;  // descriptors of the operands
+  int column_count;
   void arrive() const;
 };
 

@@ -1,5 +1,5 @@
 // The functions of tensor_cores.cuh on the host, bit by bit as the PTX ISA describes them ("Matrix Fragments for mma.m16n8k256", "Register
-// Fragments for wgmma.mma_async.m64n256k256", "Matrix Descriptor Format"). A product of a warpgroup reads its operands and writes its sums
+// Fragments for wgmma.mma_async.m64nNk256", "Matrix Descriptor Format"). A product of a warpgroup reads its operands and writes its sums
 // at once or when it is waited for: a device may do either.
 #pragma once
 
@@ -36,7 +36,7 @@ inline void Product::arrive() const {
   const Matrix a(rows), b(columns);
   uint32_t of_rows[2][8], of_column[8];
   for (int below = 0; below < 2; below++) a.read(row + 8 * below, of_rows[below]);
-  for (int pair = 0; pair < 64; pair++) {
+  for (int pair = 0; pair < column_count / 4; pair++) {
     b.read(pair / 2 * 8 + column + pair % 2, of_column);
     for (int below = 0; below < 2; below++)
       for (int k = 0; k < 8; k++) sums[pair / 2 * 4 + 2 * below + pair % 2] += __builtin_popcount(of_rows[below][k] & of_column[k]);
@@ -72,9 +72,10 @@ DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint3
   warp.barrier.wait();
 }
 
-DEVICE void multiply(int32_t (&d)[128], uint64_t rows, uint64_t columns) {
+template <int Sums>
+DEVICE void multiply(int32_t (&d)[Sums], uint64_t rows, uint64_t columns) {
   if (!cuda_host::running->sums_are_ordered) cuda_host::fail("products follow no fence");
-  cuda_host::running->products.request({d, rows, columns}, cuda_host::turns.coin());
+  cuda_host::running->products.request({d, rows, columns, 2 * Sums}, cuda_host::turns.coin());
 }
 DEVICE void begin_products() { cuda_host::running->sums_are_ordered = true; }
 DEVICE void end_products() { cuda_host::running->products.end_group(); }

@@ -88,7 +88,7 @@ def near(rng):
         (560, FilterCascade()),
     ):
         near_recipe.cheapest_cascade = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
-        for screen in screening_kernels(CudaDevice(0).arch) if steps.q else [LENGTH_SCREENING_KERNEL]:
+        for screen in screening_kernels(CudaDevice(0).arch, steps.sketch_bits // 8) if steps.q else [LENGTH_SCREENING_KERNEL]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
             prepared = prepare_near_pairs(task, Budget.from_total(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
             (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))

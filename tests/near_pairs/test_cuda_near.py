@@ -260,8 +260,8 @@ def test_every_screen_of_a_device(rng, device, use, monkeypatch):
     use(FilterCascade(q=5, sketch_bits=2048))
     many = clusters(rng, 900, 300, 40)
     found = []
-    for screen in screening_kernels(device.arch):
-        monkeypatch.setattr(prepared_module, "screening_kernels", lambda arch, one=screen: (one,))
+    for screen in screening_kernels(device.arch, 2048 // 8):
+        monkeypatch.setattr(prepared_module, "screening_kernels", lambda arch, size, one=screen: (one,))
         found.append(near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device]))
     use(FilterCascade())
     assert all(one == found[0] for one in found)
@@ -270,14 +270,18 @@ def test_every_screen_of_a_device(rng, device, use, monkeypatch):
 
 @on_the_host
 @pytest.mark.slow
+@pytest.mark.parametrize("screen", screening_kernels("sm_90a", 1024 // 8)[:2], ids=lambda screen: screen.kernel.function)
 @pytest.mark.parametrize("seed", range(2))
-def test_the_screen_of_tensor_cores(rng, use, seed):
+def test_the_screen_of_tensor_cores(rng, use, monkeypatch, screen, seed):
     """Emulated (tests/cuda_host/tensor_cores.hpp): against plain distances, and in several tiles against the screen by popc."""
     use(SKETCHES)
-    device, (screen, _) = HostDevice(arch="sm_90a", seed=seed), screening_kernels("sm_90a")
+    monkeypatch.setattr(
+        prepared_module, "screening_kernels", lambda arch, size: (screen,) if arch == "sm_90a" else screening_kernels(arch, size)
+    )
+    device = HostDevice(arch="sm_90a", seed=seed)
     few = families(rng, 4, 90, 5)
     check(few, few, distance_bound(5), Pairing.ABOVE, device)
-    many = clusters(rng, 150, 60, 9)
+    many = clusters(rng, 300, 60, 9)
     found, expected = (near_pairs(many, many, distance_bound(6), Pairing.ABOVE, [one]) for one in (device, HostDevice()))
     assert found == expected
     assert len(found[0]) > 60
