@@ -24,20 +24,24 @@ from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPairsS
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
-    COMPARISONS_PER_PIECE,
     DIFFER_KERNEL,
-    PIECE_BYTES,
     DistanceKernel,
     LaunchPlan,
-    PlanePiece,
-    cut_panels,
-    padded_words,
     plan_launch,
-    plane_bytes,
     split_into_launches,
     usable_kernels,
 )
 from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DevicePairSelector, needed_counts
+from gpualign.gpu.distance.plane_pieces import (
+    COMPARISONS_PER_PIECE,
+    PIECE_BYTES,
+    BundledPlanes,
+    PlanePiece,
+    cut_panels,
+    padded_words,
+    plane_bytes,
+    product_words,
+)
 from gpualign.gpu.kernels.argument_structs import DIFFER_ARGS, DISTANCE_ARGS, WGMMA_ARGS, pack_arguments
 from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
 from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
@@ -151,7 +155,7 @@ class _DistanceWorker:
     def _submit_piece(
         self,
         piece_number: int,
-        piece: PlanePiece,
+        piece: PlanePiece | BundledPlanes,
         band: SampleBand,
         count_addresses: dict[str, int],
         on_progress: Callable[[int], None],
@@ -173,7 +177,7 @@ class _DistanceWorker:
         stream.mark_event()
         on_progress(band.pair_count * piece.site_count)
 
-    def _upload_piece(self, stream: StreamBuffers, piece_number: int, piece: PlanePiece) -> int:
+    def _upload_piece(self, stream: StreamBuffers, piece_number: int, piece: PlanePiece | BundledPlanes) -> int:
         """Copy a piece's planes to the device unless they are already there, and return their address.
 
         If the kernel needs a tensor map, the map is stored after the planes.
@@ -220,7 +224,7 @@ class _DistanceWorker:
         self._copied[name] = stream.record_event()
 
     def _kernel_launches(
-        self, piece: PlanePiece, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
+        self, piece: PlanePiece | BundledPlanes, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
     ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessor_count
         chunks = piece.word_count // CHUNK_WORDS
@@ -245,7 +249,7 @@ class _DistanceWorker:
 
 
 def _pair_arguments(
-    piece: PlanePiece,
+    piece: PlanePiece | BundledPlanes,
     addresses: tuple[int, int],
     band: SampleBand,
     term: Term,
@@ -323,10 +327,11 @@ class CudaDistanceEngine:
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         kernel, products_only = (DIFFER_KERNEL, False) if request.multiallelic else (self._kernel, True)
         rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
+        words = product_words if products_only else padded_words
         labels = self._threads, kernel.title, hardware
         if not request.selected_pairs_only:
             return PreparedCounter(
-                request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
+                request, products_only, words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
             )
 
         def pick(
@@ -335,7 +340,7 @@ class CudaDistanceEngine:
             return self._select_near_pairs(panels, bands, names, rule, memory // selected_pair_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
-        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, pick, rate)
+        return PreparedCounter(request, products_only, words, device_bytes, *labels, self._count_bands, pick, rate)
 
     @contextmanager
     def _open_worker(

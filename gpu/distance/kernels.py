@@ -1,28 +1,16 @@
-"""Kernels that multiply bit planes on a device, launch plans, and the splitting of planes into pieces. Pure."""
+"""Kernels that multiply bit planes on a device, and launch plans. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import SampleBand
-from gpualign.core.distance.count_recipe import PanelRecipe
-from gpualign.core.distance.engine import WORD_BITS, Panel
 from gpualign.gpu.kernels.argument_structs import MAX_PLANES_PER_SIDE
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 CHUNK_WORDS = 16
 """Number of 64-bit words per chunk. A kernel processes one chunk of a sample in each step (kChunk in cuda_src/)."""
-
-PIECE_BYTES = 64 << 20
-"""Approximate size, in bytes, of a piece: the planes that are copied to a device together."""
-
-COMPARISONS_PER_PIECE = 10**14
-"""Maximum number of comparisons in a piece that is larger than `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many
-comparisons take a tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
 _WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
 _MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
@@ -101,100 +89,6 @@ def plan_launch(kernel: DistanceKernel, band: SampleBand, chunk_count: int, mult
     clusters = _WAVES_PER_LAUNCH * multiprocessor_count // kernel.cluster_blocks
     splits = 1 if tiles >= clusters else min(max_splits, -(-clusters // tiles))
     return LaunchPlan(tiles * splits * kernel.cluster_blocks, splits)
-
-
-@dataclass(frozen=True)
-class PanelWords:
-    """Words start .. stop - 1 of a panel's planes."""
-
-    panel: Panel
-    start: int
-    stop: int
-
-    @property
-    def word_count(self) -> int:
-        return self.stop - self.start
-
-    @property
-    def site_count(self) -> int:
-        """Number of sites in these words."""
-        return max(0, min(self.panel.site_count, self.stop * WORD_BITS) - self.start * WORD_BITS)
-
-
-@dataclass(frozen=True)
-class PlanePiece:
-    """Words from consecutive panels with the same recipe, which together form longer planes: uint64[planes][samples][words]."""
-
-    parts: tuple[PanelWords, ...]
-
-    @property
-    def recipe(self) -> PanelRecipe:
-        return self.parts[0].panel.recipe
-
-    @property
-    def sample_count(self) -> int:
-        return int(self.parts[0].panel.bits.shape[1])
-
-    @property
-    def row_count(self) -> int:
-        """Number of planes times number of samples."""
-        return int(self.parts[0].panel.bits.shape[0]) * self.sample_count
-
-    @property
-    def word_count(self) -> int:
-        return sum(part.word_count for part in self.parts)
-
-    @property
-    def nbytes(self) -> int:
-        return self.row_count * self.word_count * 8
-
-    @property
-    def site_count(self) -> int:
-        return sum(part.site_count for part in self.parts)
-
-    def copy_rows(self, first_row: int, out: npt.NDArray[np.uint64]) -> None:
-        """Copy rows, starting with row `first_row`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
-        at = 0
-        for part in self.parts:
-            bits = part.panel.bits
-            rows = bits.reshape(-1, bits.shape[2])
-            out[:, at : at + part.word_count] = rows[first_row : first_row + len(out), part.start : part.stop]
-            at += part.word_count
-
-
-def plane_bytes(panels: Sequence[Panel]) -> int:
-    """Return the size of all planes to be multiplied, in bytes."""
-    return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
-
-
-def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece]:
-    """Yield the planes of all panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
-
-    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. Panels without terms are skipped.
-    """
-    by_recipe: dict[PanelRecipe, list[Panel]] = {}
-    for panel in panels:
-        if panel.recipe.terms:
-            by_recipe.setdefault(panel.recipe, []).append(panel)
-    for alike in by_recipe.values():
-        parts, words = list[PanelWords](), 0
-        for panel in alike:
-            planes, samples, stop = panel.bits.shape
-            fitting = max(piece_bytes // (planes * samples * 8), piece_sites // WORD_BITS)
-            step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
-            while start < stop:
-                parts.append(part := PanelWords(panel, start, min(stop, start + step - words)))
-                start, words = part.stop, words + part.word_count
-                if words == step:
-                    yield PlanePiece(tuple(parts))
-                    parts, words = [], 0
-        if parts:
-            yield PlanePiece(tuple(parts))
-
-
-def padded_words(sites: int) -> int:
-    """Return the number of words per sample in a plane of `sites` sites, padded to whole kernel chunks."""
-    return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
 
 
 def split_into_launches(left_planes: Sequence[int], right_planes: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:

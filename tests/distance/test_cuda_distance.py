@@ -32,11 +32,10 @@ from gpualign.gpu.distance.kernels import (
     MMA_KERNEL,
     POPC_KERNEL,
     WGMMA_KERNEL,
-    cut_panels,
     plan_launch,
-    plane_bytes,
     usable_kernels,
 )
+from gpualign.gpu.distance.plane_pieces import BundledPlanes, cut_panels, plane_bytes
 
 COUNTED = [name for name, metric in METRICS.items() if metric.measure is not Measure.RELATIONSHIP]
 """grm is for the CPU."""
@@ -107,6 +106,33 @@ def test_planes_that_stay(rng, engine, monkeypatch, comparisons, missing):
     codes[:, 4000:6000][codes[:, 4000:6000] == 1] = 0  # fewer planes
     same(dense_source(codes), engine, "hamming", memory=1 << 18)
     near_same(codes, engine, "hamming", 4000, memory=1 << 18)
+
+
+@given(st.integers(0, 1 << 30), st.integers(1, CHUNK_WORDS - 1), st.integers(1, 24), st.integers(1, 3))
+def test_short_planes_joined_end_to_end(seed, words, planes, samples):
+    """The products of each term are the same, whatever part of the rows is copied at a time."""
+    rng = np.random.default_rng(seed)
+    panel_bits = rng.integers(0, 1 << 63, (planes, samples, words), dtype=np.uint64)
+    sides = [tuple(rng.integers(0, planes, size).tolist()) for size in rng.integers(1, 2 * planes, 3)]
+    pairs = zip(sides, [sides[0], *(tuple(rng.permutation(side).tolist()) for side in sides[1:])], strict=True)
+    terms = tuple(Term(str(number), Operation.AND, *pair) for number, pair in enumerate(pairs))
+    panel = Panel(panel_bits, 64 * words, PanelRecipe((), terms))
+    (piece,) = cut_panels([panel], 1)
+    assert isinstance(piece, BundledPlanes)
+    assert piece.nbytes == plane_bytes([panel])
+    rows = np.full((piece.row_count, CHUNK_WORDS), 1 << 40, dtype=np.uint64)
+    for start in range(0, len(rows), step := int(rng.integers(1, len(rows) + 1))):
+        piece.copy_rows(start, rows[start : start + step])
+    joined = rows.reshape(-1, samples, CHUNK_WORDS)
+    for term, other in zip(terms, piece.recipe.terms, strict=True):
+        assert other.count_name == term.count_name
+        assert np.array_equal(common_bits(joined, other), common_bits(panel_bits, term))
+
+
+def common_bits(bits, term):
+    """The sum that a term of products asks for, for every two samples."""
+    common = bits[list(term.left)][:, :, None] & bits[list(term.right)][:, None]
+    return np.unpackbits(common.view(np.uint8), axis=-1).sum(axis=(0, 3))
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), max_size=7), st.integers(0, 1 << 18), st.integers(0, 9000))

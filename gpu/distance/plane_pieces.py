@@ -1,0 +1,200 @@
+"""Bit planes in the form that kernels multiply: pieces of long planes, and short planes joined end to end. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance.count_recipe import PanelRecipe
+from gpualign.core.distance.engine import WORD_BITS, Panel
+from gpualign.gpu.distance.kernels import CHUNK_WORDS
+
+PIECE_BYTES = 64 << 20
+"""Approximate size, in bytes, of a piece: the planes that are copied to a device together."""
+
+COMPARISONS_PER_PIECE = 10**14
+"""Maximum number of comparisons in a piece that is larger than `PIECE_BYTES`, if planes stay on the device. With tensor cores, this many
+comparisons take a tenth of a second. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
+
+
+@dataclass(frozen=True)
+class PanelWords:
+    """Words start .. stop - 1 of a panel's planes."""
+
+    panel: Panel
+    start: int
+    stop: int
+
+    @property
+    def word_count(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def site_count(self) -> int:
+        """Number of sites in these words."""
+        return max(0, min(self.panel.site_count, self.stop * WORD_BITS) - self.start * WORD_BITS)
+
+
+@dataclass(frozen=True)
+class PlanePiece:
+    """Words from consecutive panels with the same recipe, which together form longer planes: uint64[planes][samples][words]."""
+
+    parts: tuple[PanelWords, ...]
+
+    @property
+    def recipe(self) -> PanelRecipe:
+        return self.parts[0].panel.recipe
+
+    @property
+    def sample_count(self) -> int:
+        return int(self.parts[0].panel.bits.shape[1])
+
+    @property
+    def row_count(self) -> int:
+        """Number of planes times number of samples."""
+        return int(self.parts[0].panel.bits.shape[0]) * self.sample_count
+
+    @property
+    def word_count(self) -> int:
+        return sum(part.word_count for part in self.parts)
+
+    @property
+    def nbytes(self) -> int:
+        return self.row_count * self.word_count * 8
+
+    @property
+    def site_count(self) -> int:
+        return sum(part.site_count for part in self.parts)
+
+    def copy_rows(self, first_row: int, out: npt.NDArray[np.uint64]) -> None:
+        """Copy rows, starting with row `first_row`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
+        at = 0
+        for part in self.parts:
+            bits = part.panel.bits
+            rows = bits.reshape(-1, bits.shape[2])
+            out[:, at : at + part.word_count] = rows[first_row : first_row + len(out), part.start : part.stop]
+            at += part.word_count
+
+
+@dataclass(frozen=True)
+class BundledPlanes:
+    """Planes shorter than a chunk, joined end to end and cut into planes of one chunk. Has the attributes of a `PlanePiece`.
+
+    A term of products sums over all of its planes, so that it may as well sum over a few longer planes.
+
+    panel: a panel of which each term is a sum of products
+    sides: the lists of the panel's planes that are joined: each list of which a term takes its left or its right planes
+    """
+
+    panel: Panel
+    sides: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of_panel(panel: Panel) -> BundledPlanes:
+        sides = [side for term in panel.recipe.terms for side in (term.left, term.right)]
+        return BundledPlanes(panel, tuple(dict.fromkeys(sides)))
+
+    @cached_property
+    def bundles(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """For each of `sides`, the numbers of the planes into which it is cut."""
+        ends = accumulate((-(-len(side) * self.panel.bits.shape[2] // CHUNK_WORDS) for side in self.sides), initial=0)
+        return {side: tuple(range(start, stop)) for side, (start, stop) in zip(self.sides, pairwise(ends), strict=True)}
+
+    @cached_property
+    def recipe(self) -> PanelRecipe:
+        """The panel's terms, with the numbers of the new planes."""
+        terms = tuple(replace(term, left=self.bundles[term.left], right=self.bundles[term.right]) for term in self.panel.recipe.terms)
+        return replace(self.panel.recipe, planes=(), terms=terms)
+
+    @property
+    def sample_count(self) -> int:
+        return int(self.panel.bits.shape[1])
+
+    @property
+    def row_count(self) -> int:
+        """Number of new planes times number of samples."""
+        return self.sample_count * sum(map(len, self.bundles.values()))
+
+    @property
+    def word_count(self) -> int:
+        return CHUNK_WORDS
+
+    @property
+    def nbytes(self) -> int:
+        return self.row_count * CHUNK_WORDS * 8
+
+    @property
+    def site_count(self) -> int:
+        return self.panel.site_count
+
+    def copy_rows(self, first_row: int, out: npt.NDArray[np.uint64]) -> None:
+        """Copy rows, starting with row `first_row`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
+        out[:] = 0
+        words, samples = self.panel.bits.shape[2], self.sample_count
+        for side, bundles in self.bundles.items():
+            for place, plane in enumerate(side):
+                at = place * words
+                while at < (place + 1) * words:  # a plane may lie in two bundles
+                    bundle, word = bundles[at // CHUNK_WORDS], at % CHUNK_WORDS
+                    stop = min((place + 1) * words, at + CHUNK_WORDS - word)
+                    begin, end = (min(max(row - first_row, 0), len(out)) for row in (bundle * samples, (bundle + 1) * samples))
+                    sample = first_row + begin - bundle * samples
+                    bits = self.panel.bits[plane, sample : sample + end - begin, at - place * words : stop - place * words]
+                    out[begin:end, word : word + stop - at] = bits
+                    at = stop
+
+
+def plane_bytes(panels: Sequence[Panel]) -> int:
+    """Return the size of all planes to be multiplied, in bytes."""
+    multiplied = [panel for panel in panels if panel.recipe.terms]
+    return sum(BundledPlanes.of_panel(panel).nbytes if _is_short(panel) else panel.bits.nbytes for panel in multiplied)
+
+
+def _is_short(panel: Panel) -> bool:
+    """True if the panel's planes are shorter than a chunk."""
+    return int(panel.bits.shape[2]) < CHUNK_WORDS
+
+
+def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece | BundledPlanes]:
+    """Yield the planes of all panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
+
+    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. A panel whose planes are shorter
+    than a chunk is a piece of its own. Panels without terms are skipped.
+    """
+    by_recipe: dict[PanelRecipe, list[Panel]] = {}
+    for panel in panels:
+        if panel.recipe.terms and _is_short(panel):
+            yield BundledPlanes.of_panel(panel)
+        elif panel.recipe.terms:
+            by_recipe.setdefault(panel.recipe, []).append(panel)
+    for alike in by_recipe.values():
+        parts, words = list[PanelWords](), 0
+        for panel in alike:
+            planes, samples, stop = panel.bits.shape
+            fitting = max(piece_bytes // (planes * samples * 8), piece_sites // WORD_BITS)
+            step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
+            while start < stop:
+                parts.append(part := PanelWords(panel, start, min(stop, start + step - words)))
+                start, words = part.stop, words + part.word_count
+                if words == step:
+                    yield PlanePiece(tuple(parts))
+                    parts, words = [], 0
+        if parts:
+            yield PlanePiece(tuple(parts))
+
+
+def padded_words(sites: int) -> int:
+    """Return the number of words per sample in a plane of `sites` sites, padded to whole kernel chunks."""
+    return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
+
+
+def product_words(sites: int) -> int:
+    """Return the number of words per sample in a plane of `sites` sites for products: padded unless the plane is shorter than a chunk, so
+    that it can be joined to others (`BundledPlanes`)."""
+    return min(-(-sites // WORD_BITS), CHUNK_WORDS) if sites <= CHUNK_WORDS * WORD_BITS else padded_words(sites)
