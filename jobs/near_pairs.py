@@ -419,7 +419,9 @@ def _max_list_pairs(task: Task, bound: EditBound, aligner: PairAligner | None, r
 
 def _select_distinct(records: SequenceSet, groups: DuplicateGroups, threads: int) -> SequenceSet:
     """Return the first record of each group of equal records. threads: maximum number of threads."""
-    return records.select(groups.first_records, threads) if groups.repeated_count else records
+    if not groups.repeated_count:
+        return records
+    return replace(records.select(groups.first_records, threads), known_used_codes=records.used_codes)  # equal records, equal letters
 
 
 def prepare_near_pair_job(

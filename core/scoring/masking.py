@@ -115,7 +115,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAUL
         return MaskedSequences(sequences, 0, np.zeros(0, dtype=np.int64))
     touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
     whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
-    masked = replace(sequences, codes=codes, known_code_counts=None, is_mapped=False)
+    masked = replace(sequences, codes=codes, known_code_counts=None, known_used_codes=None, is_mapped=False)
     return MaskedSequences(masked, changed, np.array(whole, dtype=np.int64))
 
 

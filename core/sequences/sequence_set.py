@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Codes, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes, find_codes
@@ -30,6 +30,7 @@ class SequenceSet:
     offsets: int64[count + 1]
     known_file_positions: position of each record in its file, int64[count]; None if records are in file order
     known_code_counts: number of occurrences of each code, int64[256], if known
+    known_used_codes: codes that occur, ascending, if known
     descriptions: text after the ids in the file; None if not read
     source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
     known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
@@ -44,6 +45,7 @@ class SequenceSet:
     offsets: Integers = field(repr=False)
     known_file_positions: Integers | None = field(default=None, repr=False)
     known_code_counts: Integers | None = field(default=None, repr=False)
+    known_used_codes: Codes | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
     known_file_ids: StringColumn | None = field(default=None, repr=False)
@@ -78,8 +80,10 @@ class SequenceSet:
         return StringColumn.from_strings(self.ids)
 
     @cached_property
-    def used_codes(self) -> npt.NDArray[np.uint8]:
+    def used_codes(self) -> Codes:
         """Codes that occur in the sequences, ascending."""
+        if self.known_used_codes is not None:
+            return self.known_used_codes
         return find_codes(self.codes) if self.known_code_counts is None else np.flatnonzero(self.known_code_counts).astype(np.uint8)
 
     @cached_property

@@ -79,6 +79,13 @@ DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, const NearL
   return together < apart ? together : apart;
 }
 
+// The limits of all rows of one length.
+struct NearLimits {
+  int32_t first, stop;  // columns whose lengths are within the bound: first .. stop - 1
+  int32_t slack;        // the largest slack of its pairs, not counting ambiguity letters
+};
+SAME_AS_ON_HOST(NearLimits);
+
 // A row of a rectangle, i.e. a query.
 struct NearRow {
   int32_t first, stop;  // columns whose lengths are within the bound: first .. stop - 1

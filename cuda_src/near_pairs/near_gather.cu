@@ -1,19 +1,24 @@
-// Copies together what the screen of a rectangle reads: the sketches of its queries, then those of its targets. near.cuh has the glossary.
+// Copies together what the screen of a rectangle reads: its rows, and the sketches of its queries, then those of its targets. near.cuh has
+// the glossary.
 //
 // No macros. Registers: 38 on sm_90a (NVRTC 13.5). No shared memory. Not measured alone.
 #include "near.cuh"
 
 struct NearGatherArgs {
   NearRecords queries, targets;
-  const int32_t* records;  // [rows + columns] numbers of the queries, then of the targets
-  const NearRow* rows;
-  const int32_t* beside;  // columns that are no targets of some of the rows
-  uint32_t* sketches;     // out, [rows + columns][sketch_words]
-  int32_t* sizes;         // out, [rows + columns]
-  int32_t* ambiguous;     // out, [rows + columns]
+  const int32_t* records;         // [rows + columns] numbers of the queries, then of the targets
+  const NearLimits* limits;       // of each length of a query
+  const int32_t* length_numbers;  // [rows] whose limits a row has
+  const int32_t* first_targets;   // [rows]
+  const int32_t* beside;          // columns that are no targets of some of the rows
+  NearRow* rows;                  // out
+  uint32_t* sketches;             // out, [rows + columns][sketch_words]
+  int32_t* sizes;                 // out, [rows + columns]
+  int32_t* ambiguous;             // out, [rows + columns]
   NearCounters* counters;
   int32_t row_count, column_count, beside_count;
   int32_t sketch_words;  // a multiple of 4
+  int32_t q;
 };
 SAME_AS_ON_HOST(NearGatherArgs);
 
@@ -34,8 +39,10 @@ KERNEL(256, 1) near_gather(const NearGatherArgs a) {
     a.ambiguous[item] = set.ambiguous[a.records[item]];
   }
   uint32_t unwanted = 0;
-  for (int64_t row = thread; row < a.row_count && a.beside_count > 0; row += threads) {
-    const NearRow current = a.rows[row];
+  for (int64_t row = thread; row < a.row_count; row += threads) {
+    const NearLimits limits = a.limits[a.length_numbers[row]];
+    const NearRow current{limits.first, limits.stop, a.first_targets[row], limits.slack + a.q * a.queries.ambiguous[a.records[row]]};
+    a.rows[row] = current;
     for (int k = 0; k < a.beside_count; k++) {
       const int32_t column = a.beside[k];
       unwanted += column >= current.first && column < current.stop && a.records[a.row_count + column] < current.wanted;

@@ -234,6 +234,7 @@ NEAR_BOUND_STRUCT = _make_struct(
     *((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")),
     *((name, _I) for name in ("coverage_of_shorter", "equal_gain", "other_gain", "ordinary")),
 )
+NEAR_LIMITS_STRUCT = _make_struct(*((name, _I) for name in ("first", "stop", "slack")))
 NEAR_ROW_STRUCT = _make_struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
 NEAR_PAIR_STRUCT = _make_struct(("query", _I), ("target", _I))
 NEAR_DISTANCE_STRUCT = _make_struct(("query", _I), ("target", _I), ("distance", _I))
@@ -246,8 +247,9 @@ NEAR_RECORDS_ARGS = _make_struct(
 )
 NEAR_GATHER_ARGS = _make_struct(
     *_NEAR_SET_FIELDS,
-    *((name, _P) for name in ("records", "rows", "beside", "sketches", "sizes", "ambiguous", "counters")),
-    *((name, _I) for name in ("row_count", "column_count", "beside_count", "sketch_words")),
+    *((name, _P) for name in ("records", "limits", "length_numbers", "first_targets", "beside")),
+    *((name, _P) for name in ("rows", "sketches", "sizes", "ambiguous", "counters")),
+    *((name, _I) for name in ("row_count", "column_count", "beside_count", "sketch_words", "q")),
 )
 NEAR_SCREEN_ARGS = _make_struct(
     ("product", DISTANCE_ARGS),
@@ -304,6 +306,7 @@ STRUCTS_BY_CUDA_NAME = {
     "ChooseArgs": CHOOSE_PAIRS_ARGS,
     "NearRecords": NEAR_RECORDS_STRUCT,
     "NearBound": NEAR_BOUND_STRUCT,
+    "NearLimits": NEAR_LIMITS_STRUCT,
     "NearRow": NEAR_ROW_STRUCT,
     "NearPair": NEAR_PAIR_STRUCT,
     "NearDistance": NEAR_DISTANCE_STRUCT,

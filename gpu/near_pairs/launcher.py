@@ -15,6 +15,7 @@ from gpualign.gpu.kernels.argument_structs import (
     NEAR_DISTANCE_STRUCT,
     NEAR_GATHER_ARGS,
     NEAR_PAIR_STRUCT,
+    NEAR_ROW_STRUCT,
     NEAR_SCREEN_ARGS,
     NEAR_SCREEN_WGMMA_ARGS,
     NEAR_VERIFY_ARGS,
@@ -102,15 +103,20 @@ class RectangleLauncher:
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch_bytes // (kernel.scratch_bytes * kernel.threads)))
         sketches = stream.address("sketches", count * sketch_bytes)
+        queries = rectangle.queries
         arrays = {
-            "rows": query_rows.limits,
-            "records": np.concatenate([rectangle.queries.records, rectangle.targets], dtype=np.int32, casting="same_kind"),
+            "limits": query_rows.limits,
+            "length_numbers": queries.length_numbers,
+            "first_targets": queries.first_target_numbers,
+            "records": np.concatenate([queries.records, rectangle.targets], dtype=np.int32, casting="same_kind"),
             "beside": query_rows.partial_columns,
         }
         if self._screen.box_records:
             box = self._screen.box_records, 8 * CHUNK_WORDS
             arrays["map"] = self._device.tensor_map(sketches, (count, sketch_bytes), box)
         staged = stream.stage(arrays)
+        map_address = staged.pop("map", 0)
+        rows = stream.address("rows", rectangle.shape[0] * NEAR_ROW_STRUCT.itemsize)
         places = {
             "counters": stream.address("queue", QUEUE_BYTES),
             "candidates": stream.address("candidates", capacities.max_candidates * NEAR_PAIR_STRUCT.itemsize),
@@ -125,14 +131,16 @@ class RectangleLauncher:
         gather = pack_arguments(
             NEAR_GATHER_ARGS,
             **self._records,
-            **{name: staged[name] for name in ("rows", "records", "beside")},
+            **staged,
             **gathered,
+            rows=rows,
             sketches=sketches,
             counters=places["counters"],
             row_count=rectangle.shape[0],
             column_count=rectangle.shape[1],
             beside_count=len(query_rows.partial_columns),
             sketch_words=sketch_bytes // 4,
+            q=self._recipe.cascade.q,
         )
         stream.launch(GATHER_KERNEL, _GATHER_WAVES_PER_LAUNCH * stream.resident_blocks(GATHER_KERNEL, BLOCK_THREADS), BLOCK_THREADS, gather)
         screen = pack_arguments(
@@ -143,13 +151,13 @@ class RectangleLauncher:
             bound=self._bound,
             **gathered,
             records=staged["records"],
-            rows=staged["rows"],
+            rows=rows,
             capacity=capacities.max_candidates,
             q=self._recipe.cascade.q,
         )
         plan = plan_screen(self._screen, rectangle.shape, self._device.hardware.multiprocessor_count)
         if self._screen.box_records:
-            screen = pack_arguments(NEAR_SCREEN_WGMMA_ARGS, map=staged["map"], screen=screen, segment=plan.segment)
+            screen = pack_arguments(NEAR_SCREEN_WGMMA_ARGS, map=map_address, screen=screen, segment=plan.segment)
         shared = self._screen.block_shared_bytes(sketch_bytes)
         stream.launch(self._screen.kernel, plan.grid, self._screen.threads, screen, shared)
         stream.mark_event()

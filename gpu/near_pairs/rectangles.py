@@ -15,7 +15,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Pairing, Tile
 from gpualign.core.scoring.edit_bounds import EditBound
-from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
+from gpualign.gpu.kernels.argument_structs import NEAR_LIMITS_STRUCT
 
 _FEW_AMBIGUITY_LETTERS = 8
 """Maximum number of ambiguity letters in a record that is compared together with those that have none."""
@@ -47,10 +47,30 @@ class SortedQueries:
         return SortedQueries(self.records[index], self.lengths[index], self.ambiguity_letters[index], self.first_targets[index])
 
     @cached_property
-    def distinct_lengths(self) -> tuple[Integers, Integers]:
-        """(distinct lengths in ascending order, for each query the index of its length among these)."""
-        is_new = np.diff(self.lengths, prepend=-1) > 0
-        return self.lengths[is_new], np.cumsum(is_new) - 1
+    def distinct_lengths(self) -> Integers:
+        """The lengths that occur, in ascending order."""
+        return self.lengths[self._is_longer]
+
+    @cached_property
+    def length_numbers(self) -> npt.NDArray[np.int32]:
+        """For each query, the index of its length in `distinct_lengths`."""
+        numbers: npt.NDArray[np.int32] = np.cumsum(self._is_longer, dtype=np.int32) - np.int32(1)
+        return numbers
+
+    @cached_property
+    def length_counts(self) -> Integers:
+        """For each of `distinct_lengths`, the number of queries of that length."""
+        return np.bincount(self.length_numbers)
+
+    @cached_property
+    def _is_longer(self) -> npt.NDArray[np.bool_]:
+        """For each query, whether it is longer than the one before."""
+        return np.diff(self.lengths, prepend=-1) > 0
+
+    @cached_property
+    def first_target_numbers(self) -> npt.NDArray[np.int32]:
+        """`first_targets` as kernels read them."""
+        return self.first_targets.astype(np.int32)
 
     @cached_property
     def max_ambiguity_letters(self) -> int:
@@ -111,18 +131,19 @@ def tile_rectangles(tile: Tile, queries: Iterable[SortedQueries], task: Task) ->
 
     queries: the tile's queries, as returned by `sort_queries`
     """
-    few = task.ambiguity_letter_counts[1][tile.targets] <= _FEW_AMBIGUITY_LETTERS
-    targets = [tile.targets] if few.all() else [some for some in (tile.targets[few], tile.targets[~few]) if len(some)]
+    targets = [tile.targets]
+    if task.edit_bound_varies:
+        few = task.ambiguity_letter_counts[1][tile.targets] <= _FEW_AMBIGUITY_LETTERS
+        targets = [some for some in (tile.targets[few], tile.targets[~few]) if len(some)]
     return [Rectangle(tile, some, others) for some in queries for others in targets]
 
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
+    """Limits from which the screen's limits for the rows of a rectangle, i.e. its queries, are made.
 
-    limits: `NEAR_ROW_STRUCT`[queries]; for each query, the range of columns with compatible lengths, the first target, and the maximum
-        slack (number of q-grams that one record of a pair may have and the other lack), to which the screen adds the target's ambiguity
-        letters
+    limits: `NEAR_LIMITS_STRUCT`[distinct lengths of queries]; the range of columns with compatible lengths, and the maximum slack (number
+        of q-grams that one record of a pair may have and the other lack), to which the ambiguity letters of both records are added
     compatible_pair_count: number of pairs whose lengths are within the bound
     partial_columns: int32, indices of the columns that are targets of only some of the queries
     max_diagonals: maximum, over all pairs, of the number of diagonals on which an alignment within the bound can lie, minus 1
@@ -135,41 +156,48 @@ class QueryRows:
 
 
 def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> QueryRows:
-    """Return the limits that the screen reads for each query.
+    """Return the limits that the screen needs for the queries of each length.
 
     bound: bound for pairs without ambiguity letters
     q: length of the q-grams in sketches; 0 for no sketches
     """
-    queries, theirs = rectangle.queries, task.targets.lengths[rectangle.targets]
-    distinct, inverse = queries.distinct_lengths
-    most_ambiguous = queries.max_ambiguity_letters + int(task.ambiguity_letter_counts[1][rectangle.targets].max())
+    queries, targets = rectangle.queries, rectangle.targets
+    distinct = queries.distinct_lengths
+    target_letters = task.ambiguity_letter_counts[1]
+    most_ambiguous = queries.max_ambiguity_letters
+    most_ambiguous += int(target_letters[targets].max() if task.edit_bound_varies else target_letters[0])
     widest = bound.with_ambiguity_letters(most_ambiguous)
-    first, stop = compatible_columns(distinct, theirs, widest)
+
+    def lengths_at(columns: Integers) -> Integers:  # a rectangle has many targets, of which few lengths are needed
+        return task.targets.lengths[targets[columns]]
+
+    first, stop = compatible_columns(distinct, len(targets), lengths_at, widest)
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
-    ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
+    ends = lengths_at(np.minimum(first, len(targets) - 1)), lengths_at(np.maximum(stop, 1) - 1), distinct
     edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
-    rows = np.zeros(len(queries), dtype=NEAR_ROW_STRUCT)
-    rows["first"], rows["stop"] = first[inverse], stop[inverse]
-    rows["wanted"] = queries.first_targets
     # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
     covered = np.maximum.reduce(
         [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
     )
-    slacks = np.clip(np.minimum(edits * q, covered + 2), 0, _MAX_DIFFERENT_GRAMS)
-    rows["slack"] = slacks[inverse] + q * queries.ambiguity_letters  # the screen adds those of the target
-    beside = np.flatnonzero(rectangle.targets < queries.last_first_target).astype(np.int32)
+    limits = np.zeros(len(distinct), dtype=NEAR_LIMITS_STRUCT)
+    limits["first"], limits["stop"] = first, stop
+    limits["slack"] = np.clip(np.minimum(edits * q, covered + 2), 0, _MAX_DIFFERENT_GRAMS)
+    beside = np.flatnonzero(targets < queries.last_first_target).astype(np.int32)
     diagonals = edits + most_ambiguous
     if bound.coverage:  # linear likewise, but a sum of three rounded numbers
         diagonals = np.maximum.reduce([widest.max_diagonals(distinct, end) for end in ends]) + 2
-    return QueryRows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(diagonals[stop > first].max(initial=0))))
+    compatible = int((stop - first) @ queries.length_counts)
+    return QueryRows(limits, compatible, beside, max(0, int(diagonals[stop > first].max(initial=0))))
 
 
-def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound: EditBound) -> tuple[Integers, Integers]:
+def compatible_columns(
+    query_lengths: Integers, column_count: int, lengths_at: Callable[[Integers], Integers], bound: EditBound
+) -> tuple[Integers, Integers]:
     """Return, for each query length m, the index range (first, stop) of the target lengths n with |m - n| <= k(m, n).
 
-    k(m, n) is `bound.max_edits`. target_lengths: in ascending order
+    k(m, n) is `bound.max_edits`. lengths_at: returns the target lengths of some columns; these ascend with the columns
 
     k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
     per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the lengths that
@@ -177,13 +205,13 @@ def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound:
     """
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
-        lengths = target_lengths[at]
+        lengths = lengths_at(at)
         within: npt.NDArray[np.bool_] = np.abs(query_lengths - lengths) <= bound.max_edits(query_lengths, lengths)
         return within
 
-    middle = np.searchsorted(target_lengths, query_lengths).astype(np.int64)
-    first = _bisect(np.zeros_like(middle), middle, fits)
-    end = np.full_like(middle, len(target_lengths))
+    start, end = np.zeros_like(query_lengths), np.full_like(query_lengths, column_count)
+    middle = _bisect(start, end, lambda at: lengths_at(at) >= query_lengths)
+    first = _bisect(start, middle, fits)
     if bound.per_letter > 1:
         return np.where(first < middle, first, _bisect(middle, end, fits)), end
     return first, _bisect(middle, end, lambda at: ~fits(at))

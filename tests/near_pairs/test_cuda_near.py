@@ -375,7 +375,7 @@ def test_sketches_of_the_host_are_sets_of_q_grams(rng):
 )
 def test_columns_that_fit(rng, bound):
     ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))
-    first, stop = compatible_columns(ours, theirs, bound)
+    first, stop = compatible_columns(ours, len(theirs), theirs.__getitem__, bound)
     fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.max_edits(ours[:, None], theirs[None, :])
     places = np.arange(len(theirs))[None, :]
     np.testing.assert_array_equal((places >= first[:, None]) & (places < stop[:, None]), fits)

@@ -48,15 +48,17 @@ def test_no_pair_has_a_higher_bound(seed, kind, threshold, coverage, q, longest,
         counts[some] for counts, some in zip(task.ambiguity_letter_counts, (rectangle.queries.records, rectangle.targets), strict=True)
     ]
     longer = np.maximum(m, n)  # no distance is larger
+    limits = rows.limits[rectangle.queries.length_numbers]
+    slacks = limits["slack"] + q * letters[0]
     columns = np.arange(40)[None, :]
-    compared = (columns >= rows.limits["first"][:, None]) & (columns < rows.limits["stop"][:, None])
+    compared = (columns >= limits["first"][:, None]) & (columns < limits["stop"][:, None])
     for ours, theirs in {(int(one), int(other)) for one in letters[0] for other in letters[1]}:
         some = (letters[0][:, None] == ours) & (letters[1][None, :] == theirs)
         own = bound.with_ambiguity_letters(ours + theirs)
         grams = np.minimum(np.maximum(own.max_different_grams(q, m, n), own.max_different_grams(q, n, m)), q * longer)
         within = some & (np.abs(m - n) <= own.max_edits(m, n))
         assert (compared | ~within).all()
-        assert (np.where(within, grams - q * theirs, 0) <= rows.limits["slack"][:, None]).all()
+        assert (np.where(within, grams - q * theirs, 0) <= slacks[:, None]).all()
         diagonals = own.max_diagonals(m, n) if own.coverage else np.minimum(own.max_edits(m, n), longer)
         assert np.where(within, diagonals, 0).max(initial=0) <= rows.max_diagonals
     assert most_letters or (compared == (np.abs(m - n) <= bound.max_edits(m, n))).all()
