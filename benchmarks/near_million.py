@@ -1,26 +1,31 @@
 """Near pairs and clusters of up to millions of made-up genes and proteins as whole commands, on whatever this machine has.
 
 python benchmarks/near_million.py genes.fasta proteins.fasta [--folder sets] [--genes 20000 1000000] [--proteins 100000 1000000]
-    [--limit 240] [--output results/near_million.md]
+    [--only "45 edits"] [--limit 240] [--output results/near_million.md]
 
-The files give the founders of the families that near_sets.py makes. With --folder the sets are kept there and used again.
+The files give the founders of the families that near_sets.py makes; more than a million genes are sets of a million from several seeds.
+With --folder the sets are kept there and used again. --only runs the commands whose names contain its text.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 from common import finish, machine, table
 from near_sets import families, genes
 
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+_GENES_OF_A_SEED = 1_000_000
 _ALIKE = ("--min-identity", "0.97", "--min-coverage", "0.8")
 _GENE_COMMANDS = {
     "nw, 45 edits, csr": (("nw", "--edit", "--max-distance", "45", "--format", "csr"), "npz"),
@@ -40,11 +45,23 @@ def made(folder: Path, kind: str, count: int, founders: str) -> Path:
     """The file with a set of `count` records, written if it is not there."""
     path = folder / f"{kind}{count}.fasta"
     if not path.exists():
-        records = genes(count, 1, founders) if kind == "genes" else families(kind, count, 1, founders)
-        part = path.with_suffix(".part")
-        part.write_text("".join(f">{kind}{k}\n{record}\n" for k, record in enumerate(records)))
-        part.replace(path)
+        sizes = [min(_GENES_OF_A_SEED, count - start) for start in range(0, count, _GENES_OF_A_SEED)] if kind == "genes" else [count]
+        parts = [path.with_suffix(f".part{seed}") for seed in range(len(sizes))]
+        with ProcessPoolExecutor() as pool:
+            list(pool.map(write_part, parts, repeat(kind), sizes, range(len(sizes)), repeat(founders)))
+        with parts[0].open("ab") as out:
+            for part in parts[1:]:
+                with part.open("rb") as stream:
+                    shutil.copyfileobj(stream, out, 1 << 24)
+                part.unlink()
+        parts[0].replace(path)
     return path
+
+
+def write_part(path: Path, kind: str, count: int, part: int, founders: str) -> None:
+    """Write the records of one seed."""
+    records = genes(count, part + 1, founders) if kind == "genes" else families(kind, count, part + 1, founders)
+    path.write_text("".join(f">{kind}{part * _GENES_OF_A_SEED + k}\n{record}\n" for k, record in enumerate(records)))
 
 
 def timed(words: list[str], limit: float) -> tuple[float, float, str]:
@@ -73,6 +90,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--genes", type=int, nargs="*", default=[20_000, 1_000_000])
     parser.add_argument("--proteins", type=int, nargs="*", default=[100_000, 1_000_000])
+    parser.add_argument("--only", default="", help="run the commands whose names contain this text")
     parser.add_argument("--limit", type=float, default=240, help="seconds after which a command is stopped")
     parser.add_argument("--make-only", action="store_true", help="only make the sets in --folder")
     parser.add_argument("--output")
@@ -86,6 +104,8 @@ def main() -> None:
             if options.make_only:
                 continue
             for name, (words, suffix) in (_GENE_COMMANDS if kind == "genes" else _PROTEIN_COMMANDS).items():
+                if options.only not in name:
+                    continue
                 try:
                     seconds, memory, summary = timed(
                         [GPUALIGN, *words, str(path), "-o", str(Path(temporary, f"out.{suffix}"))], options.limit

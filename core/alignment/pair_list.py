@@ -57,6 +57,9 @@ class NearPairs:
 
 def join_pairs(lists: Sequence[NearPairs]) -> NearPairs:
     """Concatenate lists of pairs into one list."""
+    filled = [one for one in lists if len(one)]
+    if len(filled) == 1:
+        return filled[0]
     none = np.zeros(0, dtype=np.int64)
-    columns = ((one.queries, one.targets, one.distances) for one in (NearPairs(none, none, none), *lists))
+    columns = ((one.queries, one.targets, one.distances) for one in (NearPairs(none, none, none), *filled))
     return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

@@ -33,12 +33,14 @@ class NearPairResults:
         if title_bytes is not None:
             sizes = sizes + title_bytes
         held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        if 0 < len(self.pairs) <= max_pairs and held[-1] <= max_cigar_bytes:
+            yield NearPairResults(self.pairs, self.alignments)
+            return
         ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0
         while start < len(self.pairs):
             limit = min(start + max_pairs, int(np.searchsorted(held, held[start] + max_cigar_bytes, side="right")) - 1)
             reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
-            which = np.arange(start, stop)
-            yield NearPairResults(self.pairs.select(which), self.alignments.select(which))
+            yield NearPairResults(self.pairs.select(slice(start, stop)), self.alignments.select(np.arange(start, stop)))
             start = stop

@@ -195,8 +195,8 @@ class RectangleLauncher:
     @staticmethod
     def downloaded_pairs(stream: StreamBuffers, count: int) -> NearPairs:
         """Return the `count` near pairs that `download_pairs` has downloaded."""
-        found = stream.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
-        return NearPairs(*np.ascontiguousarray(found.T))
+        found = stream.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(NEAR_DISTANCE_STRUCT)
+        return NearPairs(*(found[name].astype(np.int64) for name in ("query", "target", "distance")))
 
 
 def _product_arguments(rectangle: Rectangle, sketches_address: int, sketch_bytes: int) -> np.void:
