@@ -74,6 +74,3 @@ def _set_up_for_one_command() -> None:
     # Imports create tens of thousands of permanent objects. Searching them for cycles after every 700 takes a tenth of the start-up time;
     # objects that the work itself discards have no cycles, whatever their size.
     gc.set_threshold(50_000)
-    # A thread that wants to go on after a NumPy operation waits this long for one that runs Python code; by default 5 ms, in which a GPU
-    # compares a billion pairs.
-    sys.setswitchinterval(5e-4)

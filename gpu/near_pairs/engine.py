@@ -25,10 +25,6 @@ _TILE_NANOSECONDS = 2e8
 TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
 BAND_ROWS = 1 << 15  # queries of a band
 _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
-_RESULTS_WAITING_PER_DEVICE = 8
-"""Number of tiles whose near pairs may wait until those of earlier ones are written: at the end of a band, expanding and writing its pairs
-takes as long as several tiles."""
-
 _BYTES_PER_NEAR_PAIR = 64
 """Host memory, in bytes, that a near pair needs on its way from a device to the output."""
 
@@ -72,9 +68,7 @@ class CudaNearPairPreparedTask:
             return work
 
         workers = [worker(device, screen) for device, screen in zip(self.devices, self.screening_kernels, strict=True)]
-        return run_workers(
-            tiles, workers, _RESULTS_WAITING_PER_DEVICE * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure
-        )
+        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
 
 def prepare_near_pairs(
