@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.cluster_distances import AlignmentDistances
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Cluster records, or check clusters of other programs.")
 @click.argument("seqs", type=PathType(), required=False)
 @scoring_options
 @cluster_options
@@ -58,8 +58,8 @@ def cluster(
     --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster; on a tie the one nearest to these, then the first. The clusters of a table's
-    records are written as the column clone_id of that table, unless another format is named.
+    the record with the most near records in its cluster; ties go to the record nearest to them, then to the first. The clusters of a
+    table's records are written as the column clone_id of that table, unless another format is named.
 
     With --verify nothing is clustered: clusters of any program are compared with the near pairs, and a row is written for each record or
     pair of representatives that breaks the threshold, or with --fix the clusters after the fewest changes.

@@ -177,7 +177,7 @@ def test_standard_input_is_named(tmp_path):
         (["--min-identity", "97%"], "'97%' is not a number; 97% is 0.97"),
         (["--max-distance", "x%"], "'x%' is not a number"),
         (["--min-identity", "0.9", "--format", "npy", "-o", "x.npy"], "a matrix holds every pair"),
-        (["--identity-def", "5"], "5 is not in the range 0<=x<=4"),
+        (["--identity-def", "5"], "expected an integer from 0 to 4, found '5'"),
         (["--value", "identity", "--format", "paf"], "paf is not a matrix; write --format matrix"),
         (["--value", "identity", "--fields", "query"], "--fields selects columns of a table, --value values of a matrix"),
         (["--value", "identity", "--min-identity", "0.9"], "--value selects a matrix, --fields columns of a table"),
