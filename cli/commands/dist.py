@@ -24,7 +24,10 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 @click.argument("others", type=PathType(), required=False)
 @Heading.DISTANCE.option(
     "--metric",
-    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
+    type=ChoiceType(
+        ["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"],
+        refused=dict.fromkeys(["snp", "snps"], "hamming counts SNPs"),
+    ),
     default="hamming",
     show_default=True,
     help="hamming: number of sites that differ; fraction: their share of the compared sites. For genotypes also ibs (1 - shared alleles"

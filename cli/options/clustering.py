@@ -129,7 +129,7 @@ def cluster_options(function: F) -> F:
         ambiguous_option(),
         Heading.METHOD.option(
             "--method",
-            type=ChoiceType(["single", "complete", "average", "greedy"]),
+            type=ChoiceType(["single", "complete", "average", "greedy"], refused={"upgma": "average is UPGMA"}),
             default="single",
             show_default=True,
             help="single: records connected by near pairs; complete: all pairs of a cluster are near; average: two clusters are joined if"
