@@ -62,7 +62,7 @@ PICTURES = HERE / "pictures"
 """Made by the build and not kept; pages name them as pictures/NAME, tasks as ../pictures/NAME."""
 
 
-DRAWN = ("gallery.md", "tasks/receptors.md")
+DRAWN = ("gallery.md", "tasks/receptors.md", "tasks/trees.md")
 """Pages that show pictures."""
 
 

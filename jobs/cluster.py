@@ -91,8 +91,9 @@ class ClusterOptions:
         alignments."""
         thresholds = self.alignment_options.thresholds
         if (thresholds.max_distance is None) == (thresholds.min_identity is None):
-            edits = f"{parameter('edit')} with {parameter('max_distance', 3)}"
-            instance = f": say {parameter('min_identity', '0.97')}, or {edits}"
+            identity, distance = parameter("min_identity", "0.97"), parameter("max_distance", 3 if aligned else 12)
+            of_files = f"{distance}, or {identity} for identities"
+            instance = f": say {identity}, or {parameter('edit')} with {distance}" if aligned else f": say {of_files}"
             remark = "; found both" if thresholds.max_distance is not None else instance
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{remark}")
         if thresholds.coverage_of in ("query", "target"):

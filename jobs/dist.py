@@ -323,6 +323,9 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     )
     if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.is_per_site:
         reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', options.max_distance)}")
+    if options.max_distance is not None and 0 < options.max_distance < 1 and not prepared.task.metric.is_per_site:
+        limit, fraction = parameter("max_distance", f"{options.max_distance:g}"), parameter("metric", "fraction")
+        reporter.warn(f"{options.metric} counts differences, so {limit} keeps only pairs without any; for fractions say {fraction}")
     if few := describe_few_calls(prepared):
         reporter.note(few)
     if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):

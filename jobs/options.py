@@ -113,7 +113,10 @@ class PairThresholds:
             max_edits, max_distance = int(max_distance), None
         if max_distance is not None and max_distance > 1 and max_distance == int(max_distance):
             edits, percent = f"at most {max_distance:g} edits add {parameter('edit')}", f"{max_distance:g} % is {max_distance / 100:g}"
-            raise InputError(f"{parameter('max_distance')} is 1 - identity, from 0 to 1; found {max_distance:g}: for {edits}; {percent}")
+            raise InputError(
+                f"{parameter('max_distance')} is 1 - identity, from 0 to 1; found {max_distance:g}: for {edits}; {percent};"
+                " gpualign dist counts the SNPs of aligned sequences"
+            )
         check_fraction("max_distance", max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
         return Filter(
             min_score=self.min_score,

@@ -9,7 +9,7 @@ from gpualign.cli.options.completion_types import DeviceType, PathType
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Measure the methods of three papers on this machine.")
 @click.argument("paper", type=ChoiceType(["payne", "li", "munekawa", "all"]))
 @Heading.INPUT.option(
     "--size",
@@ -36,7 +36,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
-    """Measure the methods of the papers gpualign grew out of, and its present kernels, on generated data.
+    """Measure the methods of the three papers that gpualign began with, and gpualign's own kernels, on generated data.
 
     \b
     payne     Payne et al. 2010: all-pairs distance, from a loop on the CPU to shared memory on the GPU

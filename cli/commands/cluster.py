@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.cluster_distances import AlignmentDistances
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Cluster records, or check clusters of other programs.")
 @click.argument("seqs", type=PathType(), required=False)
 @scoring_options
 @cluster_options
@@ -58,8 +58,8 @@ def cluster(
     --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster; on a tie the one nearest to these, then the first. The clusters of a table's
-    records are written as the column clone_id of that table, unless another format is named.
+    the record with the most near records in its cluster; ties go to the record nearest to them, then to the first. The clusters of a
+    table's records are written as the column clone_id of that table, unless another format is named.
 
     With --verify nothing is clustered: clusters of any program are compared with the near pairs, and a row is written for each record or
     pair of representatives that breaks the threshold, or with --fix the clusters after the fewest changes.
@@ -95,12 +95,14 @@ def cluster(
     from dataclasses import replace
 
     from gpualign.cli.inputs.file_lists import check_stdin
-    from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
+    from gpualign.cli.inputs.precomputed_distances import describe_short_reach, order_sequences, read_precomputed
     from gpualign.cli.inputs.record_groups import read_dates, read_ids, split_file_and_columns
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.files.paths import STDIN_NAME, STDIO
     from gpualign.core.scoring import matrices
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
     from gpualign.jobs.cluster_names import NamesFiles
@@ -141,7 +143,14 @@ def cluster(
     )
     alignment = replace(options.alignment_options, resources=resources, read_options=reading)
     options = replace(options, alignment_options=alignment)
-    options.check(aligned=known is None)
+    try:
+        options.check(aligned=known is None)
+    except InputError:
+        if known is None:
+            from gpualign.cli.inputs.pair_lists import refuse_pair_lists
+
+            refuse_pair_lists(read.paths)  # whose distances are mostly no fractions
+        raise
     joined = bool(reading.columns.and_locus)
     if joined:
         from gpualign.jobs.cell_clusters import check_cell_options
@@ -190,10 +199,16 @@ def cluster(
                 EdgeStorage(listed_pair_memory(resources.memory or default_memory()), files.new_scratch),
             )
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
+            if edges is not None and options.previous is None:
+                limits = alignment.thresholds
+                short = describe_short_reach(edges, precomputed, are_identities, limits.max_distance, limits.min_identity)
+                if short is not None:
+                    messages.note(short)
             if edges is not None and known_ids is None:
+                source = STDIN_NAME if edges == STDIO else edges
                 count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
                 messages.note(
-                    f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
+                    f"{source} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
                     " sequences"
                 )
             inputs, records = order_sequences(precomputed, inputs), list(precomputed.ids)

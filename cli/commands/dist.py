@@ -19,23 +19,27 @@ from gpualign.cli.options.execution import executor_option, long_run_options, ru
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="SNP, genotype and allele (cgMLST) distances of all pairs.")
 @click.argument("samples", type=PathType())
 @click.argument("others", type=PathType(), required=False)
 @Heading.DISTANCE.option(
     "--metric",
-    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
+    type=ChoiceType(
+        ["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"],
+        refused=dict.fromkeys(["snp", "snps"], "hamming counts SNPs"),
+    ),
     default="hamming",
     show_default=True,
-    help="hamming: number of sites that differ; fraction: their share of the compared sites. Genotypes: ibs: 1 - shared alleles / 2;"
-    " allele: alleles that differ; king: kinship (KING-robust); grm: genomic relationship. Nucleotides: jc69, tn93: substitutions"
-    " per site.",
+    help="hamming: number of sites that differ; fraction: their share of the compared sites. For genotypes also ibs (1 - shared alleles"
+    " / 2), allele (alleles that differ), king (kinship by KING-robust) and grm (genomic relationship); for nucleotides also jc69 and"
+    " tn93 (substitutions per site).",
 )
 @Heading.DISTANCE.option(
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
-    help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample lacks a call; as-difference: a"
-    " missing call differs from every call. Where it is given, gaps and X of aligned proteins are missing.  [pairwise]",
+    help="What a missing call does. pairwise: the site is skipped for that pair; complete: sites where any sample lacks a call are"
+    " skipped; as-difference: a missing call differs from every call. If given, gaps and X of aligned proteins are missing."
+    "  [pairwise]",
 )
 @Heading.INPUT.option(
     "--all-letters",
@@ -45,7 +49,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 @Heading.DISTANCE.option(
     "--min-compared",
     metavar="N|F",
-    help="Pairs with fewer compared sites have no distance (nan) and are not near; a number with a point (0.5) is a fraction of the"
+    help="Pairs with fewer compared sites have no distance (nan) and are not near; a number with a decimal point (0.5) is a fraction of the"
     " sites. Tables of pairs then have a column compared.  [1; with --max-distance near pairs need 0.5]",
 )
 @sample_options
@@ -89,12 +93,19 @@ def dist(
 ) -> None:
     """Exact SNP, genotype and allele (cgMLST) distances of all pairs of samples.
 
-    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tabs, commas or semicolons; a header of SNP ids, then one
-    row per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
-    beside it. Text may be compressed; - is standard input, @LIST is all alignments named in a text file, one per line. With OTHERS, which
-    must have the same sites, every sample of SAMPLES is compared with every sample of OTHERS. With --add OLD, the samples are compared with
-    each other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of
-    both files, in this order.
+    \b
+    SAMPLES is one of:
+    - an alignment: FASTA, all rows of equal length; also CLUSTAL and PHYLIP
+    - a table of genotypes: a header of SNP ids, then one row per sample, its id and 0, 1, 2 or letters
+    - a table of alleles (MLST, cgMLST) from chewBBACA, PubMLST or EnteroBase
+    - VCF or BCF
+    - a PLINK .bed or .pgen with its tables beside it
+    - a set of samples (.gps), made by `gpualign index`
+
+    Text may be compressed; - is standard input, @LIST is all alignments named in a text file, one per line. With OTHERS, which must have
+    the same sites, every sample of SAMPLES is compared with every sample of OTHERS. With --add OLD, the samples are compared with each
+    other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of both
+    files, in this order.
 
     \b
     Examples:

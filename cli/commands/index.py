@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gpualign.jobs.sample_sets import SetSummary
 
 
-@click.command(cls=CommandWithHeadings)
-@click.argument("db", type=PathType())
+@click.command(cls=CommandWithHeadings, short_help="Prepare a database for sw, or a set of samples for dist.")
+@click.argument("db", type=PathType(), metavar="DB|SAMPLES|SET")
 @input_options
 @mask_lower_option
 @strict_option
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 @Heading.OUTPUT.option(
     "-o", "--output", type=PathType(), metavar="FILE", help="File to write: NAME.gpa, an index, or NAME.gps, a set of samples."
 )
-@Heading.OUTPUT.option("--append", type=PathType(), metavar="SET", help="Add the samples of DB to this set (NAME.gps).")
+@Heading.OUTPUT.option("--append", type=PathType(), metavar="SET", help="Add the samples to this set (NAME.gps).")
 @Heading.OUTPUT.option(
     "--withdraw",
     type=PathType(),
     metavar="ID|FILE",
     multiple=True,
-    help="Withdraw this sample, or the samples listed in a file, one id per line, from the set DB; may be repeated.",
+    help="Withdraw this sample, or the samples listed in a file, one id per line, from the set NAME.gps; may be repeated.",
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option
@@ -61,13 +61,18 @@ def index(
 ) -> None:
     """Index a database of sequences for `gpualign sw`, or keep a set of samples for `gpualign dist`.
 
-    With -o NAME.gpa, DB is FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the
-    database again. Memory does not grow with the letters of the database; temporary files beside FILE need disk space for twice the
-    letters.
+    \b
+    gpualign index DB -o NAME.gpa               makes an index of a database
+    gpualign index SAMPLES -o NAME.gps          makes a set of samples
+    gpualign index SAMPLES --append NAME.gps    adds samples to a set
+    gpualign index NAME.gps --withdraw ID       takes samples out of a set
 
-    With -o NAME.gps, DB holds samples as for `gpualign dist`: an alignment (@LIST: several), a table of genotypes or alleles, VCF, BCF or a
-    PLINK fileset. `gpualign dist` takes the set wherever it takes samples. --append adds samples with the same sites, --withdraw takes some
-    out; a set that is being written is never seen half done, even if the process is killed.
+    With an index, a search does not have to read and sort the database again. DB is FASTA or FASTQ, plain or compressed; - is standard
+    input. Memory use does not depend on the size of the database; temporary files beside the index need about twice its letters on disk.
+
+    SAMPLES is what `gpualign dist` takes: an alignment (@LIST: several), a table of genotypes or alleles, VCF, BCF or a PLINK fileset; to
+    be appended, samples must have the same sites. `gpualign dist` takes the set wherever it takes samples. Other processes never see a set
+    half written, even if the one that writes it is killed.
 
     \b
     Examples:
@@ -162,7 +167,7 @@ def _change_set(
     if append is None:
         open_file(db).close()
         messages.begin([db, *id_files(withdraw)], [])
-        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw")), "withdrawn", db, messages)
+        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw (no such file)")), "withdrawn", db, messages)
         return
     open_file(append).close()
     with _opened_samples(db, [], messages) as (stored, opened), ScratchFiles() as files:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Join part files written with --shard.")
 @click.argument("parts", type=PathType(), nargs=-1, required=True)
 @Heading.OUTPUT.option(
     "-o", "--output", type=PathType(), required=True, metavar="FILE", help="Output of the whole job; - is standard output."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.job import PairJob
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Global alignment of every pair.")
 @click.argument("seqs", type=PathType())
 @click.argument("seqs2", type=PathType(), required=False)
 @strand_option

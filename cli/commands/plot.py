@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Draw a matrix as a heat map, or clusters as a network.")
 @click.argument("matrix", type=PathType(), required=False)
 @Heading.INPUT.option(
     "--edges", type=PathType(), metavar="LIST", help="With --network: list of pairs with distances or identities, instead of MATRIX."
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     type=PathType(),
     metavar="TABLE[:COLUMN,...]",
     help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups; of AIRR tables sequence_id has the ids. TABLE:COLUMN,... uses these"
+    " first line that does not begin with an id names the groups; in AIRR tables the ids are in sequence_id. TABLE:COLUMN,... uses these"
     " columns and shows numbers and dates as gradients.",
 )
 @Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
@@ -89,17 +89,18 @@ def plot(
 ) -> None:
     """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`, or a network of clusters.
 
-    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colours begin at the value that
-    means "identical", so records that are all equally far apart look that way. Pairs of a record with itself and pairs without a value
-    have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about 40 bytes per pair of records; a
-    matrix that is too large for the machine is refused.
+    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colour scale begins at the value of
+    identical records (distance 0, identity 1), not at the nearest pair found, so a matrix of nearly equal distances looks uniform. Pairs of
+    a record with itself and pairs without a value have colours of their own. Values are shown for up to 30 records, ids for up to 150.
+    Memory: about 40 bytes per pair of records; a matrix that is too large for the machine is refused.
 
     Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
-    records; their tree is built from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
-    profiles, without a tree. If cells show no numbers, a histogram beside the colour bar shows the distribution of the values.
+    records; their tree is built from (s_ii + s_jj) / 2 - s_ij: the mean of each record's score with itself, less the score of the pair. The
+    rows and columns of a matrix of two inputs are each ordered by their profiles, without a tree. If cells show no numbers, a histogram
+    beside the colour bar shows the distribution of the values.
 
-    A network shows up to 500 clusters. Lines are longer for larger distances, each doubling of which adds the same length, and where
-    circles need the room. Records without known distances between them are in trees of their own.
+    A network shows up to 500 clusters. The length of a line grows with the logarithm of its distance; a line is longer still where circles
+    would overlap. Records without known distances between them are in trees of their own.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Local search: the best hits of each query in a database.")
 @click.argument("query", type=PathType())
 @click.argument("db", type=PathType(), required=False)
 @Heading.INPUT.option(

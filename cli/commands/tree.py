@@ -10,7 +10,7 @@ from gpualign.cli.options.execution import log_option
 from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 
-@click.command(cls=CommandWithHeadings)
+@click.command(cls=CommandWithHeadings, short_help="Build a tree from a distance matrix or a list of pairs.")
 @click.argument("matrix", type=PathType(), required=False)
 @Heading.INPUT.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
 @Heading.METHOD.option(
@@ -52,8 +52,8 @@ def tree(
     Identities become distances, 1 - identity. Neighbour joining and UPGMA need the distances of all pairs; a minimum spanning tree can also
     be built from a list of near pairs, and is then one tree per connected component, one line each.
 
-    The tree of neighbour joining is unrooted: its last three nodes meet in the root, unless --root sets one. The root of a spanning tree is
-    its first record; its inner nodes are records too. `gpualign plot --tree` draws trees of the other two kinds beside the matrix.
+    The tree of neighbour joining is unrooted: it is written with a root of three branches, unless --root sets one. The root of a spanning
+    tree is its first record; its inner nodes are records too. `gpualign plot --tree` draws trees of the other two kinds beside the matrix.
 
     \b
     Examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from array import array
 from bisect import bisect_right
@@ -16,9 +17,10 @@ from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, 
 from gpualign.core.clustering.edges import EdgeList
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
+from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.square_matrices import parse_number
@@ -101,6 +103,17 @@ def read_pair_list(
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
     return PairList(pairs, columns.value_title == "identity")
+
+
+def refuse_pair_lists(paths: Sequence[str]) -> None:
+    """Raise `InputError` if a file that should hold sequences is a list of pairs. Only regular files are looked at."""
+    for path in paths:
+        if os.path.isfile(path):
+            with open_input(path) as (stream, source):
+                kind = kind_of(open_decompressed(stream, source)[0])
+            if kind is FileKind.PAIRS:
+                edges = parameter("edges")
+                raise InputError(f"{source} is {kind.value}; read it with {edges}: gpualign cluster {edges} {source}")
 
 
 def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:

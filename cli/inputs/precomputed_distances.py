@@ -9,8 +9,9 @@ import numpy as np
 from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.edge_builder import EdgeStorage
-from gpualign.core.clustering.precomputed import MatrixOfPairs
-from gpualign.core.common.errors import InputError
+from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.files.paths import STDIN_NAME, STDIO
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster_distances import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
@@ -71,6 +72,24 @@ def read_precomputed(
             f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both must have the same records"
         )
     return MatrixOfPairs(rows, values), kind == "identity"
+
+
+def describe_short_reach(
+    path: str, pairs: PrecomputedDistances, are_identities: bool, max_distance: float | None, min_identity: float | None
+) -> str | None:
+    """Return a note if even the farthest pair of a list is at less than half of the distance at which clusters are made: the list may have
+    been written with another threshold, and then lacks pairs. None otherwise."""
+    if not isinstance(pairs, ListedPairs) or (found := pairs.value_range) is None:
+        return None
+    source = STDIN_NAME if path == STDIO else path
+    smallest, largest = found
+    if are_identities and min_identity is not None and 2 * (1 - smallest) <= 1 - min_identity:
+        threshold = f"{parameter('min_identity', f'{min_identity:g}')} or less"
+        return f"{source}: the lowest identity is {smallest:g}; for clusters at {min_identity:g} it must have been written with {threshold}"
+    if not are_identities and max_distance is not None and 2 * largest <= max_distance and max_distance > 0:
+        threshold = f"{parameter('max_distance', f'{max_distance:g}')} or more"
+        return f"{source}: the farthest pair is at {largest:g}; for clusters at {max_distance:g} it must have been written with {threshold}"
+    return None
 
 
 def _describe_two_sets(stored: StoredMatrix) -> str:

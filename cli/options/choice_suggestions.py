@@ -25,7 +25,8 @@ _FOREIGN_OPTION_ADVICE = {
     "query-cov": "nw --min-coverage F --coverage-of query",
     "target-cov": "nw --min-coverage F --coverage-of target",
     "num-threads": "--threads N",
-    "id": "--min-identity F",
+    **dict.fromkeys(("id", "identity"), "--min-identity F"),
+    **dict.fromkeys(("threshold", "cutoff", "snp-threshold"), "--max-distance D"),
     "min-seq-id": "--min-identity F",
     "c": "--min-identity F, or for MMseqs2's -c --min-coverage F",
     "e": "--max-evalue E",
@@ -33,7 +34,7 @@ _FOREIGN_OPTION_ADVICE = {
     "i": "files are named without options, as in gpualign nw SEQS",
     "out": "--output FILE",
 }
-"""Options of BLAST, vsearch and MMseqs2, and what to type instead."""
+"""Options of other programs, and what to type instead."""
 
 _SINGLE_DASH_ADVICE = {
     "evalue": "--max-evalue E; --evalue says how E-values are made",
@@ -62,13 +63,17 @@ class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # gener
     """Click type for one of `choices`.
 
     number_option: option to suggest if the user types a number instead of a choice
-    refused: choices that only another command has, and why this one has not
+    refused: choices that only another command or program has, and what to do instead
     """
 
     def __init__(self, choices: Sequence[str], number_option: str | None = None, refused: Mapping[str, str] | None = None) -> None:
         super().__init__(choices)
         self._number_option = number_option
         self._refused = refused or {}
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        *before, last = self.choices
+        return f"Choose {', '.join(before)} or {last}."
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
@@ -122,7 +127,9 @@ def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, cli
     """Return `error`, extended with the commands that have the option, or else with the nearest option of the current command."""
     name = error.option_name
     message = f"No such option {name!r}"
-    if of_other := _FOREIGN_OPTION_ADVICE.get(name.lstrip("-").replace("_", "-")):
+    of_other = _FOREIGN_OPTION_ADVICE.get(name.lstrip("-").replace("_", "-"), "")
+    advised = re.match(r"--[\w-]+", of_other)
+    if of_other and not (advised and error.ctx is not None and advised[0] not in _long_option_names(error.ctx.command)):
         return click.UsageError(f"{message}; {of_other}", error.ctx)
     if error.ctx is not None and name.startswith("--"):
         others = [f"gpualign {other}" for other, command in commands.items() if name in _long_option_names(command)]

@@ -90,7 +90,8 @@ def cluster_options(function: F) -> F:
             metavar="CLUSTERS",
             help="Read clusters from this file (a table, .uc, .clstr, or the two columns of MMseqs2) instead of making them, and list what"
             " breaks the threshold: members that are not near their representative, representatives that are near each other, missing"
-            " records; with --method single what is not connected as it should be. The exit code is 0 whatever is found.",
+            " records; with --method single, clusters that are not connected, and near records in different clusters. The exit code is 0"
+            " whatever is found.",
         ),
         Heading.PAIRS.option(
             "--min-identity", type=FiniteNumberType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
@@ -99,14 +100,15 @@ def cluster_options(function: F) -> F:
             "--max-distance",
             type=FiniteNumberType(),
             metavar="D",
-            help="Pairs at this distance or less are near: 1 - identity, with --edit the edit distance, or the value in the file.",
+            help="Pairs at this distance or less are near: 1 - identity, the distance of --edit, --hamming, --tcrdist or --align-distance,"
+            " or the value in the file of --edges or --distances.",
         ),
         Heading.PAIRS.option(
             "--levels",
             type=LevelListType(),
             default=(),
             metavar="LIST",
-            help="Instead of one distance several, such as 250,100,50,25,10,5,0: write the names of the single-linkage clusters at each of"
+            help="Several distances instead of one, such as 250,100,50,25,10,5,0: write the names of the single-linkage clusters at each of"
             " them (SNP addresses).",
         ),
         Heading.PAIRS.option(
@@ -127,12 +129,12 @@ def cluster_options(function: F) -> F:
         ambiguous_option(),
         Heading.METHOD.option(
             "--method",
-            type=ChoiceType(["single", "complete", "average", "greedy"]),
+            type=ChoiceType(["single", "complete", "average", "greedy"], refused={"upgma": "average is UPGMA"}),
             default="single",
             show_default=True,
-            help="single: records connected by near pairs; complete: all pairs of a cluster are near; average: their mean distance is"
-            " (UPGMA); greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need"
-            " gpualign[linkage].",
+            help="single: records connected by near pairs; complete: all pairs of a cluster are near; average: two clusters are joined if"
+            " the mean distance between their members is within the threshold (UPGMA); greedy: each record joins the nearest centroid"
+            " within the threshold, or becomes one. All but greedy need gpualign[linkage].",
         ),
         Heading.METHOD.option(
             "--fix",

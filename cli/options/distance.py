@@ -21,7 +21,7 @@ def table_options(function: F) -> F:
             type=ChoiceType(["auto", "calls", "alleles", "centred", "abh"]),
             default="auto",
             show_default=True,
-            help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
+            help="What tables hold. alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
             " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: inferred from all cells.",
         ),
         Heading.INPUT.option("--ploidy", type=IntegerType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
@@ -61,7 +61,7 @@ def sample_options(function: F) -> F:
         Heading.SAMPLES_AND_SITES.option(
             "--min-called",
             metavar="N|F",
-            help="Leave out samples with calls at fewer than N sites; a number with a point (0.5) is a fraction of the sites.",
+            help="Leave out samples with calls at fewer than N sites; a number with a decimal point (0.5) is a fraction of the sites.",
         ),
     )(function)
 

@@ -63,8 +63,9 @@ def executor_option(function: F) -> F:
     return Heading.EXECUTION.option(
         "--cluster",
         metavar="NAME",
-        help="Compute with other processes or machines: tls://HOST:PORT or dask://HOST:PORT: a Dask scheduler; dask:N: N processes on this"
-        " machine; mpi: under mpirun. --device, --threads and --memory then apply to each worker's machine.  [this process]",
+        help="Compute with other processes or machines: those of a Dask scheduler (tls://HOST:PORT or dask://HOST:PORT), N processes on"
+        " this machine (dask:N), or the processes of mpirun (mpi). --device, --threads and --memory then apply to each worker's machine."
+        "  [this process]",
     )(function)
 
 
@@ -98,7 +99,7 @@ def run_options(function: F, resumable: bool = True) -> F:
             "--memory",
             type=SizeType(),
             metavar="SIZE",
-            help="Memory budget, for instance 500M.  [2G beside the sequences, at most half of the machine's memory]",
+            help="Memory budget, for instance 500M.  [2G in addition to the sequences, at most half of the machine's memory]",
         ),
         Heading.LONG_RUNS.option(
             "--dry-run",

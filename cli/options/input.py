@@ -32,7 +32,7 @@ def input_options(function: F) -> F:
         Heading.INPUT.option(
             "--unknown",
             type=ChoiceType(["n", "x"]),
-            help="Read . and ? and letters of no alphabet as N (n: DNA) or X (x: protein) instead of refusing them.",
+            help="Read . and ? and letters outside the alphabet as N (n: DNA) or X (x: protein) instead of refusing them.",
         ),
     )(function)
 
@@ -45,7 +45,7 @@ def locus_options(function: F) -> F:
             type=NameListType(upper=True),
             default="",
             metavar="LOCI",
-            help="Tables: only the rows of this locus, such as TRB, or of several, such as IGK,IGL: by the column locus or by gene calls.",
+            help="Tables: only the rows of this locus, such as TRB, or of several, such as IGK,IGL, by the column locus or by gene calls.",
         ),
         Heading.INPUT.option(
             "--and",
@@ -53,8 +53,9 @@ def locus_options(function: F) -> F:
             type=NameListType(upper=True),
             default="",
             metavar="LOCI",
-            help="With --locus: compare cells by their chains of both loci, as in --locus TRB --and TRA. Pairs are near at both; of several"
-            " chains of a cell the nearest counts. The column cell_id names the cells.",
+            help="With --locus: compare cells by their chains of both loci, as in --locus TRB --and TRA. Two cells are near"
+            " if they are near at both loci; if a cell has several chains of a locus, the nearest counts. The column cell_id names the"
+            " cells.",
         ),
     )(function)
 
@@ -99,8 +100,8 @@ def mask_options(function: F) -> F:
         Heading.INPUT.option(
             "--mask",
             type=ChoiceType(methods),
-            help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none, with"
-            " --all, and for proteins with --composition adjust or scale]",
+            help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [DNA: dust; proteins: none, but seg with"
+            " --composition none; with --evalue none or --all: none]",
         ),
         Heading.INPUT.option("--mask-target", type=ChoiceType(methods), help="Mask low-complexity parts of the targets.  [none]"),
     )(function)

@@ -63,7 +63,7 @@ def output_options(function: F) -> F:
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
             help="Write a matrix of these values (csr: only pairs that pass); distance is 1 - identity, with --edit the edit distance."
-            "  [in matrix formats: score; with phylip and --edit: distance]",
+            "  [in matrix formats: score; with phylip, or with --edit: distance]",
         ),
         plot_option,
         condensed_option(),
@@ -79,8 +79,8 @@ def hit_options(function: F) -> F:
             type=ListType(f"bits,evalue,hsp,organism,taxid,gene,qframe,tframe,{_FIELD_NAMES}"),
             metavar="LIST",
             help=f"Columns of tables: bits,evalue,hsp, organism,taxid,gene, qframe,tframe, {_FIELD_NAMES}, and those of --annotate."
-            "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
-            " instead of strand]",
+            "  [query,target,score, bits,evalue,strand, identity,length, qstart,qend,tstart,tend, qcov,tcov; with --translate"
+            " qframe,tframe instead of strand]",
         ),
         identity_definition_option(),
         *hit_threshold_options(),
@@ -95,19 +95,22 @@ def cluster_output_options(function: F) -> F:
             "--linkage-report",
             type=PathType(),
             metavar="FILE",
-            help="Also write of each single-linkage cluster its size, diameter and longest link, which show chaining, and with --dates its"
+            help="Also write the size, diameter and longest link of each single-linkage cluster, which show chaining; with --dates also its"
             " first and last records.",
         ),
         Heading.OUTPUT.option(
             "--colours",
             type=PathType(),
             metavar="FILE",
-            help="With --levels: also write a colour for each cluster, which it keeps in all later runs, for Nextstrain (augur export"
+            help="With --levels: also write a colour for each cluster (the same in all later runs), for Nextstrain (augur export"
             " --colors).",
         ),
         Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         Heading.OUTPUT.option(
-            "--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."
+            "--representatives",
+            type=PathType(),
+            metavar="FILE",
+            help="Also write the representative of each cluster as FASTA; --format fasta writes only these.",
         ),
     )(function)
 

@@ -36,25 +36,25 @@ def scoring_options(function: F) -> F:
     """Add the scoring options for global alignments."""
     edit = Heading.SCORING.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
     hamming = Heading.SCORING.option(
-        "--hamming", is_flag=True, help="With --max-distance: number of unequal letters, of sequences of equal lengths only."
+        "--hamming", is_flag=True, help="With --max-distance: number of unequal letters; only sequences of equal length are near."
     )
     tcrdist = Heading.SCORING.option(
         "--tcrdist",
         is_flag=True,
-        help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017); --gap sets the cost of a letter in the gap.  [12; as in pwseqdist"
-        " and scirpy: 4]",
+        help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017). --gap sets the cost of a letter in the gap: 12 by default, as"
+        " published; 4 is the cost in pwseqdist and scirpy.",
     )
     v_genes = Heading.SCORING.option(
         "--v-genes",
         type=PathType(),
         metavar="TABLE",
-        help="With --tcrdist: add the distances of V genes, whose CDR1, CDR2 and CDR2.5 this table has, such as that of tcrdist3.",
+        help="With --tcrdist: add the distances of V genes. TABLE lists their CDR1, CDR2 and CDR2.5, for example tcrdist3's.",
     )
     align_distance = Heading.SCORING.option(
         "--align-distance",
         is_flag=True,
-        help="With --max-distance: the lower of the sequences' scores with themselves, less their score with each other; with --gap 11 the"
-        " metric alignment of scirpy.",
+        help="With --max-distance: how far the score of the pair is below the score of a sequence with itself (the lower of the two); with"
+        " --gap 11 this is scirpy's metric alignment.",
     )
     return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, v_genes, align_distance)(function)
 

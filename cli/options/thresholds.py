@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import click
-
 from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
@@ -17,12 +15,12 @@ def identity_definition_option() -> Callable[[F], F]:
     """Return the option --identity-def."""
     return Heading.SCORING.option(
         "--identity-def",
-        type=click.IntRange(0, 4),
+        type=IntegerType(0, 4),
         default=2,
         show_default=True,
         metavar="0..4",
-        help="Length by which equal letters are divided: 0: the shorter sequence; 1: all columns; 2: columns without end gaps; 4: as 1"
-        " (BLAST's). 3: 1 - (mismatches + gaps) / the longer sequence. Numbered as in vsearch --iddef.",
+        help="0: equal letters / letters of the shorter sequence; 1: / all columns (BLAST); 2: / columns without end gaps; 3: 1 -"
+        " (mismatches + gaps) / letters of the longer sequence; 4: as 1. The numbers are those of vsearch --iddef.",
     )
 
 
@@ -31,7 +29,7 @@ def ambiguous_option() -> Callable[[F], F]:
     return Heading.SCORING.option(
         "--ambiguous",
         type=ChoiceType(["unequal", "compatible", "skip"]),
-        help="Ambiguity letters in identities: unequal: match only the same letter; compatible: match letters that may stand for the same"
+        help="Ambiguity letters in identities. unequal: match only the same letter; compatible: match letters that may stand for the same"
         " base, as in vsearch; skip: ignore their columns.  [DNA: compatible, protein: unequal]",
     )
 
@@ -46,14 +44,15 @@ def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--max-distance",
             type=FiniteNumberType(),
             metavar="D",
-            help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
+            help="Write only pairs at this distance or less: 1 - identity, or the distance of --edit, --hamming, --tcrdist or"
+            " --align-distance.",
         ),
         Heading.PAIRS.option(
             "--min-coverage",
             type=FiniteNumberType(),
             metavar="F",
-            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other. With --min-identity"
-            " this lets most pairs be skipped; 0.8 is usual.",
+            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other; 0.8 is usual. With"
+            " --min-identity it also saves most of the time: pairs that cannot pass are not aligned, and none that passes is lost.",
         ),
         Heading.PAIRS.option(
             "--coverage-of",
@@ -86,8 +85,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             type=IntegerType(1),
             default=1,
             metavar="N",
-            help="Write up to N alignments of a query with a target, best first, which share no pair of letters: several domains, or"
-            " copies of a repeat. Those after the first have an E-value of at most 10 without --max-evalue.  [1]",
+            help="Write up to N alignments of a query with a target, best first, that do not align the same two letters: several domains,"
+            " or copies of a repeat. Without --max-evalue, those after the first need an E-value of 10 or less.  [1]",
         ),
         Heading.PAIRS.option("--max-evalue", type=FiniteNumberType(), metavar="E", help="Write all hits with E-value E or less."),
         Heading.PAIRS.option(
@@ -97,8 +96,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
         Heading.SCORING.option(
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"], number_option="--max-evalue"),
-            help="Parameters of E-values: published for BLAST (table), or estimated from simulated sequences.  [table if it covers the"
-            " scoring, else estimate]",
+            help="Parameters of E-values: those published for BLAST (table), or estimated from simulated sequences.  [table if it covers"
+            " the scoring, else estimate]",
         ),
         Heading.SCORING.option(
             "--evalue-letters",
@@ -130,7 +129,7 @@ def target_options(function: F) -> F:
             metavar="COLUMN=LIST",
             multiple=True,
             help="Search only the records of DB for which a column of --annotate, or organism, taxid or gene in UniProt's titles, is one of"
-            " these comma-separated texts, as in taxid=9606,10090; of several --where all must hold.",
+            " these comma-separated texts, as in taxid=9606,10090. If --where is repeated, all must hold.",
         ),
         Heading.INPUT.option(
             "--annotate",
@@ -150,8 +149,8 @@ def same_options(function: F) -> F:
             type=NameListType(),
             default="",
             metavar="TITLES",
-            help="Tables: only pairs with the same value in each of these columns, as in v_call,j_call. Of calls the genes are compared; of"
-            " several genes in a call any may be the same.",
+            help="Tables: only pairs with the same value in each of these columns, as in v_call,j_call. Gene calls are compared by gene,"
+            " without the allele; a call that names several genes matches if any of them does.",
         ),
         Heading.PAIRS.option("--alleles", is_flag=True, help="With --same: compare alleles, such as TRBV7-2*01, instead of genes."),
     )(function)

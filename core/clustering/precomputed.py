@@ -91,6 +91,15 @@ class ListedPairs:
         return sum(int(np.count_nonzero(~np.isnan(values))) for _, _, values in self.pairs.chunks())
 
     @property
+    def value_range(self) -> tuple[float, float] | None:
+        """Smallest and largest value; None if there is no value."""
+        smallest, largest = np.inf, -np.inf
+        for _, _, values in self.pairs.chunks():
+            smallest = min(smallest, float(np.fmin.reduce(values, initial=np.inf)))
+            largest = max(largest, float(np.fmax.reduce(values, initial=-np.inf)))
+        return (smallest, largest) if smallest <= largest else None
+
+    @property
     def are_fractions(self) -> bool:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(values for _, _, values in self.pairs.chunks())

@@ -6,7 +6,7 @@ import re
 from enum import Enum
 
 from gpualign.core.files.delimiters import delimiter_of
-from gpualign.core.files.paths import SAMPLE_SET_MAGIC
+from gpualign.core.files.paths import INDEX_MAGIC, SAMPLE_SET_MAGIC
 
 PLINK_MAGIC = b"\x6c\x1b"
 """First bytes of PLINK .bed and .pgen files."""
@@ -43,6 +43,7 @@ class FileKind(Enum):
     PAIRS = "a list of pairs"
     NUMPY = "a NumPy matrix"
     SAMPLE_SET = "a set of samples"
+    INDEX = "an index of sequences"
 
 
 def kind_of(start: bytes) -> FileKind | None:
@@ -55,6 +56,8 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.PLINK
     if start.startswith(SAMPLE_SET_MAGIC):
         return FileKind.SAMPLE_SET
+    if start.startswith(INDEX_MAGIC) and b"\0" in start:
+        return FileKind.INDEX
     if start.startswith(b"BCF"):
         return FileKind.BCF
     if start.startswith(b"\x93NUMPY") or (start.startswith(b"PK\3\4") and b".npy" in start[:64]):  # an .npz has the name of an array first

@@ -144,6 +144,7 @@ def read_records(
         readers = {
             FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
             FileKind.SAMPLE_SET: "gpualign dist reads it",
+            FileKind.INDEX: f"queries come first in a search of it: gpualign sw QUERY {source}",
         }
         if (kind := kind_of(first)) in readers:
             raise InputError(f"{source} is {kind.value}; expected FASTA or FASTQ; {readers[kind]}")

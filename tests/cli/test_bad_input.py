@@ -177,7 +177,7 @@ def test_standard_input_is_named(tmp_path):
         (["--min-identity", "97%"], "'97%' is not a number; 97% is 0.97"),
         (["--max-distance", "x%"], "'x%' is not a number"),
         (["--min-identity", "0.9", "--format", "npy", "-o", "x.npy"], "a matrix holds every pair"),
-        (["--identity-def", "5"], "5 is not in the range 0<=x<=4"),
+        (["--identity-def", "5"], "expected an integer from 0 to 4, found '5'"),
         (["--value", "identity", "--format", "paf"], "paf is not a matrix; write --format matrix"),
         (["--value", "identity", "--fields", "query"], "--fields selects columns of a table, --value values of a matrix"),
         (["--value", "identity", "--min-identity", "0.9"], "--value selects a matrix, --fields columns of a table"),
@@ -379,3 +379,20 @@ def test_what_is_for_another_command(tmp_path):
     assert refused(["nw", "x.tsv"], tmp_path).endswith("named by --sequence-column, and tables of SNPs are for gpualign dist\n")
     assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF, which gpualign dist reads; expected FASTA or FASTQ\n")
     assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are by edit distance (gpualign nw)\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["sw", "x.gpa", "x.fa"],
+            "x.gpa is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it: gpualign sw QUERY",
+        ),
+        (["dist", "x.gpa"], "x.gpa is an index of sequences; gpualign sw searches it"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_index_in_a_wrong_place_is_called_by_its_name(words, message, tmp_path):
+    (tmp_path / "x.fa").write_text(">a\nACGTACGT\n")
+    gpualign("index", "-q", "x.fa", "-o", "x.gpa", cwd=tmp_path)
+    assert message in refused(words, tmp_path)

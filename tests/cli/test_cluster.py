@@ -129,6 +129,38 @@ def test_the_list_alone_knows_what_it_names(folder):
     assert b"4 records, 2 near pairs, 2 clusters: 1 singleton, the largest of 3\n" in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "content", "note"),
+    [
+        (
+            ["--max-distance", "12"],
+            "distance\na\tb\t2\nb\tc\t1\n",
+            "the farthest pair is at 2; for clusters at 12 it must have been written with",
+        ),
+        (
+            ["--levels", "10,4"],
+            "distance\na\tb\t2\n",
+            "the farthest pair is at 2; for clusters at 10 it must have been written with --max-distance 10 or more",
+        ),
+        (["--max-distance", "3"], "distance\na\tb\t2\n", None),
+        (["--max-distance", "0"], "distance\na\tb\t0\n", None),
+        (["--max-distance", "12"], "distance\n", None),
+        (
+            ["--min-identity", "0.9"],
+            "identity\na\tb\t0.98\n",
+            "the lowest identity is 0.98; for clusters at 0.9 it must have been written with",
+        ),
+        (["--min-identity", "0.95"], "identity\na\tb\t0.96\n", None),
+    ],
+)
+def test_a_list_that_may_lack_pairs_is_noted(tmp_path, words, content, note):
+    """Written with a smaller distance than the clusters have, it has no pairs in between."""
+    (tmp_path / "near.tsv").write_text(f"query\ttarget\t{content}")
+    (tmp_path / "ids.txt").write_text("a\nb\nc\n")
+    _, said = gpualign_here("cluster", "--edges", tmp_path / "near.tsv", "--ids", tmp_path / "ids.txt", *words, "-o", tmp_path / "x.tsv")
+    assert (f"near.tsv: {note}" in said) if note else ("must have been written" not in said)
+
+
 def test_a_pair_without_a_distance_is_not_near(folder):
     (folder / "m.tsv").write_text("\ta\tb\tc\na\t0\t1\tnan\nb\t1\t0\t1\nc\tnan\t1\t0\n")
     done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "complete", cwd=folder)
@@ -293,7 +325,7 @@ def test_a_list_in_which_nothing_is_near(folder, method):
     done = gpualign(*words, stdin=b"query\ttarget\tscore\n")
     assert done.stdout == b"id\tcluster\tsize\trepresentative\tdistance\n"
     assert (
-        b"- names 0 records; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
+        b"standard input names 0 records; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
         in done.stderr
     )
     assert gpualign(*words, "--format", "uc", stdin=b"query\ttarget\tscore\n").stdout == b""

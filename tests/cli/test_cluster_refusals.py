@@ -25,6 +25,8 @@ def folder(tmp_path):
             ["genes.fa"],
             "cluster needs one threshold, --max-distance or --min-identity: say --min-identity 0.97, or --edit with --max-distance 3\n",
         ),
+        (["--edges", "list.tsv"], "say --max-distance 12, or --min-identity 0.97 for identities\n"),
+        (["list.tsv", "--max-distance", "3"], "list.tsv is a list of pairs; read it with --edges: gpualign cluster --edges list.tsv\n"),
         (
             ["list.tsv", "--max-distance", "0.1"],
             "list.tsv is a list of pairs; expected FASTA or FASTQ; gpualign cluster --edges reads lists\n",
@@ -34,7 +36,8 @@ def folder(tmp_path):
         (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give only one of them"),
         (
             ["genes.fa", "--max-distance", "3"],
-            "--max-distance is 1 - identity, from 0 to 1; found 3: for at most 3 edits add --edit; 3 % is 0.03",
+            "--max-distance is 1 - identity, from 0 to 1; found 3: for at most 3 edits add --edit; 3 % is 0.03;"
+            " gpualign dist counts the SNPs of aligned sequences",
         ),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "--max-distance: expected a whole number of edits, 0 or more; found 1.5"),

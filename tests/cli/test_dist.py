@@ -471,3 +471,10 @@ def test_a_share_of_sites_where_they_are_counted_is_noted(tmp_path, metric, most
     (tmp_path / "x.aln").write_text(">a\nACGTACGTAC\n>b\nACGTACGTAA\n")
     done = gpualign("dist", tmp_path / "x.aln", "--metric", metric, "--max-distance", str(most))
     assert ("for a fraction of" in done.stderr.decode()) is noted
+
+
+@pytest.mark.parametrize(("words", "is_noted"), [(["0.5"], True), (["1"], False), (["0"], False), (["0.5", "--metric", "fraction"], False)])
+def test_a_fraction_of_a_count_is_noted(words, is_noted, tmp_path):
+    (tmp_path / "x.aln").write_text(">a\nACGT\n>b\nACGA\n")
+    _, said = gpualign_here("dist", tmp_path / "x.aln", "--max-distance", *words)
+    assert ("hamming counts differences, so --max-distance 0.5 keeps only pairs without any; for fractions say" in said) is is_noted

@@ -63,6 +63,13 @@ def _receptor_table(path):
     _write(path, "".join("\t".join(cells) + "\n" for cells in (titles, *rows)))
 
 
+def _b_cell_table(path):
+    """Write an AIRR table of three heavy chains with nucleotides, two of which differ by 2."""
+    rows = ["TGTGCGAGAGATTACTACTGG", "TGTGCGAGAGACTACTATTGG", "TGTGCAAAATCGGGGGCCTGG"]
+    rows = [f"{_stem(path)}_{k}\tIGHV3-23*01\tIGHJ4*02\tT\t{letters}\n" for k, letters in enumerate(rows, 1)]
+    _write(path, "".join(["sequence_id\tv_call\tj_call\tproductive\tjunction\n", *rows]))
+
+
 def _contig_table(path):
     """The table of contigs that Cell Ranger writes, with the columns that are needed here."""
     betas = [("AAAC-1", "CASSLGQAYEQYF"), ("CCCA-1", "CASSLGQSYEQYF")]
@@ -172,6 +179,7 @@ FILES = {
     **dict.fromkeys(["reads.fa", "reads.fasta"], _reads),
     "genomes/*.fa": _genomes,
     **dict.fromkeys(["airr.tsv", "patient.tsv", "healthy.tsv", "new_airr.tsv", "old_airr.tsv"], _receptor_table),
+    "bcr.tsv": _b_cell_table,
     "filtered_contig_annotations.csv": _contig_table,
     "cells.tsv": lambda path: _write(path, (GOLDEN / "receptors" / "cells.tsv").read_text()),
     "cdr3.txt": lambda path: _write(path, "CASSLGQAYEQYF\nCASSLGQSYEQYF\nCASSLGQAYEQYF\n"),

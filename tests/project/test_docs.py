@@ -24,7 +24,13 @@ COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["tree"], ["plot"], ["ben
 
 def test_cli_reference(request):
     # Releases of click wrap and annotate differently: the extra `test` pins the one that the page is written with.
-    page = "# Command-line reference\n\nWritten from `--help` by `pytest tests/project/test_docs.py --update-golden`.\n"
+    page = (
+        "# Command-line reference\n\n"
+        "Every command with all of its options, as `gpualign COMMAND --help` prints them. To learn which command to use when, begin with\n"
+        "[Which command do I need?](start.md#which-command-do-i-need) or [the guide](guide.md). Options that several commands share are"
+        " repeated\nat each.\n\n"
+    )
+    page += "".join(f"- [gpualign {name}](#gpualign-{name}): {cli.commands[name].get_short_help_str(80)}\n" for [name] in COMMANDS[1:])
     for command in COMMANDS:
         text = gpualign(*command, "--help", env={"COLUMNS": "110"}).stdout.decode()
         page += f"\n## {' '.join(['gpualign', *command])}\n\n```text\n{text}```\n"

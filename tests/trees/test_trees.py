@@ -308,7 +308,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
     [
         ([], "give a matrix of distances, or a list of pairs with --edges"),
         (["d.npz", "--edges", "near.tsv"], "found both"),
-        (["--edges", "near.tsv"], "--method nj (not mst) takes the distances of all pairs, and "),
+        (["--edges", "near.tsv"], "unlike --method mst, --method nj needs the distances of all pairs, and "),
         (["d.npz", "-o", "x.png"], "to draw it use gpualign plot MATRIX --tree FILE -o x.png"),
         (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
         (["csr.npz"], "csr.npz: a sparse matrix (csr) lacks pairs"),
