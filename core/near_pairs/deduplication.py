@@ -157,11 +157,11 @@ class DuplicateExpansion:
         if self._all_unique:
             yield from self._expand_singletons(start, stop, group_pairs)
             return
-        self._near.add(group_pairs.queries, group_pairs.targets, group_pairs.distances)
+        self._near.add(group_pairs.queries, group_pairs.targets, group_pairs.distances, self._threads)
         if self._offset >= 0:
             new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
             new = new[self._targets.sizes[new] > self._offset]
-            self._near.add(new, new, np.zeros_like(new))  # records of a group are equal
+            self._near.add(new, new, np.zeros_like(new), self._threads)  # records of a group are equal
         groups = self._queries.group_of[start:stop]
         pairs = np.concatenate(([0], np.cumsum(self._near.max_pairs(groups))))
         row = 0

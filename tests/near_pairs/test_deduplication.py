@@ -168,10 +168,31 @@ def test_what_does_not_fit_is_refused():
     sound = _expansion.PairExpansion(2, array(0, 2, 1, 3), array(0, 2, 4), 1)
     for pairs in ((array(2), array(0), array(5)), (array(0), array(-1), array(5)), (array(0, 1), array(1), array(5))):
         with pytest.raises((ValueError, IndexError)):
-            sound.add(*pairs)
+            sound.add(*pairs, 1)
     for call in (sound.max_pairs, sound.forget, lambda groups: sound.expand(0, groups, 1)):
         with pytest.raises(IndexError):
             call(array(2))
     with pytest.raises(ValueError, match="thread"):
         sound.expand(0, array(0), 0)
+    with pytest.raises(ValueError, match="thread"):
+        sound.add(array(0), array(1), array(5), 0)
     assert sound.held == 0
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_pairs_held_by_several_threads(rng, offset):
+    """Enough pairs for four threads, of groups of up to three records that stand apart."""
+    count = 1000
+    sizes = rng.integers(1, 4, count)
+    members = np.concatenate([np.sort(part) for part in np.split(rng.permutation(sizes.sum()), np.cumsum(sizes)[:-1])]).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    pairs = np.unique(np.sort(rng.integers(0, count, (60_000, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    assert len(pairs) > 4 * 8192
+    columns = [*np.ascontiguousarray(pairs.T), rng.integers(0, 50, len(pairs))]
+    alone, together = (_expansion.PairExpansion(count, members, starts, offset) for _ in range(2))
+    alone.add(*columns, 1)
+    together.add(*columns, 4)
+    assert together.held == alone.held >= len(pairs)
+    groups = np.arange(count)
+    assert all(np.array_equal(one, other) for one, other in zip(alone.expand(0, groups, 1), together.expand(0, groups, 3), strict=True))

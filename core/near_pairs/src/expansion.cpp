@@ -1,24 +1,41 @@
 #include "expansion.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/common/src/threads.hpp"
 
 namespace gpualign {
 namespace {
 
-constexpr size_t kRowsPerPart = 1024;  // queries that a thread expands at a time
+constexpr size_t kRowsPerPart = 1024;     // queries that a thread expands at a time
+constexpr size_t kPairsPerThread = 8192;  // pairs that are added for each thread, at least
+constexpr size_t kGroupsTogether = 64;    // groups whose lists one thread extends, so that no two threads write beside each other
 
 }  // namespace
 
-void PairExpansion::add(const GroupPairs& pairs) {
-  for (size_t k = 0; k < pairs.count; k++) {
-    const int64_t query = pairs.queries[k], target = pairs.targets[k], distance = pairs.distances[k];
-    hold(query, target, distance);
-    // The later group's records are queries of the earlier one's only if one of these follows.
-    if (offset_ >= 0 && query != target && static_cast<size_t>(target) < near_.size() && targets_.end(query)[-1] > *targets_.begin(target))
-      hold(target, query, distance);
-  }
+void PairExpansion::add(const GroupPairs& pairs, int threads) {
+  // Groups are dealt to the threads, which all look at every pair: what takes time is to find the lists of groups in memory.
+  const size_t parts = std::clamp<size_t>(pairs.count / kPairsPerThread, 1, static_cast<size_t>(threads));
+  std::atomic<size_t> added{0};
+  share(parts, threads, [&](size_t part) {
+    size_t held = 0;
+    const auto is_own = [&](int64_t group) { return static_cast<size_t>(group) / kGroupsTogether % parts == part; };
+    const auto hold = [&](int64_t query, int64_t target, int64_t distance) {
+      near_[static_cast<size_t>(query)].push_back({target, distance});
+      held++;
+    };
+    for (size_t k = 0; k < pairs.count; k++) {
+      const int64_t query = pairs.queries[k], target = pairs.targets[k], distance = pairs.distances[k];
+      if (is_own(query)) hold(query, target, distance);
+      // The later group's records are queries of the earlier one's only if one of these follows.
+      if (offset_ >= 0 && query != target && is_own(target) && static_cast<size_t>(target) < near_.size() &&
+          targets_.end(query)[-1] > *targets_.begin(target))
+        hold(target, query, distance);
+    }
+    added += held;
+  });
+  held_ += added;
 }
 
 std::vector<int64_t> PairExpansion::max_pairs(const int64_t* groups, size_t count) const {

@@ -35,7 +35,7 @@ class PairExpansion {
   // The caller keeps the memory of the targets alive.
   PairExpansion(size_t queries, const Groups& targets, int64_t offset) : near_(queries), targets_(targets), offset_(offset) {}
 
-  void add(const GroupPairs& pairs);
+  void add(const GroupPairs& pairs, int threads);
   // Returns, for each of these consecutive queries, an upper bound of the number of its pairs. groups: of each query.
   std::vector<int64_t> max_pairs(const int64_t* groups, size_t count) const;
   // Returns the pairs of the queries first .. first + count - 1, sorted by query, then target.
@@ -54,11 +54,6 @@ class PairExpansion {
   struct Near {
     int64_t target, distance;
   };
-
-  void hold(int64_t query, int64_t target, int64_t distance) {
-    near_[static_cast<size_t>(query)].push_back({target, distance});
-    held_++;
-  }
 
   std::vector<std::vector<Near>> near_;  // of each group with queries
   Groups targets_;

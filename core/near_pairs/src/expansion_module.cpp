@@ -33,6 +33,10 @@ Groups checked_groups(const Numbers& members, const Numbers& starts) {
   return {members.data(), starts.data(), count - 1};
 }
 
+void check_threads(int threads) {
+  if (threads < 1) throw nb::value_error("at least one thread is needed");
+}
+
 // Arrays that live as long as the expansion that reads them.
 struct HeldArrays {
   Numbers members, starts;
@@ -59,26 +63,33 @@ NB_MODULE(_expansion, m) {
            nb::arg("offset"))
       .def(
           "add",
-          [](HeldExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances) {
+          [](HeldExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances, int threads) {
             if (targets.shape(0) != queries.shape(0) || distances.shape(0) != queries.shape(0))
               throw nb::value_error("a pair is a query, a target and a distance");
             check_below(queries, self.groups(), "a query's group is out of range");
             check_below(targets, self.targets().count, "a target's group is out of range");
-            self.add({queries.data(), targets.data(), distances.data(), queries.shape(0)});
+            check_threads(threads);
+            nb::gil_scoped_release unlocked;
+            self.add({queries.data(), targets.data(), distances.data(), queries.shape(0)}, threads);
           },
-          nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), "Hold near pairs of groups.")
+          nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), nb::arg("threads"), "Hold near pairs of groups.")
       .def(
           "max_pairs",
           [](const HeldExpansion& self, const Numbers& groups) {
             check_below(groups, self.groups(), "a query's group is out of range");
-            return column(self.max_pairs(groups.data(), groups.shape(0)));
+            std::vector<int64_t> most;
+            {
+              nb::gil_scoped_release unlocked;
+              most = self.max_pairs(groups.data(), groups.shape(0));
+            }
+            return column(std::move(most));
           },
           nb::arg("groups"), "Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.")
       .def(
           "expand",
           [](const HeldExpansion& self, int64_t first, const Numbers& groups, int threads) {
             check_below(groups, self.groups(), "a query's group is out of range");
-            if (threads < 1) throw nb::value_error("at least one thread is needed");
+            check_threads(threads);
             RecordPairs found;
             {
               nb::gil_scoped_release unlocked;
@@ -93,6 +104,7 @@ NB_MODULE(_expansion, m) {
           "forget",
           [](HeldExpansion& self, const Numbers& groups) {
             check_below(groups, self.groups(), "a query's group is out of range");
+            nb::gil_scoped_release unlocked;
             for (size_t k = 0; k < groups.shape(0); k++) self.forget(groups(k));
           },
           nb::arg("groups"), "Forget the pairs of groups that have no more queries.")
