@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 from common import finish, machine, table
@@ -51,21 +52,17 @@ def ours(query: Path, database: Path, *options: str) -> dict[tuple[str, str], tu
 
 
 def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tuple[int, float]]:
+    """Score and E-value of each pair, from XML: tables have E-values of two digits, and of one below 0.01."""
     run("makeblastdb", "-in", database, "-dbtype", "prot", "-out", database.with_suffix(".blast"))
-    options = ["-gapopen", "11", "-gapextend", "1", *more, "-evalue", "10", "-max_hsps", "1"]
-    text = run(
-        "blastp",
-        "-query",
-        query,
-        "-db",
-        database.with_suffix(".blast"),
-        *options,
-        "-max_target_seqs",
-        MOST_HITS,
-        "-outfmt",
-        "6 qseqid sseqid score evalue",
-    )
-    return {(q, t): (int(s), float(e)) for q, t, s, e in (line.split("\t") for line in text.splitlines())}
+    options = ["-gapopen", "11", "-gapextend", "1", *more, "-evalue", "10", "-max_hsps", "1", "-max_target_seqs", MOST_HITS]
+    text = run("blastp", "-query", query, "-db", database.with_suffix(".blast"), *options, "-outfmt", "5")
+    found = {}
+    for iteration in ElementTree.fromstring(text).iter("Iteration"):
+        name = iteration.findtext("Iteration_query-def", "").split()[0]
+        for hit in iteration.iter("Hit"):
+            pair = name, hit.findtext("Hit_def", "").split()[0]
+            found[pair] = int(hit.findtext(".//Hsp_score", "")), float(hit.findtext(".//Hsp_evalue", ""))
+    return found
 
 
 def ssearch36(query: Path, database: Path) -> dict[tuple[str, str], tuple[int, float]]:
