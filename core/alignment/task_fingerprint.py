@@ -13,8 +13,6 @@ from gpualign.core.sequences.annotations import annotation_digest
 PLAN_VERSION = 5
 """Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the coordinator."""
 
-_IDS_PER_PART = 1 << 16
-
 
 def fingerprint(task: Task) -> str:
     """Return the SHA-256, in hexadecimal, of everything that results depend on: records and their ids, scoring, and task options."""
@@ -36,10 +34,7 @@ def fingerprint(task: Task) -> str:
         for array in (sequences.offsets, sequences.file_positions):
             digest.update(np.ascontiguousarray(array, dtype="<i8").data)
         digest.update(np.ascontiguousarray(sequences.codes).data)
-        # In parts: millions of ids take many times their size as strings.
-        for start in range(0, len(sequences), _IDS_PER_PART):
-            part = "\n".join(sequences.ids[start : start + _IDS_PER_PART])
-            digest.update((part if start == 0 else f"\n{part}").encode("utf-8", "surrogateescape"))
+        digest.update(sequences.id_column.lines[:-1].data)
         if sequences.descriptions is not None:
             digest.update("\n".join(["", *sequences.descriptions]).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -161,7 +161,7 @@ def id_lists(queries: IdentifiedRecords, targets: IdentifiedRecords) -> dict[str
 
 def write_ids(stream: ByteWriter, records: IdentifiedRecords) -> None:
     """Write one id per line, in matrix order."""
-    stream.write("".join(f"{name}\n" for name in records.ids).encode("utf-8", "surrogateescape"))
+    stream.write(records.id_column.lines.tobytes())
 
 
 def write_matrix_text(
@@ -235,7 +235,7 @@ def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) 
 def write_id_members(archive: zipfile.ZipFile, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
     """Write the ids to an .npz, under the names in `id_lists`."""
     for name, records in id_lists(queries, targets).items():
-        write_member(archive, name, np.array(list(records.ids), dtype=np.str_))
+        write_member(archive, name, records.id_column.to_array())
 
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:

@@ -14,6 +14,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences._records import gather, repeated
 
+_MAX_ASCII = 0x7F
 _QUOTE_TRIGGERS = np.frombuffer(b',"', dtype=np.uint8)
 
 
@@ -78,6 +79,21 @@ class StringColumn(Sequence[str]):
     def lengths(self) -> Integers:
         """Length of each string in bytes: int64[count]."""
         return np.diff(self.offsets)
+
+    @property
+    def lines(self) -> npt.NDArray[np.uint8]:
+        """The bytes of all strings, each followed by a newline."""
+        column = self.without_margins()
+        return np.insert(column.text, column.offsets[1:], ord("\n"))
+
+    def to_array(self) -> npt.NDArray[np.str_]:
+        """Return the strings as a NumPy array."""
+        column = self.without_margins()
+        if not len(self) or (column.text > _MAX_ASCII).any():
+            return np.array(list(self), dtype=np.str_)
+        letters = np.zeros((len(self), max(1, int(self.lengths.max()))), dtype=np.uint32)
+        letters[np.arange(letters.shape[1]) < self.lengths[:, None]] = column.text
+        return letters.view(f"U{letters.shape[1]}").reshape(-1)
 
     @cached_property
     def csv_quoted(self) -> StringColumn:
