@@ -92,7 +92,7 @@ def test_groups_divide_the_table(run):
         "docs/pairs.md",
         "only pairs of different groups",
         "only pairs of the same group",
-        "Rows are those of the whole table, in the same order.",
+        "The rows that remain are the same, and in the same order, as without `--groups`.",
     )
     whole, _ = run("gpualign nw genes.fa")
     between, _ = run("gpualign nw genes.fa --groups samples.tsv --between")
