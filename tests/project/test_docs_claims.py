@@ -311,6 +311,18 @@ def test_a_phylip_matrix_and_a_tree(run, folder):
 # ---- how runs end
 
 
+def test_a_summary_has_the_number_of_near_pairs(run, folder):
+    says(
+        "docs/formats/summary.md",
+        "$ jq .results.pairs_kept near.json 6",
+        '"results": {"sequences": 60, "pairs_kept": 6, "pairs": 1770, ...',
+    )
+    (folder / "data").symlink_to(ROOT / "data")
+    run("gpualign nw data/16s_small.fasta --max-distance 0.03 --min-coverage 0.8 -o near.tsv --summary near.json")
+    found = json.loads((folder / "near.json").read_text())["results"]
+    assert [found[key] for key in ("sequences", "pairs_kept", "pairs")] == [60, 6, 1770]
+
+
 def test_a_dry_run_writes_no_summary(run, folder):
     says("docs/formats/summary.md", "`--dry-run` writes none")
     run("gpualign nw genes.fa --dry-run --summary run.json")

@@ -10,7 +10,7 @@ import pytest
 from command import GPUALIGN, shell
 from examples import help_examples, indented, inline
 from page_files import PROGRAMS, prepare, stand_ins
-from places import ROOT
+from places import DATA, ROOT
 
 from gpualign.cli.main import cli
 
@@ -67,7 +67,9 @@ def programs(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
+    """Of the commands of a page, with `data/` in it."""
     (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "data").symlink_to(DATA)
     return tmp_path / "page"
 
 
