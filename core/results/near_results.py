@@ -27,7 +27,7 @@ class NearPairResults:
         """Split the results into pieces of at most `max_pairs` pairs and `max_cigar_bytes` bytes of CIGAR runs. The pairs of one query stay
         together, even if they exceed these limits.
 
-        title_bytes: bytes of the titles in each pair's row, which count towards `max_run_bytes` like the runs; None: rows show no titles
+        title_bytes: bytes of the titles in each pair's row, which count towards `max_cigar_bytes` like the runs; None: rows show no titles
         """
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.alignments.runs is None else self.alignments.runs.sizes
         if title_bytes is not None:

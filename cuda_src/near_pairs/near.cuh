@@ -8,9 +8,9 @@
 //   candidate  pair of a rectangle that the screen has not excluded
 //   slack      q-grams that one record of a pair within the bound may have, and the other not
 //
-// Near pairs are found by rectangles: near_gather.cu copies the sketches of its records together, near_screen.cu compares all pairs by
-// lengths and sketches, near_verify.cu computes the distances of the candidates. core/near_pairs/filter_cascade.py proves that no step
-// loses a pair within the bound.
+// Near pairs are found by rectangles: near_gather.cu copies the sketches of its records together, near_screen.cu or near_screen_wgmma.cu
+// compares all pairs by lengths and sketches, near_verify.cu computes the distances of the candidates. core/near_pairs/filter_cascade.py
+// proves that no step loses a pair within the bound.
 #pragma once
 
 #include "portable.cuh"

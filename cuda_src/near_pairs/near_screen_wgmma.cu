@@ -13,9 +13,8 @@
 //   empty      barrier of a stage: the round ends when the warps of all blocks of the cluster have multiplied the chunk
 //
 // A sketch has few chunks, so the products of a tile take no longer than checking its counts. Hence:
-// - The sketches of a block's rows stay in shared memory, and only columns are copied, half of them by each block for both. 16 KB of a
-// stage
-//   take the tensor cores 512 clocks: 16 bytes a clock and multiprocessor are left to L2.
+// - The sketches of a block's rows stay in shared memory, and only columns are copied, half of them by each block for both. The tensor
+//   cores take 512 clocks for the 16 KB of a stage: 16 bytes a clock and multiprocessor are left to L2.
 // - The second warpgroup begins kLead chunks after the first, so that one multiplies while the other one checks.
 // - Columns are in order of length. Those whose lengths are beyond the bounds of all rows of the cluster are not looked at.
 //
@@ -23,8 +22,8 @@
 // block of the cluster still reads what is overwritten there, in any of the blocks.
 //
 // No macros. Registers: 162 on sm_90a (NVRTC 13.5). Shared memory: kRows sketches and 6 x 128 x 128 + 112 = 98,416 bytes, dynamic.
-// Measured (one H100, 2026-11-28, benchmarks/results/near_cuda.md), 10^9 pairs a second: genes of 1.5 kb, 8,192 bits: 145 (mma 68); reads of
-// 100 letters, 1,024 bits: 370 (mma 124).
+// Measured (one H100, 2026-11-28, benchmarks/results/near_cuda.md), 10^9 pairs a second: genes of 1.5 kb, 8,192 bits: 145 (mma 68); reads
+// of 100 letters, 1,024 bits: 370 (mma 124).
 #include "candidate_list.cuh"
 #include "cluster.cuh"
 #include "tensor_cores.cuh"

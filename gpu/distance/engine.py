@@ -40,7 +40,6 @@ from gpualign.gpu.distance.plane_pieces import (
     cut_panels,
     padded_words,
     plane_bytes,
-    product_words,
 )
 from gpualign.gpu.kernels.argument_structs import DIFFER_ARGS, DISTANCE_ARGS, WGMMA_ARGS, pack_arguments
 from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
@@ -227,6 +226,7 @@ class _DistanceWorker:
         self, piece: PlanePiece | BundledPlanes, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
     ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessor_count
+        assert piece.word_count % CHUNK_WORDS == 0
         chunks = piece.word_count // CHUNK_WORDS
         for term in piece.recipe.terms:
             addresses = planes_address, count_addresses[term.count_name]
@@ -327,11 +327,10 @@ class CudaDistanceEngine:
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         kernel, products_only = (DIFFER_KERNEL, False) if request.multiallelic else (self._kernel, True)
         rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
-        words = product_words if products_only else padded_words
         labels = self._threads, kernel.title, hardware
         if not request.selected_pairs_only:
             return PreparedCounter(
-                request, products_only, words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
+                request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
             )
 
         def pick(
@@ -340,7 +339,7 @@ class CudaDistanceEngine:
             return self._select_near_pairs(panels, bands, names, rule, memory // selected_pair_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
-        return PreparedCounter(request, products_only, words, device_bytes, *labels, self._count_bands, pick, rate)
+        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, pick, rate)
 
     @contextmanager
     def _open_worker(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.count_recipe import PanelRecipe
+from gpualign.core.distance.count_recipe import Operation, PanelRecipe
 from gpualign.core.distance.engine import WORD_BITS, Panel
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
 
@@ -100,10 +100,15 @@ class BundledPlanes:
         sides = [side for term in panel.recipe.terms for side in (term.left, term.right)]
         return BundledPlanes(panel, tuple(dict.fromkeys(sides)))
 
+    @property
+    def _plane_words(self) -> int:
+        """Number of words of a plane that hold sites."""
+        return -(-self.panel.site_count // WORD_BITS)
+
     @cached_property
     def bundles(self) -> dict[tuple[int, ...], tuple[int, ...]]:
         """For each of `sides`, the numbers of the planes into which it is cut."""
-        ends = accumulate((-(-len(side) * self.panel.bits.shape[2] // CHUNK_WORDS) for side in self.sides), initial=0)
+        ends = accumulate((-(-len(side) * self._plane_words // CHUNK_WORDS) for side in self.sides), initial=0)
         return {side: tuple(range(start, stop)) for side, (start, stop) in zip(self.sides, pairwise(ends), strict=True)}
 
     @cached_property
@@ -136,7 +141,7 @@ class BundledPlanes:
     def copy_rows(self, first_row: int, out: npt.NDArray[np.uint64]) -> None:
         """Copy rows, starting with row `first_row`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
         out[:] = 0
-        words, samples = self.panel.bits.shape[2], self.sample_count
+        words, samples = self._plane_words, self.sample_count
         for side, bundles in self.bundles.items():
             for place, plane in enumerate(side):
                 at = place * words
@@ -152,28 +157,39 @@ class BundledPlanes:
 
 def plane_bytes(panels: Sequence[Panel]) -> int:
     """Return the size of all planes to be multiplied, in bytes."""
-    multiplied = [panel for panel in panels if panel.recipe.terms]
-    return sum(BundledPlanes.of_panel(panel).nbytes if _is_short(panel) else panel.bits.nbytes for panel in multiplied)
+    groups = _panels_by_recipe(panels)
+    return sum(bundle.nbytes if (bundle := _bundle(alike)) else sum(panel.bits.nbytes for panel in alike) for alike in groups)
 
 
-def _is_short(panel: Panel) -> bool:
-    """True if the panel's planes are shorter than a chunk."""
-    return int(panel.bits.shape[2]) < CHUNK_WORDS
+def _panels_by_recipe(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """Return the panels with terms in groups with the same recipe."""
+    groups: dict[PanelRecipe, list[Panel]] = {}
+    for panel in panels:
+        if panel.recipe.terms:
+            groups.setdefault(panel.recipe, []).append(panel)
+    return list(groups.values())
+
+
+def _bundle(alike: Sequence[Panel]) -> BundledPlanes | None:
+    """Return the planes of the only panel of a recipe joined end to end, if they are shorter than a chunk and take no more memory then."""
+    panel = alike[0]
+    has_products = all(term.operation is Operation.AND for term in panel.recipe.terms)
+    if len(alike) > 1 or not has_products or panel.site_count > (CHUNK_WORDS - 1) * WORD_BITS:
+        return None
+    bundle = BundledPlanes.of_panel(panel)
+    return bundle if bundle.nbytes <= panel.bits.nbytes else None
 
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece | BundledPlanes]:
     """Yield the planes of all panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
 
-    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. A panel whose planes are shorter
-    than a chunk is a piece of its own. Panels without terms are skipped.
+    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. A panel without such company whose
+    planes are shorter than a chunk is a piece of joined planes. Panels without terms are skipped.
     """
-    by_recipe: dict[PanelRecipe, list[Panel]] = {}
-    for panel in panels:
-        if panel.recipe.terms and _is_short(panel):
-            yield BundledPlanes.of_panel(panel)
-        elif panel.recipe.terms:
-            by_recipe.setdefault(panel.recipe, []).append(panel)
-    for alike in by_recipe.values():
+    for alike in _panels_by_recipe(panels):
+        if bundle := _bundle(alike):
+            yield bundle
+            continue
         parts, words = list[PanelWords](), 0
         for panel in alike:
             planes, samples, stop = panel.bits.shape
@@ -192,9 +208,3 @@ def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) 
 def padded_words(sites: int) -> int:
     """Return the number of words per sample in a plane of `sites` sites, padded to whole kernel chunks."""
     return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
-
-
-def product_words(sites: int) -> int:
-    """Return the number of words per sample in a plane of `sites` sites for products: padded unless the plane is shorter than a chunk, so
-    that it can be joined to others (`BundledPlanes`)."""
-    return min(-(-sites // WORD_BITS), CHUNK_WORDS) if sites <= CHUNK_WORDS * WORD_BITS else padded_words(sites)

@@ -74,7 +74,7 @@ LENGTH_SCREENING_KERNEL = ScreeningKernel(
 
 _MAX_SHARED_BYTES = 227 << 10  # per block, of compute capability 9.0
 _MAX_SEGMENT_COLUMNS = 1 << 13
-_CLUSTERS_PER_WAVE = 4  # clusters, in multiples of those that fill a device, so that the last ones leave little of it idle
+_WAVES_PER_LAUNCH = 4  # clusters, in multiples of those that fill a device, at least; with fewer, the last wave leaves much of it idle
 
 
 def screening_kernels(arch: str, sketch_bytes: int) -> tuple[ScreeningKernel, ...]:
@@ -101,7 +101,7 @@ def plan_screen(screen: ScreeningKernel, shape: tuple[int, int], multiprocessor_
     rows, columns = -(-shape[0] // screen.rows), -(-shape[1] // screen.columns)
     step = 1
     if screen.box_records:  # long segments read the queries' sketches less often, but there must be enough of them
-        wanted = -(-_CLUSTERS_PER_WAVE * multiprocessor_count // (screen.cluster_blocks * rows))
+        wanted = -(-_WAVES_PER_LAUNCH * multiprocessor_count // (screen.cluster_blocks * rows))
         step = max(1, min(_MAX_SEGMENT_COLUMNS // screen.columns, columns // wanted))
     return ScreenLaunch(rows * -(-columns // step) * screen.cluster_blocks, step * screen.columns)
 

@@ -26,6 +26,7 @@ from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
+_ROW_BYTES = 48  # of a record beside its sketch: its row and limits, and what is uploaded and gathered for it, at most
 MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 24  # room for the candidates of a rectangle
 _MAX_BAND_WORD_COLUMNS = 1 << 37
 """Maximum work of verifying a rectangle's candidates, in words (of 64 diagonals) times columns. It takes less than a second."""
@@ -128,7 +129,7 @@ class NearPairWorker:
 
     def _submit_rectangle(self, rectangle: Rectangle) -> None:
         """Submit a rectangle, or split it into halves if it does not fit in device memory."""
-        gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + 32)
+        gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + _ROW_BYTES)
         if gathered > self._slot_bytes // 2 and rectangle.pair_count > 1:
             self._split_rectangle(rectangle, 2)
             return

@@ -81,6 +81,7 @@ def near(rng):
     scores = run_scores(few, few, edit(6), engine=CpuEngine(2))
     for most, steps in (
         (40, FilterCascade(q=5, sketch_bits=1024)),
+        (40, FilterCascade(q=5, sketch_bits=8192)),
         (40, FilterCascade()),
         (100, FilterCascade()),
         (200, FilterCascade()),

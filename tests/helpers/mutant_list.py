@@ -205,7 +205,6 @@ TENSOR_CORES = [
         WGMMA,
         "tests/distance/test_tensor_cores.py -k distance_wgmma",
         {
-            "groups of rows are 512 bytes apart": ("(1024 >> 4) << 32", "(512 >> 4) << 32"),
             "a step of the sites too many": ("describe(columns + k));", "describe(columns + k + kStep));"),
             "sums of another column": ("k / 4 * 8 + lane % 4 * 2 + k % 2, counts[k]", "k / 4 * 8 + lane % 4 * 2 + k / 2 % 2, counts[k]"),
             "the last products are not waited for": ("    }\n    wait_products<0>();\n", "    }\n"),
@@ -218,6 +217,26 @@ TENSOR_CORES = [
             "both blocks copy the same columns": ("work.column + rank * kShare;", "work.column;"),
             "barriers are not shown": ("    show_barriers();\n", ""),
             "a block ends before the other is done": ("  wait_for_cluster();  // no block may end", "  // no block may end"),
+        },
+    ),
+    Mutant(
+        "wgmma: groups of rows are 512 bytes apart",
+        "cuda_src/common/tensor_cores.cuh",
+        "(1024 >> 4) << 32",
+        "(512 >> 4) << 32",
+        "tests/distance/test_tensor_cores.py -k distance_wgmma",
+    ),
+    *mutants_of(
+        "wgmma (screen)",
+        "cuda_src/near_pairs/near_screen_wgmma.cu",
+        "tests/near_pairs/test_cuda_near.py -k test_the_stages_of_a_screen",
+        {
+            "stages are filled before they are empty": ("if (number >= kStages) wait_at", "if (false) wait_at"),
+            "a stage is given back while it is multiplied": ("wait_products<1>();", "wait_products<2>();"),
+            "a stage is never given back": ("      if (lane < kCluster) arrive_at(empty(number - 1), static_cast<uint32_t>(lane));\n", ""),
+            "rows of the first chunk alone": ("own = row_sketches + chunk * kRowBytes + group", "own = row_sketches + group"),
+            "both blocks copy the same columns": ("tile * kColumns + rank * kShare, full", "tile * kColumns, full"),
+            "candidates of the other row": ("chosen / 2 % 2 ? rows[1] : rows[0]", "chosen / 2 % 2 ? rows[0] : rows[1]"),
         },
     ),
 ]

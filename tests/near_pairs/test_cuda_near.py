@@ -289,6 +289,26 @@ def test_the_screen_of_tensor_cores(rng, use, monkeypatch, screen, seed):
     assert screen.kernel in device.launched
 
 
+@on_the_host
+@pytest.mark.slow
+@pytest.mark.parametrize(("bits", "shape"), [(1024, (129, 257)), (1024, (1, 700)), (2048, (700, 1)), (8192, (300, 1300)), (8192, (1, 1))])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_stages_of_a_screen(use, bits, shape, seed):
+    """More chunks than stages, in one segment or several, rows of several clusters; records with many ambiguity letters for one seed."""
+    rng = np.random.default_rng(seed)
+    use(FilterCascade(q=5, sketch_bits=bits))
+    roots = [rng.integers(0, 4, rng.integers(60, 140)) for _ in range(12)]
+    sets = [sequence_set([edited(rng, roots[rng.integers(12)], int(rng.integers(0, 6)), 4) for _ in range(count)]) for count in shape]
+    letters = [rng.integers(0, 12, count) * (rng.random(count) < 0.3) for count in shape]
+    most = int(letters[0].max() + letters[1].max())
+    ambiguity = AmbiguityCounts(AmbiguityRule.COMPATIBLE, *letters, most) if seed else None
+    bound = distance_bound(7).with_ambiguity_letters(most if seed else 0)
+    device = HostDevice(arch="sm_90a", seed=seed, multiprocessors=1 if seed else 8)
+    found, expected = (near_pairs(*sets, bound, Pairing.ALL, [one], ambiguity) for one in (device, HostDevice()))
+    assert any(kernel.function == "near_screen_wgmma" for kernel in device.launched)
+    assert found == expected
+
+
 def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     """Counted from sketches made on the host; the sample does the same."""
     use(SKETCHES)
