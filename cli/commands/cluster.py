@@ -58,11 +58,12 @@ def cluster(
     --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster; ties go to the record nearest to them, then to the first. The clusters of a
-    table's records are written as the column clone_id of that table, unless another format is named.
+    the record with the most near records in its cluster (if several have as many, the one with the smallest sum of distances to these,
+    then the first). The clusters of a table's records are written as the column clone_id of that table, unless another format is named.
 
-    With --verify nothing is clustered: clusters of any program are compared with the near pairs, and a row is written for each record or
-    pair of representatives that breaks the threshold, or with --fix the clusters after the fewest changes.
+    With --verify nothing is clustered: the clusters of any program are checked against the near pairs. A row is written for each record, or
+    pair of representatives, that breaks the threshold. With --fix the corrected clusters are written instead, with as few changes as
+    possible.
 
     \b
     Examples:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
-    help="Free end gaps. free: both ends of both sequences (overlap); query: gaps in the query (query inside target); target: the reverse.",
+    help="Which gaps at the ends cost nothing. penalised: none; free: all (sequences overlap); query: those in the query (it lies inside"
+    " the target); target: those in the target (it lies inside the query).",
 )
 @output_options
 @same_options

@@ -94,10 +94,10 @@ def plot(
     a record with itself and pairs without a value have colours of their own. Values are shown for up to 30 records, ids for up to 150.
     Memory: about 40 bytes per pair of records; a matrix that is too large for the machine is refused.
 
-    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
-    records; their tree is built from (s_ii + s_jj) / 2 - s_ij: the mean of each record's score with itself, less the score of the pair. The
-    rows and columns of a matrix of two inputs are each ordered by their profiles, without a tree. If cells show no numbers, a histogram
-    beside the colour bar shows the distribution of the values.
+    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. For scores and identities, which are large
+    for similar records, the tree is built from distances: the mean of the two records' scores with themselves, minus the score of the
+    pair. A matrix of two inputs has no tree; its rows are ordered so that similar rows are neighbours, and so are its columns. If cells
+    show no numbers, a histogram beside the colour bar shows the distribution of the values.
 
     A network shows up to 500 clusters. The length of a line grows with the logarithm of its distance; a line is longer still where circles
     would overlap. Records without known distances between them are in trees of their own.

@@ -19,8 +19,9 @@ def identity_definition_option() -> Callable[[F], F]:
         default=2,
         show_default=True,
         metavar="0..4",
-        help="0: equal letters / letters of the shorter sequence; 1: / all columns (BLAST); 2: / columns without end gaps; 3: 1 -"
-        " (mismatches + gaps) / letters of the longer sequence; 4: as 1. The numbers are those of vsearch --iddef.",
+        help="Identity is the number of equal letters divided by the letters of the shorter sequence (0), all columns (1, as BLAST; also 4)"
+        " or the columns without end gaps (2); or 1 - (mismatches + gaps) / letters of the longer sequence (3). The numbers are those of"
+        " vsearch --iddef.",
     )
 
 
@@ -85,8 +86,9 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             type=IntegerType(1),
             default=1,
             metavar="N",
-            help="Write up to N alignments of a query with a target, best first, that do not align the same two letters: several domains,"
-            " or copies of a repeat. Without --max-evalue, those after the first need an E-value of 10 or less.  [1]",
+            help="Write up to N alignments of each query with each target, best first, for instance of several domains or copies of a"
+            " repeat. No two letters are aligned with each other twice. Without --max-evalue, only the first may have an E-value above"
+            " 10.  [1]",
         ),
         Heading.PAIRS.option("--max-evalue", type=FiniteNumberType(), metavar="E", help="Write all hits with E-value E or less."),
         Heading.PAIRS.option(
@@ -103,7 +105,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--evalue-letters",
             type=IntegerType(1),
             metavar="N",
-            help="E-values for a database of N letters, with records as long as those searched.  [the letters of the records searched]",
+            help="Compute E-values as if the database had N letters, in records as long on average as those searched, for example to"
+            " compare parts of a divided database.  [the letters of the records searched]",
         ),
         Heading.SCORING.option(
             "--composition",
