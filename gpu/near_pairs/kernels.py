@@ -78,7 +78,11 @@ _WAVES_PER_LAUNCH = 4  # clusters, in multiples of those that fill a device, at 
 
 
 def screening_kernels(arch: str, sketch_bytes: int) -> tuple[ScreeningKernel, ...]:
-    """Return the kernels that can screen by sketches of `sketch_bytes` bytes on an architecture (nvcc's name), fastest first."""
+    """Return the kernels that can screen by sketches of `sketch_bytes` bytes on an architecture (nvcc's name), fastest first.
+
+    A screen by wgmma that begins anew for each tile is slower than the one by mma; the one that keeps its queries' sketches is two to three
+    times as fast (benchmarks/log: N-001, N-037).
+    """
     usable = usable_kernels(arch)
     screens = (screen for kernel, screen in _SCREENING_KERNELS.items() if kernel in usable)
     return tuple(screen for screen in screens if screen.block_shared_bytes(sketch_bytes) <= _MAX_SHARED_BYTES)

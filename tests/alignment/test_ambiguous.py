@@ -161,7 +161,9 @@ def test_every_face_counts_alike(records, rule):
         assert matrix[i, j] == row["identity"] == matrix[j, i]
         assert near.get((row["query"], row["target"])) == (row["identity"] if row["identity"] >= 0.6 else None)
     labels = gp.cluster(records, min_identity=0.6, min_coverage=0, ambiguous=rule).labels
-    assert all(labels[int(i)] == labels[int(j)] for i, j in near)
+    # Clusters are made of first copies: the other way round, two sequences may have another alignment.
+    firsts = {records.index(one) for one in records}
+    assert all(labels[int(i)] == labels[int(j)] for i, j in near if {int(i), int(j)} <= firsts)
 
 
 def test_nucleotides_are_compatible_unless_asked_and_proteins_not(tmp_path):
