@@ -417,7 +417,7 @@ def describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: 
     if o.has_threshold or suppressed.notable_query_count is None:
         return text
     if not suppressed.notable_query_count:
-        return f"{text}; the next hit of none has an E-value of {NOTABLE_EVALUE:g} or less"
+        return f"{text}; their next hits have E-values above {NOTABLE_EVALUE:g}"
     return (
         f"{text}; the next hit of {suppressed.notable_query_count:,} has an E-value of {NOTABLE_EVALUE:g} or less: "
         f"a threshold such as {parameter('max_evalue')}, without {parameter('max_hits')}, writes all that pass"

@@ -206,7 +206,7 @@ def test_a_threshold_writes_all_that_pass(families):
             [],
             "3 {hits} than the 25 {kept} 25 by default); the next hit of 2 {notable}: a threshold such as --max-evalue, w",
         ),
-        (["--max-hits", "1150"], "3 {hits} than the 1,150 {kept} 1150); the next hit of none {notable}\n"),
+        (["--max-hits", "1150"], "3 {hits} than the 1,150 {kept} 1150); their next hits have E-values above 0.001\n"),
         (["--max-hits", "3", "--evalue", "none"], "3 {hits} than the 3 {kept} 3)\n"),
         (["--max-hits", "100", "--max-evalue", "1e-6"], "1 {hits} that pass than the 100 {kept} 100)\n"),
         (["--max-hits", "30", "--min-score", "90"], "2 {hits} that pass than the 30 {kept} 30)\n"),
