@@ -43,7 +43,7 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "build", "dist", "site", "docs/pictures/*.txt"]
 source_suffix = {".md": "markdown"}
-myst_heading_anchors = 3  # targets of links such as search.md#e-values
+myst_heading_anchors = 3  # targets of links such as evalues.md#which-e-value-to-ask-for
 highlight_language = "text"  # of indented blocks: commands and tables
 html_theme = "furo"
 html_title = f"gpualign {release}"

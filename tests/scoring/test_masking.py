@@ -127,7 +127,7 @@ def test_random_texts_beside_ncbi(rng, method):
     mine, theirs = intervals(texts, method), by_program(texts, method)
     if method == "dust":
         assert mine == theirs
-    else:  # NCBI rounds logarithms to six digits, and loses one of two segments left of another: docs/search.md
+    else:  # NCBI rounds logarithms to six digits, and loses one of two segments left of another: docs/evalues.md
         assert sum(a != b for a, b in zip(mine, theirs, strict=True)) <= 0.01 * len(texts)
 
 
