@@ -101,7 +101,7 @@ def mask_options(function: F) -> F:
             "--mask",
             type=ChoiceType(methods),
             help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [DNA: dust; proteins: none, but seg with"
-            " --composition none; with --evalue none or --all: none]",
+            " --translate or --composition none; with --evalue none or --all: none]",
         ),
         Heading.INPUT.option("--mask-target", type=ChoiceType(methods), help="Mask low-complexity parts of the targets.  [none]"),
     )(function)
