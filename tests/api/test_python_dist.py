@@ -141,7 +141,7 @@ def test_options_of_tables(tmp_path):
     with pytest.warns(gpualign.InputWarning) as heard:
         assert dist(path).values.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
     assert [str(one.message).partition(": ")[2] or str(one.message) for one in heard] == [
-        "read as alleles of loci, 0 as a missing one (type='alleles' confirms it, type='calls' reads genotypes)",
+        "read as alleles, 0 meaning no allele (type='alleles' confirms this, type='calls' reads genotypes instead)",
         "column 'ST' is left out as metadata, by title; columns names the columns to read",
     ]
     assert all(one.filename == __file__ for one in heard)

@@ -344,7 +344,7 @@ def test_command(cgmlst, tmp_path):
     out, messages = gpualign_here("dist", cgmlst)
     lines = out.decode().splitlines()
     assert [list(map(int, line.split("\t")[1:])) for line in lines[1:]] == expected.tolist()
-    assert "results_alleles.tsv: read as alleles of loci, 0 as a missing one (--type alleles confirms it" in messages
+    assert "results_alleles.tsv: read as alleles, 0 meaning no allele (--type alleles confirms this" in messages
     packed = tmp_path / "packed.gz"
     packed.write_bytes(gzip.compress(CHEWBBACA.replace("\n", "\r\n").encode()))
     assert gpualign_here("dist", packed, "--type", "alleles")[0] == out

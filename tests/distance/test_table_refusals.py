@@ -99,7 +99,7 @@ def test_small_schemes_with_missing_alleles(tmp_path, text):
     (tmp_path / "x").write_text(text)
     out, messages = gpualign_here("dist", tmp_path / "x")
     assert out == b"\tA\tB\tC\nA\t0\t1\t0\nB\t1\t0\t1\nC\t0\t1\t0\n"
-    assert "read as alleles of loci" in messages
+    assert "read as alleles, 0 meaning" in messages
 
 
 def test_words_for_missing_genotypes(tmp_path):
@@ -171,4 +171,4 @@ def test_alleles_that_are_nearly_all_1_and_2(tmp_path, rng):
     cells[1, 3] = "3"
     text = [",".join(["Isolate", *(f"r{k}" for k in range(120))]), *(",".join([f"s{k}", *row]) for k, row in enumerate(cells.tolist()))]
     (tmp_path / "x").write_text("\n".join(text) + "\n")
-    assert "read as alleles of loci" in gpualign_here("dist", tmp_path / "x")[1]
+    assert "read as alleles, 0 meaning" in gpualign_here("dist", tmp_path / "x")[1]

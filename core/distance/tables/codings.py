@@ -217,7 +217,7 @@ def _allele_coding(note: str | None = None) -> Coding:
 def assumed_alleles_note() -> str:
     """Return the note saying that cells are read as alleles because they look like alleles."""
     alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
-    return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
+    return f"read as alleles, 0 meaning no allele ({alleles} confirms this, {calls} reads genotypes instead)"
 
 
 def _undecided_coding(ambiguity_reason: str) -> Coding:
