@@ -36,7 +36,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
-    """Measure the methods of the three papers that gpualign began with, and gpualign's own kernels, on generated data.
+    """Measure the methods of the three papers that gpualign grew out of, and gpualign's own kernels, on generated data.
 
     \b
     payne     Payne et al. 2010: all-pairs distance, from a loop on the CPU to shared memory on the GPU

@@ -57,9 +57,9 @@ def cluster(
     are read from the file, and SEQS or --ids, if given, must list all records. A pair is near if it passes --min-identity or
     --max-distance. - is standard input.
 
-    Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster (if several have as many, the one with the smallest sum of distances to these,
-    then the first). The clusters of a table's records are written as the column clone_id of that table, unless another format is named.
+    Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid. With a linkage it is
+    the record that has the most near records in its cluster; if several have as many, the one with the smallest sum of distances to these,
+    then the first. The clusters of a table's records are written as the column clone_id of that table, unless another format is named.
 
     With --verify nothing is clustered: the clusters of any program are checked against the near pairs. A row is written for each record, or
     pair of representatives, that breaks the threshold. With --fix the corrected clusters are written instead, with as few changes as

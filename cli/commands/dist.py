@@ -38,8 +38,8 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
     help="What a missing call does. pairwise: the site is skipped for that pair; complete: sites where any sample lacks a call are"
-    " skipped; as-difference: a missing call differs from every call. With this option gaps and X of aligned proteins are missing"
-    " calls.  [pairwise]",
+    " skipped; as-difference: a missing call differs from every call. With this option alignments of proteins are read"
+    " too, and their gaps and X are missing.  [pairwise]",
 )
 @Heading.INPUT.option(
     "--all-letters",

@@ -71,8 +71,8 @@ def index(
     input. Memory use does not depend on the size of the database; temporary files beside the index need about twice its letters on disk.
 
     SAMPLES is what `gpualign dist` takes: an alignment (@LIST: several), a table of genotypes or alleles, VCF, BCF or a PLINK fileset; to
-    be appended, samples must have the same sites. `gpualign dist` takes the set wherever it takes samples. Other processes never see a set
-    half written, even if the one that writes it is killed.
+    be appended, samples must have the same sites. `gpualign dist` takes the set wherever it takes samples. Other processes never see a
+    half-written set, even if the process that writes it is killed.
 
     \b
     Examples:

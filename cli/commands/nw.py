@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
-    help="Which gaps at the ends cost nothing. penalised: none; free: all (sequences overlap); query: those in the query (it lies inside"
-    " the target); target: those in the target (it lies inside the query).",
+    help="Which gaps at the ends cost nothing. penalised: none; free: all (the sequences may overlap); query: those in the query (the query"
+    " lies inside the target); target: those in the target (the target lies inside the query).",
 )
 @output_options
 @same_options

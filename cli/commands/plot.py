@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     metavar="TABLE[:COLUMN,...]",
     help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
     " first line that does not begin with an id names the groups; in AIRR tables the ids are in sequence_id. TABLE:COLUMN,... uses these"
-    " columns and shows numbers and dates as gradients.",
+    " columns and shows numbers and dates as gradients, except numbers under titles such as ST, cluster or ward, which are groups.",
 )
 @Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
 @Heading.COLOURS.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
@@ -94,10 +94,10 @@ def plot(
     a record with itself and pairs without a value have colours of their own. Values are shown for up to 30 records, ids for up to 150.
     Memory: about 40 bytes per pair of records; a matrix that is too large for the machine is refused.
 
-    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. For scores and identities, which are large
-    for similar records, the tree is built from distances: the mean of the two records' scores with themselves, minus the score of the
-    pair. A matrix of two inputs has no tree; its rows are ordered so that similar rows are neighbours, and so are its columns. If cells
-    show no numbers, a histogram beside the colour bar shows the distribution of the values.
+    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities are large for similar
+    records, so their tree is built from distances: the mean of the two records' scores with themselves, minus the score of the pair. A
+    matrix of two inputs has no tree; its rows are ordered so that similar rows are neighbours, and so are its columns. If cells show no
+    numbers, a histogram beside the colour bar shows the distribution of the values.
 
     A network shows up to 500 clusters. The length of a line grows with the logarithm of its distance; a line is longer still where circles
     would overlap. Records without known distances between them are in trees of their own.

@@ -107,8 +107,8 @@ def distance_output_options(function: F) -> F:
             "--clusters",
             type=PathType(),
             metavar="FILE",
-            help="With --max-distance: also write the single-linkage clusters of all samples, in a format of `gpualign cluster` (tsv, csv,"
-            " uc, parquet, arrow).",
+            help="With --max-distance: also write the single-linkage clusters of all samples, in the format of FILE's suffix: .tsv, .csv,"
+            " .uc, .parquet or .arrow.",
         ),
         Heading.PAIRS.option(
             "--min-kinship",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -12,6 +13,10 @@ from gpualign.cli.options import F
 
 _MAX_NAMES_WIDTH = 30
 """Width of the column of names, as in Click. Where an option's names are longer, its help begins on the next line."""
+
+
+_BARE_DEFAULT = re.compile(r"  \[(?!default: |required\]|x>=)")
+"""Start of a default at the end of a help text, where it is not named as such."""
 
 
 class Heading(Enum):
@@ -42,6 +47,11 @@ class OptionWithHeading(click.Option):
     def __init__(self, *names: Any, heading: Heading, **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.heading = heading
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the help. Defaults in brackets look as those that Click itself adds."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], _BARE_DEFAULT.sub("  [default: ", record[1]))
 
 
 class CommandWithHeadings(click.Command):

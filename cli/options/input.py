@@ -89,7 +89,8 @@ def strict_option(function: F) -> F:
     return Heading.INPUT.option(
         "--strict",
         is_flag=True,
-        help="Refuse input whose last line has no line end: it may be truncated. For pipes a note is always printed.",
+        help="Refuse input whose last line does not end in a newline, because it may be truncated. Without this option, input from a pipe"
+        " gets a note.",
     )(function)
 
 

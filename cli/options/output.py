@@ -38,6 +38,9 @@ _FIELD_NAMES = (
 )
 
 
+_SHOWN_FIELD_NAMES = ", ".join(name.strip() for name in _FIELD_NAMES.split(","))
+
+
 def condensed_option() -> Callable[[F], F]:
     """Return the option --condensed, which writes one-set matrices as vectors."""
     return Heading.OUTPUT.option(
@@ -53,8 +56,8 @@ def output_options(function: F) -> F:
             "--fields",
             type=ListType(_FIELD_NAMES),
             metavar="LIST",
-            help=f"Columns of tables: {_FIELD_NAMES}.  [query,target,score, or with --edit distance; with --strand both also strand; and"
-            " the values tested by --min-identity, --min-coverage and --max-distance]",
+            help=f"Columns of tables, comma-separated: {_SHOWN_FIELD_NAMES}.  [query, target, score, or with --edit distance; with --strand"
+            " both also strand; and the values tested by --min-identity, --min-coverage and --max-distance]",
         ),
         identity_definition_option(),
         ambiguous_option(),
@@ -78,9 +81,9 @@ def hit_options(function: F) -> F:
             "--fields",
             type=ListType(f"bits,evalue,hsp,organism,taxid,gene,qframe,tframe,{_FIELD_NAMES}"),
             metavar="LIST",
-            help=f"Columns of tables: bits,evalue,hsp, organism,taxid,gene, qframe,tframe, {_FIELD_NAMES}, and those of --annotate."
-            "  [query,target,score, bits,evalue,strand, identity,length, qstart,qend,tstart,tend, qcov,tcov; with --translate"
-            " qframe,tframe instead of strand]",
+            help="Columns of tables, comma-separated: bits, evalue, hsp, organism, taxid, gene, qframe, tframe,"
+            f" {_SHOWN_FIELD_NAMES}, and those of --annotate.  [query, target, score, bits, evalue, strand, identity, length, qstart,"
+            " qend, tstart, tend, qcov, tcov; with --translate qframe, tframe instead of strand]",
         ),
         identity_definition_option(),
         *hit_threshold_options(),

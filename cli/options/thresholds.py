@@ -19,9 +19,9 @@ def identity_definition_option() -> Callable[[F], F]:
         default=2,
         show_default=True,
         metavar="0..4",
-        help="Identity is the number of equal letters divided by the letters of the shorter sequence (0), all columns (1, as BLAST; also 4)"
-        " or the columns without end gaps (2); or 1 - (mismatches + gaps) / letters of the longer sequence (3). The numbers are those of"
-        " vsearch --iddef.",
+        help="What identity is. 0: equal letters / letters of the shorter sequence; 1: equal letters / all columns (as in BLAST); 2: equal"
+        " letters / columns without end gaps; 3: 1 - (mismatches + gaps) / letters of the longer sequence; 4: the same as 1. vsearch"
+        " --iddef has the same numbers.",
     )
 
 
@@ -87,8 +87,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             default=1,
             metavar="N",
             help="Write up to N alignments of each query with each target, best first, for instance of several domains or copies of a"
-            " repeat. No two letters are aligned with each other twice. Without --max-evalue, only the first may have an E-value above"
-            " 10.  [1]",
+            " repeat. No two letters are aligned with each other twice. Without --max-evalue, only the first may have an E-value above 10."
+            "  [1]",
         ),
         Heading.PAIRS.option("--max-evalue", type=FiniteNumberType(), metavar="E", help="Write all hits with E-value E or less."),
         Heading.PAIRS.option(
@@ -105,8 +105,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--evalue-letters",
             type=IntegerType(1),
             metavar="N",
-            help="Compute E-values as if the database had N letters, in records as long on average as those searched, for example to"
-            " compare parts of a divided database.  [the letters of the records searched]",
+            help="Compute E-values as if DB had N letters, in records that are on average as long as those searched: for parts of a divided"
+            " database.  [the letters of the records searched]",
         ),
         Heading.SCORING.option(
             "--composition",
@@ -138,8 +138,8 @@ def target_options(function: F) -> F:
             "--annotate",
             type=PathType(),
             metavar="TABLE",
-            help="Table with the ids of records of DB in its first column and a line of titles; its other columns are for --fields and"
-            " --where.",
+            help="Table about the records of DB: a line of titles, and ids in the first column. --fields and --where can use its other"
+            " columns.",
         ),
     )(function)
 

@@ -28,7 +28,7 @@ def test_cli_reference(request):
         "# Command-line reference\n\n"
         "Every command with all of its options, as `gpualign COMMAND --help` prints them. To learn which command to use when, begin with\n"
         "[Which command do I need?](start.md#which-command-do-i-need) or [the guide](guide.md). Options that several commands share are"
-        " repeated\nat each.\n\n"
+        ' repeated\nat each: "Where and how it runs", "Long runs" and "Messages" are nearly the same everywhere.\n\n'
     )
     page += "".join(f"- [gpualign {name}](#gpualign-{name}): {cli.commands[name].get_short_help_str(80)}\n" for [name] in COMMANDS[1:])
     for command in COMMANDS:
