@@ -127,6 +127,11 @@ def prepare_filtered(
     """
     task, pairing, chosen = _prepare_task(inputs, options, detail, pairing, reporter)
     prefix = f"{task.scoring.name}; "
+    if filter.max_distance == 1:
+        reporter.warn(
+            f"{parameter('max_distance', 1)} is 1 - identity, so pairs of any identity pass; for at most 1 edit add {parameter('edit')},"
+            f" for at most 1 unequal letter {parameter('hamming')}"
+        )
     may_skip_pairs = filter != Filter() and options.kernel == AUTO
     if may_skip_pairs:
         from gpualign.core.near_pairs.thresholds import edit_bound

@@ -93,10 +93,11 @@ def index(
     from gpualign.jobs.output.atomic_files import is_file_name, output_path, translate_output_errors
 
     messages = ConsoleReporter.from_options("index", quiet, log=log)
-    if sum((output is not None, append is not None, bool(withdraw))) != 1:
+    given = sum((output is not None, append is not None, bool(withdraw)))
+    if given != 1:
         raise InputError(
-            "give one of -o FILE (an index or a set of samples), --append SET and --withdraw ID. For example: gpualign index"
-            " swissprot.fasta.gz -o swissprot.gpa"
+            f"give {'one' if given == 0 else 'only one'} of -o FILE (an index or a set of samples), --append SET and --withdraw ID. For"
+            " example: gpualign index swissprot.fasta.gz -o swissprot.gpa"
         )
     calls = build_options(
         CallOptions,

@@ -106,14 +106,14 @@ def read_pair_list(
 
 
 def refuse_pair_lists(paths: Sequence[str]) -> None:
-    """Raise `InputError` if a file that should hold sequences is a list of pairs. Only regular files are looked at."""
+    """Raise `InputError` if a file that should hold sequences is a list of pairs or a matrix. Only regular files are looked at."""
     for path in paths:
         if os.path.isfile(path):
             with open_input(path) as (stream, source):
                 kind = kind_of(open_decompressed(stream, source)[0])
-            if kind is FileKind.PAIRS:
-                edges = parameter("edges")
-                raise InputError(f"{source} is {kind.value}; read it with {edges}: gpualign cluster {edges} {source}")
+            if kind in (FileKind.PAIRS, FileKind.NUMPY):
+                option = parameter("edges" if kind is FileKind.PAIRS else "distances")
+                raise InputError(f"{source} is {kind.value}; read it with {option}: gpualign cluster {option} {source}")
 
 
 def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:

@@ -31,6 +31,8 @@ _FOREIGN_OPTION_ADVICE = {
     "c": "--min-identity F, or for MMseqs2's -c --min-coverage F",
     "e": "--max-evalue E",
     "gpu": "--device cuda",
+    "outgroup": "--root ID puts the root on the branch of an outgroup",
+    **dict.fromkeys(("remove", "delete"), "--withdraw ID"),
     "i": "files are named without options, as in gpualign nw SEQS",
     "out": "--output FILE",
 }
@@ -47,8 +49,8 @@ _SINGLE_DASH_ADVICE = {
 """Options of BLAST and CD-HIT with one dash, and what to type instead."""
 
 _FOREIGN_COMMANDS = {
-    **dict.fromkeys(("align", "needle", "needleall", "allpairs"), "nw SEQS"),
-    **dict.fromkeys(("blastp", "blastn", "search", "easy-search", "ssearch36", "swipe"), "sw QUERY DB"),
+    **dict.fromkeys(("align", "needle", "needleall", "needleman", "needleman-wunsch", "allpairs"), "nw SEQS"),
+    **dict.fromkeys(("blastp", "blastn", "search", "easy-search", "ssearch36", "swipe", "smith-waterman"), "sw QUERY DB"),
     "blastx": "sw QUERY DB --translate query",
     "tblastn": "sw QUERY DB --translate target",
     **dict.fromkeys(("makeblastdb", "makedb", "createdb"), "index DB -o DB.gpa"),

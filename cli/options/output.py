@@ -11,6 +11,12 @@ from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.thresholds import ambiguous_option, hit_threshold_options, identity_definition_option, pair_threshold_options
 from gpualign.core.output.formats.registry import ResultKind, format_names
 
+_FOREIGN_FORMATS = (
+    (("6", "blast", "blast6", "outfmt6"), "m8", "m8 has BLAST's columns"),
+    (("long",), "molten", "molten has a row for each pair"),
+)
+"""Names of formats in other programs, the format of gpualign, and what to say of it where a command has it."""
+
 
 def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
     """Return the options --output and --format. results: kinds of results, whose formats are offered."""
@@ -26,7 +32,7 @@ def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
         ),
         Heading.OUTPUT.option(
             "--format",
-            type=ChoiceType(formats),
+            type=ChoiceType(formats, refused={name: text for names, word, text in _FOREIGN_FORMATS if word in formats for name in names}),
             help=f"Output format, regardless of the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )

@@ -110,7 +110,7 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
         ),
         Heading.SCORING.option(
             "--composition",
-            type=ChoiceType(["adjust", "scale", "none"]),
+            type=ChoiceType(["adjust", "scale", "none"], refused={"on": "adjust is the default", "off": "that is none"}),
             help="Proteins: adjust scores of hits to the compositions of query and target, as blastp does by default, or only scale"
             " them.  [adjust, for matrices of BLAST; none with --evalue none]",
         ),

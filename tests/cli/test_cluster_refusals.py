@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from cluster_command import clusters, refused, write_small_files
 from command import gpualign_here
@@ -70,6 +71,13 @@ def folder(tmp_path):
 )
 def test_bad_usage(folder, words, message):
     assert message in refused(words, folder)
+
+
+def test_matrices_are_not_sequences(folder):
+    np.save(folder / "m.npy", np.zeros((2, 2)))
+    assert "m.npy is a NumPy matrix; read it with --distances: gpualign cluster --distances m.npy\n" in refused(
+        ["m.npy", "--max-distance", "2"], folder
+    )
 
 
 def assert_unreadable(folder, monkeypatch, option, content, message):

@@ -60,3 +60,14 @@ def test_small_jobs_are_told_the_reason_alone(genes, monkeypatch):
 def test_durations():
     found = [format_duration(seconds) for seconds in (0.04, 9.94, 59.4, 61, 3540, 3600, 16_800, 90_000, 864_000)]
     assert found == ["0.0 s", "9.9 s", "59 s", "1 min", "59 min", "1 h 0 min", "4 h 40 min", "1 d 1 h", "10 d 0 h"]
+
+
+@pytest.mark.parametrize("command", ["nw", "cluster"])
+def test_a_distance_of_1_that_may_be_an_edit(command, tmp_path):
+    path = tmp_path / "x.fa"
+    path.write_text(">a\nACGTACGT\n>b\nACGTACGA\n")
+    said = "--max-distance 1 is 1 - identity, so pairs of any identity pass; for at most 1 edit add --edit, for at most 1 unequal letter "
+    method = ["--method", "greedy"] if command == "cluster" else []
+    assert said in gpualign_here(command, path, "--max-distance", 1, *method)[1]
+    for words in (["--max-distance", 0.5], ["--max-distance", 1, "--edit"], ["--max-distance", 1, "--hamming"]):
+        assert "any identity" not in gpualign_here(command, path, *words, *method)[1]
