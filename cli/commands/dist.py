@@ -187,13 +187,8 @@ def dist(
     calls = replace(options.call_options, **column_choice(columns, ignore_columns))
     sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
     options = replace(options, compared=spec.writes_compared, call_options=calls, site_filters=sites, sample_filters=selected)
-    task, max_distance = options.task(), options.max_distance  # refuses contradictory options before anything is read
+    task = options.task()  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
-    if task.metric.is_integer and max_distance is not None and 0 < max_distance < 1:
-        messages.note(
-            f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a fraction of"
-            " the sites choose a metric such as --metric fraction"
-        )
     engine = engine_named_by_options(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:

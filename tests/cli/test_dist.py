@@ -464,15 +464,6 @@ def test_the_example_of_snp_dists():
     assert [[int(cell) for cell in row[1:]] for row in rows[1:]] == [[0, 1, 2, 3], [1, 0, 3, 4], [2, 3, 0, 4], [3, 4, 4, 0]]
 
 
-@pytest.mark.parametrize(
-    ("metric", "most", "noted"), [("hamming", 0.2, True), ("fraction", 0.2, False), ("hamming", 0, False), ("hamming", 1, False)]
-)
-def test_a_share_of_sites_where_they_are_counted_is_noted(tmp_path, metric, most, noted):
-    (tmp_path / "x.aln").write_text(">a\nACGTACGTAC\n>b\nACGTACGTAA\n")
-    done = gpualign("dist", tmp_path / "x.aln", "--metric", metric, "--max-distance", str(most))
-    assert ("for a fraction of" in done.stderr.decode()) is noted
-
-
 @pytest.mark.parametrize(("words", "is_noted"), [(["0.5"], True), (["1"], False), (["0"], False), (["0.5", "--metric", "fraction"], False)])
 def test_a_fraction_of_a_count_is_noted(words, is_noted, tmp_path):
     (tmp_path / "x.aln").write_text(">a\nACGT\n>b\nACGA\n")
