@@ -38,7 +38,7 @@ from gpualign.jobs.call_rate_report import describe_few_calls
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
-from gpualign.jobs.job import DescriptionRows, WorkPerQuery
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery, describe_bands
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleCounts, SampleFilters, drop_excluded, report_nonfounders
@@ -200,7 +200,7 @@ class DistJob:
             ("metric", f"{task.metric.name}, missing calls: {task.missing_rule.value}"),
             ("engine", counter.hardware),
             ("kernel", counter.kernel),
-            ("bands", f"{plan.band_count:,} of up to {plan.band_rows:,} samples, {len(prepared.panels):,} panels of sites"),
+            ("bands", _describe_bands(prepared)),
             ("memory", f"bit planes {format_bytes(prepared.panel_bytes)}, counts {format_bytes(plan.max_band_bytes)}"),
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
@@ -240,6 +240,12 @@ class DistJob:
         """Return (all distances, in order; the totals), as `compute_distances` does. The iterator raises `RunError` if the hardware
         fails."""
         return runner.compute_distances(self.prepared, progress)
+
+
+def _describe_bands(prepared: PreparedDistances) -> str:
+    """Return the division of the samples and of the sites as text."""
+    bands, panels = describe_bands(prepared.plan.band_count, prepared.plan.band_rows, "samples"), len(prepared.panels)
+    return f"{bands}, " + ("1 panel of sites" if panels == 1 else f"{panels:,} panels of sites")
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:
@@ -317,10 +323,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pair_count) * source.site_count)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
-    plan = prepared.plan
-    reporter.detail(
-        f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.band_count} bands of up to {plan.band_rows} samples"
-    )
+    reporter.detail(f"{prepared.counter.kernel}; {_describe_bands(prepared)}")
     if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.is_per_site:
         reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', options.max_distance)}")
     if options.max_distance is not None and 0 < options.max_distance < 1 and not prepared.task.metric.is_per_site:

@@ -21,7 +21,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.job import DescriptionRows, WorkPerQuery
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery, describe_bands
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def describe_tile_count(plan: Plan) -> str:
 
 def describe_work(prepared: PreparedTask, plan: Plan) -> str:
     """Return one line that names the kernel and describes the bands."""
-    return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
+    return f"{prepared.kernel}; {describe_bands(plan.band_count, plan.band_rows)}"
 
 
 def describe_plan(
@@ -217,7 +217,7 @@ def describe_plan(
         ("scoring", task.scoring.name),
         ("engine", prepared.hardware),
         ("kernel", prepared.kernel),
-        ("tiles", f"{describe_tile_count(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        ("tiles", f"{describe_tile_count(plan)} in {describe_bands(plan.band_count, plan.band_rows)}"),
         (
             "memory",
             f"sequences {format_bytes(sequence_bytes(task))}{_describe_mapped(task)}, results {format_bytes(plan.result_bytes)}, "

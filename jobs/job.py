@@ -89,3 +89,8 @@ class PairJob(Job, Protocol):
     def run(self, progress: Progress, /) -> tuple[Iterator[Any], Totals]:
         """Return (results in order, as `BandResults` or `NearPairResults`, which are computed as they are requested; the totals, complete
         when all results have been requested). Closing the iterator stops all work."""
+
+
+def describe_bands(band_count: int, band_rows: int, rows: str = "queries") -> str:
+    """Return the number and size of bands as text. rows: what the rows of a band are"""
+    return f"1 band of all {rows}" if band_count == 1 else f"{band_count:,} bands of up to {band_rows:,} {rows}"

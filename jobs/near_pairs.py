@@ -44,7 +44,7 @@ from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import NearPairEngines
 from gpualign.jobs.every_pair import describe_tile_count
-from gpualign.jobs.job import DescriptionRows, WorkPerQuery
+from gpualign.jobs.job import DescriptionRows, WorkPerQuery, describe_bands
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class NearPairJob:
             ("engine", self.hardware),
             ("steps", self.prepared.kernel),
             *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
-            ("tiles", f"{describe_tile_count(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+            ("tiles", f"{describe_tile_count(plan)} in {describe_bands(plan.band_count, plan.band_rows)}"),
             ("memory", memory),
             ("estimate", f"{sampled.seconds:.1f} s, measured on {sampled.record_count:,} of {sum(distinct[: 2 - one_set]):,} records"),
         ]

@@ -20,10 +20,11 @@ _DATE_PATTERN = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?
 dates."""
 
 _NAME_TITLE_PATTERN = re.compile(
-    r"(?<![a-z])(?:sts?|(?:cg|wg)?mlst|ccs?|hc|clusters?|clades?|lineages?|groups?|[a-z]*types?|clonal|[a-z]*complex"
+    r"^t\d+(?:\.\d+)?$|(?<![a-z])(?:sts?|(?:cg|wg)?mlst|ccs?|hc|clusters?|clades?|lineages?|groups?|[a-z]*types?|clonal|[a-z]*complex"
     r"|patients?|wards?|rooms?|[a-z]*codes?|ids?)(?![a-z])"
 )
-"""Words in titles of columns whose numbers are names, which have no order."""
+"""Words in titles of columns whose numbers are names, which have no order. t5 is the title of clusters at a distance of 5 in tables of
+cluster names."""
 
 
 @dataclass(frozen=True)

@@ -165,13 +165,15 @@ def _connect(name: str, reporter: Reporter) -> Any:
 
 
 def _enter_mpi(stack: ExitStack) -> Executor | None:
+    mpi_cluster = parameter("cluster", MPI_CLUSTER_NAME)
     try:
         from mpi4py import MPI as mpi
         from mpi4py.futures import MPICommExecutor
-    except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI to load
-        raise _missing_package_error(MPI_CLUSTER_NAME, "mpi4py and MPI", ImportError(str(error))) from error
+    except ImportError as error:
+        raise _missing_package_error(MPI_CLUSTER_NAME, "mpi4py", error) from error
+    except RuntimeError as error:  # its text lists every file that was tried
+        raise InputError(f"{mpi_cluster}: mpi4py finds no MPI library; install one (Debian: openmpi-bin) or load its module") from error
     if mpi.COMM_WORLD.Get_size() == 1:
-        mpi_cluster = parameter("cluster", MPI_CLUSTER_NAME)
         raise InputError(f"{mpi_cluster}: this is the only process; start two or more: mpirun -n 3 gpualign ... {mpi_cluster}")
     return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
 

@@ -65,7 +65,7 @@ def test_the_plan_is_that_of_a_dry_run():
     assert rows[-1].startswith("estimate")
     assert printed[-1].startswith("output     about ")
     assert notes.notes == []
-    assert notes.details == [f"{job.prepared.counter.kernel}; 1 panels of sites, 1 bands of up to 4 samples"]
+    assert notes.details == [f"{job.prepared.counter.kernel}; 1 band of all samples, 1 panel of sites"]
 
 
 def test_progress_is_told_of_all_the_work():

@@ -106,7 +106,7 @@ def decimal_tables(rng):
         rows = framed(ids_of(5), loci_of(6), cells, "FILE", transpose)
         words = (*type_, "--transpose") if transpose else type_
         name = f"mixed decimals {zeros} {other}, {mark} {transpose} {type_}"
-        yield Spelling(name, written(rows, delimiter), None, None, words, said=("cells such as '7,0' beside",))
+        yield Spelling(name, written(rows, delimiter), None, None, words, said=("numbers with commas beside",))
     for cell, (mark, delimiter), type_ in product((*SEVERAL_WITH_ZERO, *NO_ALLELES), DELIMITERS.items(), ((), ("--type", "alleles"))):
         cells = some_alleles(rng, missing=0).astype(str).tolist()
         cells[2][3] = cell
@@ -342,7 +342,7 @@ def coded_tables(rng):
             once = spelled(("0", "1", "2"))
             once[0][1] = "1,0"  # its column and its row have other numbers
             once[1][1] = once[0][3] = "2"
-            yield yields("a genotype 1,0", once, None, said=("cells such as '7,0' beside",))
+            yield yields("a genotype 1,0", once, None, said=("numbers with commas beside",))
         for form in (("-1", "0", "1"), ("-1.0", "0.0", "1.0")):
             yield yields("centred", spelled(form), said=("--missing-code -1",))
             yield yields("centred, said", spelled(form), words=("--type", "centred"))

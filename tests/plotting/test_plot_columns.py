@@ -159,9 +159,12 @@ def test_a_title_of_two_columns_is_refused(tmp_path):
         ("day", ["01.02.2020", "03.02.2020", "", ""], None),
         *(
             (title, ["1", "2", "3", ""], None)
-            for title in ("ST", "MLST", "ST (Achtman)", "CC", "SNP cluster", "SequenceType", "HC5", "ward")
+            for title in ("ST", "MLST", "ST (Achtman)", "CC", "SNP cluster", "SequenceType", "HC5", "ward", "t5", "t0.5")
         ),
-        *((title, ["1", "2", "3", ""], [1, 2, 3, None]) for title in ("stay", "accuracy", "days", "age", "latitude", "distance")),
+        *(
+            (title, ["1", "2", "3", ""], [1, 2, 3, None])
+            for title in ("stay", "accuracy", "days", "age", "latitude", "distance", "t", "set1")
+        ),
     ],
 )
 def test_what_is_a_number_or_a_date(title, cells, expected):

@@ -278,7 +278,7 @@ class TableCells:
             index = int(unlike[0])
             column, beside = self._columns.column_number(index) + 2, "decimal points" if points else "whole numbers in it"
             where = f"{self._plan.source}: column {column} ({self._columns.titles[index]!r})"
-            raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
+            raise InputError(f"{where} has numbers with commas beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
     def _number_mask(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Return a mask of the cells that hold nonzero numbers: bool, same shape."""
