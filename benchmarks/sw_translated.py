@@ -26,12 +26,21 @@ from sw_evalues import records, write
 
 EVALUE = "1e-3"
 FLANK = 150
-AS_OURS = ["-comp_based_stats", "0", "-sum_stats", "F"]
+WAYS = (
+    ("default options", [], []),
+    (
+        "scores as they are, no masks",
+        ["--composition", "none", "--mask", "none"],
+        ["-comp_based_stats", "0", "-seg", "no", "-sum_stats", "F"],
+    ),
+)
+"""What is compared, with the options of gpualign and of BLAST."""
 
 NOTES = """Hits are pairs of records. *Times gpualign's*: the median over the runs of the command's time by gpualign's in the same run. *Of
 gpualign's missed*: hits of gpualign that the command has not. *Others*: hits that gpualign has not. The bit scores of pairs that both have,
 as BLAST rounds them: the same, and those where the command's is larger. BLAST's are smaller where its heuristics end an alignment early, or
-find another one of the pair; plain BLAST adjusts scores to the composition of each pair, and its E-values with them.
+find another one of the pair. By default both mask the low-complexity parts of queries and adjust scores to the compositions of each pair;
+BLAST also joins the E-values of several alignments of a pair.
 """
 
 Hits = dict[tuple[str, str], float]
@@ -97,7 +106,7 @@ def by_chance(database: list[tuple[str, str]], rng: np.random.Generator, folder:
     proteins = write(folder / "shuffled.faa", [(name, "".join(rng.permutation(list(letters)))) for name, letters in some])
     rows = []
     for which, query, target, queries in (("query", dna, proteins, 200), ("target", proteins, dna, len(some))):
-        words = ["sw", "-q", "--device", "cpu", "--mask", "none", "--no-traceback", "--max-evalue", "10", "--fields", "query,evalue"]
+        words = ["sw", "-q", "--device", "cpu", "--no-traceback", "--max-evalue", "10", "--fields", "query,evalue"]
         text, _ = timed([sys.executable, "-m", "gpualign", *words, "--translate", which, query, target])
         evalues = np.array([float(line.split("\t")[1]) for line in text.splitlines()[1:]])
         rows.append(
@@ -105,7 +114,8 @@ def by_chance(database: list[tuple[str, str]], rng: np.random.Generator, folder:
         )
     notes = [
         f"200 random sequences of 900 nucleotides and {len(some)} proteins with their letters shuffled: hits a query with at most that",
-        "E-value, of which there should be as many. E-values count one frame of six, as BLAST does; stops cut what chance can align.",
+        "E-value, of which there should be as many, by default options. E-values count one frame of six, as BLAST does; stops cut what",
+        "chance can align.",
     ]
     return table("Chance", ["", "queries", "E <= 0.1", "E <= 1", "E <= 10"], rows, notes)
 
@@ -128,7 +138,7 @@ def main() -> None:
     assert version is not None
     threads, runs = arguments.threads, arguments.runs
     about = f"{threads} {'thread' if threads == 1 else 'threads'}; processor seconds of whole commands, medians of {runs} runs in turns"
-    scored = f"BLOSUM62, gaps 12/1 (BLAST's 11/1), no masks, E-values up to {EVALUE}, every hit that passes"
+    scored = f"BLOSUM62, gaps 12/1 (BLAST's 11/1), E-values up to {EVALUE}, every hit that passes"
     text = f"# Translated search beside blastx and tblastn {version[1]}\n\n{machine()}; {about}. {scored}.\n\n"
     mine = [
         sys.executable,
@@ -142,12 +152,10 @@ def main() -> None:
         threads,
         "--max-evalue",
         EVALUE,
-        "--mask",
-        "none",
         "--format",
         "m8",
     ]
-    theirs = ["-evalue", EVALUE, "-seg", "no", "-max_target_seqs", len(database), "-num_threads", threads, "-outfmt", "6"]
+    theirs = ["-evalue", EVALUE, "-max_target_seqs", len(database), "-num_threads", threads, "-outfmt", "6"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         proteins, dna = write(folder / "proteins.fa", database), write(folder / "queries.fna", coding(some, rng))
@@ -158,13 +166,12 @@ def main() -> None:
             ("blastx", "query", dna, proteins, f"{len(database):,} proteins"),
             ("tblastn", "target", queries, genes, f"DNA of {len(part):,} proteins"),
         ):
-            plain = [program, "-query", query, "-db", target.with_suffix(""), *theirs]
-            commands = {
-                f"gpualign sw --translate {which}": [*mine, "--translate", which, query, target],
-                f"{program} {' '.join(AS_OURS)}": [*plain, *AS_OURS],
-                program: plain,
-            }
-            text += beside(f"{program}: {len(some)} queries, {size}", commands, runs)
+            for title, our_options, their_options in WAYS:
+                commands = {
+                    " ".join(["gpualign sw --translate", which, *our_options]): [*mine, *our_options, "--translate", which, query, target],
+                    " ".join([program, *their_options]): [program, "-query", query, "-db", target.with_suffix(""), *theirs, *their_options],
+                }
+                text += beside(f"{program}, {title}: {len(some)} queries, {size}", commands, runs)
         text += NOTES + "\n" + by_chance(database, rng, folder)
     finish(text, arguments.output)
 
