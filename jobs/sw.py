@@ -419,6 +419,6 @@ def describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: 
     if not suppressed.notable_query_count:
         return f"{text}; their next hits have E-values above {NOTABLE_EVALUE:g}"
     return (
-        f"{text}; the next hit of {suppressed.notable_query_count:,} has an E-value of {NOTABLE_EVALUE:g} or less: "
+        f"{text}; for {suppressed.notable_query_count:,} of them the next hit has an E-value of {NOTABLE_EVALUE:g} or less: "
         f"a threshold such as {parameter('max_evalue')}, without {parameter('max_hits')}, writes all that pass"
     )

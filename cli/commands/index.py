@@ -124,7 +124,9 @@ def index(
 
 def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
     """Write an index of sequences."""
+    from gpualign.cli.inputs.file_lists import LIST_PREFIX
     from gpualign.cli.options.params import build_options
+    from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.core.distance.tables.options import CallOptions
     from gpualign.core.files.paths import open_input
@@ -133,6 +135,8 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
     from gpualign.jobs.sequence_loading import ReadOptions
 
     _refuse_options(calls, CallOptions(gaps_missing=calls.gaps_missing), "sets of samples (-o NAME.gps)")
+    if db.startswith(LIST_PREFIX):
+        raise InputError(f"{db}: an index is made from one file; to join several: cat FILES | gpualign index - -o {path.name}")
     messages.begin([db], [path])
     with OutputFiles(messages.note) as files:
         options = build_options(ReadOptions, params)

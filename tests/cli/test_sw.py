@@ -204,7 +204,7 @@ def test_a_threshold_writes_all_that_pass(families):
     [
         (
             [],
-            "3 {hits} than the 25 {kept} 25 by default); the next hit of 2 {notable}: a threshold such as --max-evalue, w",
+            "3 {hits} than the 25 {kept} 25 by default); for 2 of them the next hit {notable}: a threshold such as --max-evalue, w",
         ),
         (["--max-hits", "1150"], "3 {hits} than the 1,150 {kept} 1150); their next hits have E-values above 0.001\n"),
         (["--max-hits", "3", "--evalue", "none"], "3 {hits} than the 3 {kept} 3)\n"),
