@@ -211,7 +211,8 @@ class DistJob:
         samples, changed = samples_with_writable_ids(format, self.samples)
         if changed:
             name, other = changed[0]
-            reporter.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
+            count = "1 id is changed: " if len(changed) == 1 else f"{len(changed):,} ids are changed, such as "
+            reporter.note(f"{format} cannot hold all characters of the ids: {count}{name!r} to {other!r}")
         return samples
 
     @property

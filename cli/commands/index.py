@@ -172,7 +172,7 @@ def _change_set(
     if append is None:
         open_file(db).close()
         messages.begin([db, *id_files(withdraw)], [])
-        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw (no such file)")), "withdrawn", db, messages)
+        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw")), "withdrawn", db, messages)
         return
     open_file(append).close()
     with _opened_samples(db, [], messages) as (stored, opened), ScratchFiles() as files:

@@ -15,17 +15,15 @@ def id_files(values: Sequence[str]) -> list[str]:
     return [one for one in values if one == STDIO or (os.path.exists(one) and not os.path.isdir(one))]
 
 
-def listed_ids(values: Sequence[str], option: str, where: str) -> dict[str, str]:
+def listed_ids(values: Sequence[str], option: str) -> dict[str, str]:
     """Return the ids that an option names, each with text, for messages, that says where it is named. The values are ids, or files with one
     id per line.
-
-    where: text for ids that are values themselves
 
     Raises `InputError` for files without ids.
     """
     files, named = id_files(values), dict[str, str]()
     for one in values:
-        named |= _read_listed_ids(one, option) if one in files else {one: where}
+        named |= _read_listed_ids(one, option) if one in files else {one: f"{option} {one} (which is no file)"}
     return named
 
 

@@ -225,7 +225,7 @@ BLANKS = b'id,r1,r2\npatient 1,0,1\n"patient; 2",1,1\n'
 def test_ids_in_formats_that_have_no_place_for_some_signs(tmp_path):
     done = dist("-", "--format", "phylip", stdin=BLANKS)
     assert done.stdout == b"2\npatient_1 0 1\npatient;_2 1 0\n"
-    assert b"phylip has no place for some signs: 2 ids are changed, such as 'patient 1' to 'patient_1'" in done.stderr
+    assert b"phylip cannot hold all characters of the ids: 2 ids are changed, such as 'patient 1' to 'patient_1'" in done.stderr
     done = dist("-", "--format", "mega", stdin=BLANKS)
     assert b"[1] #patient_1\n[2] #patient__2\n" in done.stdout
     assert b"2 ids are changed" in done.stderr

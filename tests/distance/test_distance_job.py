@@ -86,7 +86,7 @@ def test_notes():
     assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1); \ue000min_called=0.5\ue001 leaves it out"]
     assert job.samples_for_format("phylip", notes).queries.ids == ["a_b", "c"]
     assert job.samples.queries.ids == ["a b", "c"]
-    assert notes.notes[1:] == ["phylip has no place for some signs: 1 ids are changed, such as 'a b' to 'a_b'"]
+    assert notes.notes[1:] == ["phylip cannot hold all characters of the ids: 1 id is changed: 'a b' to 'a_b'"]
 
 
 def test_an_array_in_an_array_out(rng):

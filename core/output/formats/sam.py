@@ -39,8 +39,8 @@ def name_warnings(task: Task) -> Iterator[str]:
     id that cannot be a name in SAM, such as `*`."""
     _check_names(task)
     sides = (
-        ("query", task.queries, _READ_NAME_CHARACTERS, "reads: printable ASCII without @"),
-        ("target", task.targets, _REFERENCE_NAME_CHARACTERS, "references: printable ASCII without \\ , \" ` ' and brackets"),
+        ("query", task.queries, _READ_NAME_CHARACTERS, "reads (allowed: printable ASCII without @)"),
+        ("target", task.targets, _REFERENCE_NAME_CHARACTERS, "references (allowed: printable ASCII without \\ , \" ` ' and brackets)"),
     )
     for side, records, allowed, rule in sides:
         ids = records.id_column.without_margins()
@@ -50,9 +50,9 @@ def name_warnings(task: Task) -> Iterator[str]:
         if len(invalid):
             name = ids[int(invalid[0])][:40]
             is_one = len(invalid) == 1
-            which = f"{side} id {name!r} is" if is_one else f"{len(invalid):,} {side} ids, {name!r} the first, are"
+            which = f"{side} id {name!r} has" if is_one else f"{len(invalid):,} {side} ids, such as {name!r}, have"
             yield (
-                f"{which} not what SAM allows in names of {rule}; written unchanged, but some programs refuse the file: "
+                f"{which} characters that SAM does not allow in names of {rule}; written unchanged, but some programs refuse the file: "
                 f"rename {'the record' if is_one else 'these records'}, or write paf"
             )
 
