@@ -91,9 +91,11 @@ def show_columns(app: Sphinx, page: nodes.document) -> None:
 
 
 def list_arguments(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Makes the lines `argument: meaning` of a docstring items of a list."""
+    """Makes the lines `argument: meaning` of a docstring items of a list, and the values that they quote code."""
     shown: list[str] = []
     for line in lines:
+        if not re.match(r"\s*(>>>|\.\.\.)", line):
+            line = re.sub(r'`[^`]*`|"[^"]+"', lambda found: f"`{found[0].strip('`')}`", line)
         if argument := re.match(r"((?:\w+, )*\w+): (?=\S)", line):
             if shown and shown[-1] and not shown[-1].startswith((" ", "* ")):
                 shown.append("")

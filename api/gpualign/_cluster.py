@@ -104,8 +104,8 @@ def cluster(
     max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` or a metric the maximum of that distance (a score matrix is then a
         matrix of edit distances); for a distance matrix, in the units of the matrix
     min_identity: minimum identity, a fraction, instead of `max_distance`
-    min_coverage: minimum fraction of each sequence that is aligned to letters of the other; 0 for any. Default: 0.8 if a threshold of
-        identity leaves out end gaps (definitions 0 and 2), else 0
+    min_coverage: minimum fraction of each sequence that is aligned to letters of the other; 0 for any. Default: 0.8 if end gaps do not
+        count in the identity of the threshold (definitions 0 and 2), else 0
     coverage_of: sequences to which `min_coverage` applies: "both" (default) or "shorter"
     same, alleles: columns in which near records must agree, as for `pairs`; not for a matrix
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids

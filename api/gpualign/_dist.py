@@ -94,8 +94,8 @@ def dist(
         `gpualign index` (.gps); or calls [samples][sites] as an array, a list of lists or a pandas.DataFrame with the ids as its index
     others: a second input with the same sites, to compare the samples with; None: the samples are compared with each other
     metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are not distances
-    missing: "pairwise", "complete" or "as-difference"; None: "pairwise", but a gap is a call where all_letters is set. Proteins need one of
-        the two
+    missing: "pairwise", "complete" or "as-difference"; None: "pairwise", except that with `all_letters` a gap is a call. Alignments of
+        proteins need `missing` or `all_letters`
     min_compared: minimum number (an integer) or fraction (a float up to 1.0) of sites compared; pairs with fewer have no distance (NaN)
     exclude: ids of samples to leave out
     min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples with
@@ -113,8 +113,8 @@ def dist(
     missing_code: additional cell values that denote missing calls; also applies to numeric arrays
     columns: titles of the table columns to read
     ignore_columns: titles of the table columns to ignore
-    all_letters: whether every letter is compared, and gaps unless missing is given (default: only A, C, G and T, or of proteins amino
-        acids; all other letters are missing)
+    all_letters: whether every letter is compared, and gaps too unless `missing` is given (default: only A, C, G and T, or amino acids of
+        proteins; other letters are missing calls)
     transpose: whether the rows of the table are sites and the columns are samples
     no_header: whether the first line of the table is data
     allow_duplicates: whether repeated sample ids are numbered

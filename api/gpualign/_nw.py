@@ -163,8 +163,8 @@ def pairs(
     between: whether only pairs between different groups are aligned
     within: whether only pairs within the same group are aligned
     same: titles of columns, as a list or delimited by commas: only pairs with the same value in each, as in "v_call,j_call". Files must be
-        tables with these columns, `Sequences` have them as `annotations`; of calls the genes are compared, and of a call of several genes
-        any may be the same
+        tables with these columns; `Sequences` have them as `annotations`. Gene calls are compared by gene, without the allele; if a call
+        names several genes, any of them may match
     alleles: whether `same` compares alleles, such as TRBV7-2*01, instead of genes
     end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
     strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)

@@ -27,10 +27,12 @@ class Scoring:
     matrix: name or file of a substitution matrix, used instead of `match` and `mismatch`
     edit: whether to compute the unit-cost edit distance; cannot be combined with any other field
     hamming: whether to count the unequal letters of sequences of equal lengths, which sets `edit` and needs a maximum distance
-    v_genes: table of V genes, whose distances `tcrdist` then adds to those of the CDR3s (`gpualign.read` a table with V genes)
-    tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; only `gap` goes with it
-    align_distance: whether to compute the lower of the two sequences' scores with themselves less their score with each other, which also
-        sets `edit` and needs a maximum distance; all fields of scores go with it
+    v_genes: table of V genes, whose distances `tcrdist` then adds to those of the CDR3s; needs sequences that `gpualign.read` read from a
+        table with V genes
+    tcrdist: whether to compute the TCRdist of CDR3s, which also sets `edit` and needs a maximum distance; can be combined only with
+        `gap` and `v_genes`
+    align_distance: whether to compute how far the score of the pair is below the score of a sequence with itself (the lower of the two),
+        which also sets `edit` and needs a maximum distance; can be combined with all letter scores and gap costs
 
     Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 

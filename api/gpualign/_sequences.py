@@ -46,7 +46,7 @@ class Sequences:
     alphabet: "dna", "protein" or "auto" (determined from the letters)
     annotations: a text for each record, by title, as a dict of lists or a pandas.DataFrame: columns for `same` in `pairs` and `cluster`
 
-    Raises `InputError` for letters in no alphabet, for repeated ids, and for annotations that are not one per record.
+    Raises `InputError` for letters that belong to no alphabet, for repeated ids, and for annotations that are not one per record.
 
     >>> genes = Sequences(["ACGT", "AGT"])
     >>> len(genes), genes.ids, genes.lengths.tolist(), genes.alphabet
@@ -147,7 +147,7 @@ def read(
     unknown: "n" (for DNA) or "x" (for proteins): letters outside the alphabet, including "." and "?", are read as this letter; None: such
         letters are errors
     id_column, sequence_column: titles of the columns with ids and with sequences, for a table other than those of AIRR
-    locus: locus, or loci, of the rows to read of a table of receptors, such as "TRB" or ["IGK", "IGL"]; (): all rows
+    locus: for a table of receptors: read only the rows of this locus, such as "TRB", or of these loci, as in `["IGK", "IGL"]`; (): all rows
     annotations: titles of other columns of a table to read, as a list or delimited by commas, for `same` in `pairs` and `cluster`
 
     Returns `Sequences`. Raises an `InputError` that names the file, the record and the reason.

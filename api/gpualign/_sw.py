@@ -91,15 +91,16 @@ def sw(
     db: sequences, a file or an index; None: the queries are searched against each other
     scoring: letter scores and gap costs; None: the defaults for the alphabet
     max_hits: maximum number of hits per query, best first (default: 25, or with a threshold all hits that pass)
-    max_hsps: maximum number of alignments of a query with a target, which share no pair of letters; they stand together, best first, and
-        `hsp` numbers them
+    max_hsps: maximum number of alignments of a query with a target, which share no pair of letters; they are consecutive rows, best first,
+        numbered in the column `hsp`
     min_score: minimum score
     max_evalue: maximum E-value
     min_identity: minimum identity, a fraction
     targets: ids of the records of `db` to search; None: all records
     exclude: ids of records of `db` to leave out
-    where: for names of annotations, the text, or list of texts, that the records of `db` to search have: {"taxid": ["9606", "10090"]};
-        annotations are the columns of `annotate`, and organism, taxid and gene in UniProt's titles if `db` is a file
+    where: search only the records of `db` with these annotations: a dict from names to a text or a list of texts, as in
+        `{"taxid": ["9606", "10090"]}`. Annotations are the columns of `annotate`, and, if `db` is a file, organism, taxid and gene in
+        UniProt's titles
     annotate: table of annotations: ids in the first column, titles in the first line
     strand: for DNA only: "both" (default), "plus" or "minus"
     translate: "query", "target" or "both": which nucleotide sequences are translated in six frames and searched as proteins
@@ -110,7 +111,7 @@ def sw(
     composition: for proteins: how scores are adjusted to the compositions of query and target: "adjust", "scale" or "none" (default:
         "adjust" if there are E-values and the matrix has published frequencies)
     evalue: source of the parameters of E-values: "table" (published for BLAST) or "estimate" (simulated sequences); "none": no E-values
-    evalue_letters: number of letters of the database for which E-values hold; None: that of the records searched
+    evalue_letters: number of letters of the database for which E-values hold; None: the letters of the records searched
     traceback: whether hits are returned with their alignments, not only with scores
     with_self: whether, if `db` is None, each query is also searched against itself
     fields: column names, as for `gpualign sw --fields`, also of annotations

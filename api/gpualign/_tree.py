@@ -40,7 +40,7 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None, *, leaves:
     method: "nj" (neighbour joining), "upgma" (average linkage) or "mst" (minimum spanning tree)
     root: for neighbour joining, the id of the outgroup, or "midpoint", halfway between the two most distant records; None: the node that
         joins the last three nodes
-    leaves: for "mst", whether every record is a leaf, an inner one on a branch of length 0
+    leaves: for "mst", whether every record becomes a leaf: inner records get a branch of length 0
 
     Returns a `Tree`.
     Raises `InputError` for anything but distances within one set, for pairs without a distance (allowed for "mst"), or if there is not
