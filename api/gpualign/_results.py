@@ -135,10 +135,13 @@ class Table:
     columns: columns by name: numeric arrays or lists of text
     """
 
-    columns: ColumnData = field(repr=False)
+    columns: ColumnData
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self):,} {'row' if len(self) == 1 else 'rows'}: {', '.join(self.columns)}>"
 
     def __getitem__(self, name: str) -> npt.NDArray[Any] | list[str]:
         return self.columns[name]

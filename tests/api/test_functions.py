@@ -132,6 +132,7 @@ def test_every_column_as_the_command_has_it(genes, tmp_path):
     (tmp_path / "some.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:12], genes, strict=False)))
     names = [name for name, field in FIELDS.items() if not field.hits_only and not description_fields(name)]
     tables = list(gpualign.iter_pairs(genes[:12], fields=names, batch=25))
+    assert repr(tables[0]) == f"<Table of 25 rows: {', '.join(names)}>"
     assert [len(table) for table in tables] == [25, 25, 16]
     found = [row for table in tables for row in table]
     for ours, told in zip(found, rows(["nw", tmp_path / "some.fa", "--fields", ",".join(names)]), strict=True):
