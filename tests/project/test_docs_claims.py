@@ -146,7 +146,7 @@ def test_a_list_of_new_records_with_old_ones(run):
 
 
 def test_counts_are_the_neighbours_of_the_list(run):
-    says("docs/near.md", "writes how many others each record is near to")
+    says("docs/near.md", "writes the number of neighbours of each record")
     near, _ = run("gpualign nw proteins.fasta --min-identity 0.8 --min-coverage 0.8")
     counts, _ = run("gpualign nw proteins.fasta --min-identity 0.8 --min-coverage 0.8 --format counts")
     names = [name for pair in ends(near) for name in pair]
