@@ -3,13 +3,62 @@
 import pytest
 from fuzz.tables import LOCI, TITLES
 
-from gpualign.core.distance.tables.titles import annotation_column_count, is_metadata_title, serial_stems
+from gpualign.core.distance.tables.titles import annotation_column_count, is_metadata_title, metadata_columns_beside, serial_stems
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_metadata(title):
     for spelled in (title, title.upper(), title.replace(" ", "_"), title.replace(" ", ".")):
         assert is_metadata_title(spelled), spelled
+
+
+ADDED = [
+    "ST.1",
+    "ST_x",
+    "ST.y",
+    "year.x",
+    "Year.1",
+    "cluster_y",
+    "X.contigs",
+    "X..missing",
+    "X.1",
+    "...4",
+    "PHENO1",
+    "trait2",
+    "cgST_x",
+    "n_loci",
+    "nb_contigs",
+]
+IN_BRACKETS = [
+    "cgST (N. gonorrhoeae cgMLST v1.0)",
+    "SL (scgMLST629)",
+    "# contigs (>= 0 bp)",
+    "Contigs >= 500",
+    "Novel ST",
+    "Largest contig",
+]
+
+
+@pytest.mark.parametrize("title", [*ADDED, *IN_BRACKETS])
+def test_what_programs_add_to_titles_of_metadata(title):
+    assert is_metadata_title(title)
+
+
+@pytest.mark.parametrize(
+    "title", ["abcZ.1", "abcZ_x", "X", "X.abcZ", "abcZ (NEIS1015)", "niph", "group_x.1a", "gene.1", "trait", "x.5b", "pat", "dam_y"]
+)
+def test_what_programs_add_to_names_of_loci(title):
+    assert is_metadata_title(title) == (title == "trait")
+
+
+def test_titles_that_are_metadata_beside_others():
+    assert metadata_columns_beside(["#IID", "PAT", "MAT", "SEX", "rs1"]) == [1, 2]
+    assert metadata_columns_beside(["FID", "IID", "father", "Mother", "rs1"]) == [2, 3]
+    assert metadata_columns_beside(["id", "pat", "mat", "dam"]) == []
+    assert metadata_columns_beside(["FILE", "abcZ", "X", "X.1"]) == [2]
+    assert metadata_columns_beside(["FILE", "EXC", "abcZ", "INF", "LNF"]) == [1, 3, 4]
+    assert metadata_columns_beside(["A", "INF-3", "LNF", "PLOT3"]) == []
+    assert metadata_columns_beside(["FILE", "abcZ", "X", "Y"]) == []
 
 
 @pytest.mark.parametrize("title", [*LOCI, "", "rs123", "chr1:1000", "1_55_A_G", "SPA_1", "cat", "sta", "stA", "host1", "locus7"])

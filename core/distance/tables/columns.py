@@ -13,7 +13,14 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, annotation_column_count, is_metadata_title, serial_stems, title_stem
+from gpualign.core.distance.tables.titles import (
+    SITE_NAME_PATTERN,
+    annotation_column_count,
+    is_metadata_title,
+    metadata_columns_beside,
+    serial_stems,
+    title_stem,
+)
 
 _MAX_TITLES_IN_MESSAGE = 8
 _PLINK_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
@@ -126,6 +133,7 @@ def _non_call_columns(header: Sequence[str], transpose: bool, export: str | None
         return empty + list(range(annotation_column_count(header) - 1))
     names_site = SITE_NAME_PATTERN.match
     metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata_title(title)]
+    metadata += [k - 1 for k in metadata_columns_beside(header) if k and k - 1 not in metadata]
     serial = serial_stems((titles[k] for k in metadata), titles)
     return sorted(empty + [k for k in metadata if title_stem(titles[k]) not in serial])
 

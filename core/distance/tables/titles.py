@@ -19,8 +19,10 @@ year month week day date epiweek time country countries region state province co
 longitude address hospital ward clinic postcode zipcode zip
 
 species subspecies genus organism taxon host source niche sex gender age patient patients case outcome disease status phenotype pheno
-trait population pop breed family cohort batch plate run library instrument platform project bioproject biosample study accession
-accessions isolate isolates strain sample samples specimen name names alias aliases id ids iid fid uid uuid file filename path sender
+trait population pop subpop superpop superpopulation breed family father mother sire affected affection diagnosis treatment control smoking
+twin class label cohort batch plate lane well run library instrument platform project bioproject biosample study accession accessions
+outbreak farm herd flock animal animals season quarter taxid isolate isolates
+strain sample samples specimen name names alias aliases id ids iid fid uid uuid file filename path sender
 submitter curator owner lab laboratory institution comment comments note notes remark remarks description details version release index
 row rank number no nr
 
@@ -30,11 +32,23 @@ uncalled mismatches differences score confidence percent percentage pct
 _METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
 
+_CALLER_STATISTICS = frozenset(["EXC", "INF", "LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "ALM", "ASM", "PAMA"])
+"""Titles of the columns in which chewBBACA counts the loci of each kind for a sample. Most are also cells of its tables."""
+
+_NUMBERED_WORD_PATTERN = re.compile(r"(?:pheno|phenotype|trait|covar|covariate)[0-9]+")
+"""Pattern of metadata words that programs number, such as PHENO1 (PLINK 2)."""
+
+_PEDIGREE_TITLES = frozenset(("pat", "mat", "father", "mother", "sire", "dam"))
+_MAX_PEDIGREE_COLUMNS = 12
+_FAMILY_TITLES = frozenset(("fid", "iid", "#fid", "#iid"))
+"""Titles of parents, and titles of ids beside which they are the parents' and not genes'."""
+
 _COMBINED_WORD_LIST = """
 of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
 sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb count counts
 code complex level lower upper original received collection collected isolation isolated sampling sampled receipt report reported
-submission creation sequencing sequenced entry birth achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
+submission creation sequencing sequenced entry birth new novel old previous current largest longest shortest n nb num phage mlva matches
+perfect case super achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
 assembled ribosomal pubmed yr low high quality
 clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
 read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
@@ -46,10 +60,20 @@ _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 _HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"hc ?[0-9]+( .*)?")
 """Pattern of titles for the levels of HierCC, EnteroBase's hierarchical clustering."""
 
+_ADDITION_PATTERN = re.compile(r"^X\.{1,2}(?=[A-Za-z])|(?<=.)(?:\.[0-9]|[._][xy]| ?\([^()]*\))$")
+"""Pattern of what programs add to titles. R writes `X.contigs` for `# contigs`; pandas and R write `ST.1`, `ST_x` or `ST.y` if two tables
+have the title; databases write the scheme in brackets."""
+
+_LIMIT_SIGNS = frozenset("<>")
+"""Signs in titles such as `contigs >= 500`, whose number is no part of a name."""
+
+_NO_TITLE_PATTERN = re.compile(r"X\.[0-9]+|\.\.\.[0-9]+")
+"""Pattern of what R writes for columns without a title."""
+
 _DATE_WORD_PATTERN = re.compile(r"[a-z]{3,}(date|year)")
 _CASE_PARTS_PATTERN = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+")
-SITE_NAME_PATTERN = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
+SITE_NAME_PATTERN = re.compile("(?!hc|unnamed)[^(<>]*[0-9]{3}", re.IGNORECASE)
 """Pattern of titles that contain a longer number than metadata titles do. It is a quick test for titles of sites."""
 
 _NUMBER_PATTERN = re.compile(r"[0-9]+")
@@ -89,19 +113,39 @@ def is_metadata_title(title: str) -> bool:
     """Return whether a title is known not to belong to a site or locus."""
     if SITE_NAME_PATTERN.match(title):
         return False
+    if _NO_TITLE_PATTERN.fullmatch(title):
+        return True
+    title = _ADDITION_PATTERN.sub("", title)
     words = _title_words(title)
     if not words:
         return title in _SIGN_TITLES
     if words[0] == "unnamed" or _HIERARCHICAL_CLUSTER_PATTERN.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
-    metadata = [word for word in words if word in _METADATA_WORDS or _DATE_WORD_PATTERN.fullmatch(word)]
+    metadata = [
+        word for word in words if word in _METADATA_WORDS or _DATE_WORD_PATTERN.fullmatch(word) or _NUMBERED_WORD_PATTERN.fullmatch(word)
+    ]
     combined = [word for word in words if word in _COMBINED_WORDS]
-    numbers = [word for word in words if word.isdecimal()]
-    if len(metadata) + len(combined) + len(numbers) < len(words):
+    numbers = [] if _LIMIT_SIGNS.intersection(title) else [word for word in words if word.isdecimal()]
+    if len(metadata) + len(combined) + sum(map(str.isdecimal, words)) < len(words):
         return False
     if numbers:  # names of genes are words with a number: group_1234
         return bool(metadata) and len(metadata) + len(combined) > 1
     return bool(metadata) or len(combined) > 1
+
+
+def metadata_columns_beside(header: Sequence[str]) -> list[int]:
+    """Return the indices of columns whose titles are metadata beside certain others.
+
+    These are parents (`PAT`, `sire`) beside ids of families or individuals, as PLINK's files have them; `X` beside `X.1`, as R calls
+    columns without a title; and numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds.
+    """
+    lower, titles = [title.lower() for title in header[:_MAX_PEDIGREE_COLUMNS]], set(header)
+    found = [] if _FAMILY_TITLES.isdisjoint(lower) else [k for k, title in enumerate(lower) if title in _PEDIGREE_TITLES]
+    if {"X", "X.1"} <= titles:
+        found.append(header.index("X"))
+    if {"EXC", "INF"} <= titles:
+        found += [k for k, title in enumerate(header) if title in _CALLER_STATISTICS]
+    return found
 
 
 def title_stem(title: str) -> str:
