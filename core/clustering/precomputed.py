@@ -30,7 +30,7 @@ _NO_VALUE_REMEDY = (
 class Threshold:
     """Threshold for near pairs.
 
-    max_distance: maximum distance of near pairs; None if `min_identity` is given
+    max_distance: maximum distance of near pairs, inf if all known pairs are near; None if `min_identity` is given
     min_identity: minimum identity of near pairs; None if `max_distance` is given
     values_are_identities: whether values are identities (distance = 1 - identity)
     """
@@ -49,6 +49,8 @@ class Threshold:
         return values <= self._distance_limit(values.dtype)
 
     def _identity_limit(self, dtype: np.dtype[Any]) -> float:
+        if self.max_distance == np.inf:
+            return -np.inf
         min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
         return min(min_identity, _rounded_limit(min_identity, dtype))
 

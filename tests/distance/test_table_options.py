@@ -2,9 +2,11 @@
 
 import os
 
+import numpy as np
 import pytest
 from command import gpualign_here
 
+import gpualign
 from gpualign.core.common.errors import InputError
 
 GENOTYPES = "id\ta\tb\tc\tyear\ns1\t0\t1\t2\t2001\ns2\t2\t1\t0\t2001\ns3\t-1\t0\t0\t2003\n"
@@ -110,6 +112,19 @@ def test_the_table_at_fault_is_named(here, order):
     (here / "bad.tsv").write_text("id\ta\tb\nt1\t0\t4\nt2\t2\t1\n")
     with pytest.raises(InputError, match=r"^bad\.tsv: numbers from 0 to 4 may be alleles"):
         rows(*order)
+
+
+@pytest.mark.parametrize("order", [("centred", "counted"), ("counted", "centred")])
+def test_genotypes_that_two_tables_may_write_in_two_ways(here, order):
+    (here / "centred").write_text("id,m1,m2,m3\nX,-1,0,1\nY,0,1,-1\n")
+    (here / "counted").write_text("id,m1,m2,m3\nP,0,1,2\nQ,2,1,0\n")
+    with pytest.raises(InputError, match=r"^centred: -1 may be a genotype, as there is no 2, but genotypes of counted are 0, 1 and 2"):
+        rows(*order)
+    assert len(rows(*order, "--missing-code", "-1")) == 2
+    (here / "counted").write_text("id,m1,m2,m3\nP,0,-1,2\nQ,2,1,0\n")  # -1 is missing there, and so in both
+    assert len(rows(*order)) == 2
+    with pytest.raises(InputError, match="-1 without a 2 may be a genotype"):
+        gpualign.dist(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[-1, 0, 1], [0, 1, -1]]))
 
 
 def test_columns_are_chosen(here):

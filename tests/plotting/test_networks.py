@@ -201,6 +201,19 @@ def test_the_command_draws_a_list_of_pairs_as_a_forest(folder):
     assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("options", [[], ["--collapse", "0.1"]])
+def test_a_list_of_identities_is_drawn_as_one_of_distances(folder, options):
+    pairs = [("a", "b", 0.98), ("a", "c", 0.92), ("b", "c", 0.5), ("x", "y", 1.0), ("y", "a", 0.0)]
+    for column, values in (("identity", [one[2] for one in pairs]), ("distance", [round(1 - one[2], 2) for one in pairs])):
+        rows = [f"{i}\t{j}\t{value}\n" for (i, j, _), value in zip(pairs, values, strict=True)]
+        (folder / f"{column}.tsv").write_text(f"query\ttarget\t{column}\n" + "".join(rows))
+        gpualign("plot", "-q", "--edges", f"{column}.tsv", "--network", *options, "-o", f"{column}.svg", cwd=folder)
+        tree = gpualign("tree", "-q", "--edges", f"{column}.tsv", "--method", "mst", cwd=folder)
+        (folder / f"{column}.nwk").write_bytes(tree.stdout)
+    assert sorted(svg_texts(folder / "identity.svg")) == sorted(svg_texts(folder / "distance.svg"))
+    assert (folder / "identity.nwk").read_text() == (folder / "distance.nwk").read_text()
+
+
 def test_circles_are_the_clusters_of_the_same_threshold(tmp_path, small_16s):
     """Also where 1 - identity is rounded."""
     gpualign_here("nw", small_16s, "--value", "identity", "-o", tmp_path / "m.npz", "-q")

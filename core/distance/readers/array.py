@@ -181,9 +181,10 @@ def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> 
     kind = CallKind.DOSAGE if (options.ploidy or 2) > 2 else CallKind.GENOTYPE
     if options.ploidy is None and options.type is TableType.AUTO and -1 not in missing:
         numbers = [array for array in inputs if array.calls.dtype.kind in "if"]
-        if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
+        negative = [array for array in numbers if np.any(array.calls == -1)]
+        if negative and not any(np.any(array.calls == 2) for array in negative):
             centred, code = parameter("type", TableType.CENTRED.value), parameter("missing_code", "-1")
-            raise InputError(f"{inputs[0].source}: -1 without a 2 may be a genotype ({centred}) or a missing call ({code}); say which")
+            raise InputError(f"{negative[0].source}: -1 without a 2 may be a genotype ({centred}) or a missing call ({code}); say which")
     return _NumberCoding(codes, (*_MISSING_NUMBERS, *missing), kind)
 
 

@@ -111,6 +111,8 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         counts = np.sum([table.counts for table in some], axis=0)
         return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.is_typing_scheme for table in some))
 
+    if not letters and options.type is TableType.AUTO and options.ploidy is None:
+        _refuse_two_codings(tables)
     try:
         coding = coding_of(tables)
     except InputError as error:
@@ -131,6 +133,18 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
             warn(f"{table.source}: {report}")
     seen = np.flatnonzero(sum(table.counts for table in tables))
     return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
+
+
+def _refuse_two_codings(tables: Sequence[TableRows]) -> None:
+    """Raise `InputError` if the genotypes may be -1, 0, 1 in one table and 0, 1, 2 in another one: if no table with -1 has a 2, but another
+    table has."""
+    with_minus_one = [table for table in tables if table.counts[MINUS_ONE] and not table.is_typing_scheme]
+    with_two = [table for table in tables if table.counts[2]]
+    if with_minus_one and with_two and not any(table.counts[2] for table in with_minus_one):
+        raise InputError(
+            f"{with_minus_one[0].source}: -1 may be a genotype, as there is no 2, but genotypes of {with_two[0].source} are 0, 1 and 2;"
+            f" write both in the same way, or give {parameter('missing_code', -1)} if -1 is a missing call"
+        )
 
 
 def _cell_type_name(table: TableRows) -> str:

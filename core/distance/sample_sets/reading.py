@@ -32,6 +32,9 @@ from gpualign.core.sequences.ids import SampleNames
 _UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes"}
 """Options that a run decides, not the set."""
 
+_OPTION_NAMES = {"missing_codes": "missing_code"}
+"""Options whose names differ from those of the fields."""
+
 
 def stored_options(options: CallOptions, compared: ComparedLetters | None) -> dict[str, Any]:
     """Return reading options as the JSON that a set keeps. compared: letters of an alignment that are calls; None: not an alignment."""
@@ -48,7 +51,8 @@ def reading_options(sample_set: SampleSet, options: CallOptions) -> CallOptions:
     for name in CallOptions.__match_args__:
         if name not in _UNSTORED_OPTIONS and getattr(options, name) != getattr(default, name):
             raise InputError(
-                f"{parameter(name)}: {sample_set.path} is a set of samples, which keeps the options it was made with; leave it out"
+                f"{parameter(_OPTION_NAMES.get(name, name))}: {sample_set.path} is a set of samples, which keeps the options it was made"
+                " with; leave it out"
             )
     kept = sample_set.reading
     try:
