@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli.options.choice_suggestions import CommandGroup, with_example, with_option_suggestion
+from gpualign.cli.options.choice_suggestions import CommandGroup, with_example, with_file_advice, with_option_suggestion
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, command_line_message
@@ -113,6 +113,8 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error = with_option_suggestion(error, cli.commands)
         elif isinstance(error, click.MissingParameter):
             error = with_example(error)
+        elif isinstance(error, click.UsageError):
+            error = with_file_advice(error)
         error.show()
         return error.exit_code
     from gpualign.jobs.output.atomic_files import ClosedPipeError

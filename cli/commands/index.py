@@ -168,7 +168,8 @@ def _change_set(
     if append is None:
         open_file(db).close()
         messages.begin([db, *id_files(withdraw)], [])
-        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw", "--withdraw (no such file)")), "withdrawn", db, messages)
+        ids = listed_ids(withdraw, "--withdraw", "--withdraw (no file of this name, so an id)")
+        _report_set(withdraw_samples(db, ids), "withdrawn", db, messages)
         return
     open_file(append).close()
     with _opened_samples(db, [], messages) as (stored, opened), ScratchFiles() as files:

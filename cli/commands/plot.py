@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     " columns and shows numbers and dates as gradients, except numbers under titles such as ST, cluster or ward, which are groups.",
 )
 @Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
-@Heading.COLOURS.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
-@Heading.COLOURS.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
+@Heading.COLOURS.option("--vmin", type=FiniteNumberType(), metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
+@Heading.COLOURS.option("--vmax", type=FiniteNumberType(), metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def plot(
     matrix: str | None,

@@ -130,8 +130,8 @@ def sw(
         spec = of_hits = hit_spec(options, db is None, annotations.titles)
     messages.begin([*files, matrix, annotate], spec.outputs(db is None), spec.options.resume)
     filters = TargetFilters(
-        listed_ids(targets, "--targets", "--targets (no such file)") if targets else None,
-        listed_ids(exclude, "--exclude", "--exclude (no such file)"),
+        listed_ids(targets, "--targets", "--targets (no file of this name, so an id)") if targets else None,
+        listed_ids(exclude, "--exclude", "--exclude (no file of this name, so an id)"),
         conditions,
     )
     filters.check(db is None)

@@ -182,7 +182,7 @@ def test_in_shares_and_again(rows, tmp_path):
 
 
 def test_refusals(rows, tmp_path):
-    assert refused("full.aln", "--exclude", "s44") == "--exclude (no such file): no sample 's44'; did you mean s4?"
+    assert refused("full.aln", "--exclude", "s44") == "--exclude (no file of this name, so an id): no sample 's44'; did you mean s4?"
     (tmp_path / "drop.txt").write_text("s1\n\nsample9\n")
     assert refused("full.aln", "--exclude", "drop.txt") == "drop.txt: line 3: no sample 'sample9'"
     (tmp_path / "none.txt").write_text("# nobody\n")

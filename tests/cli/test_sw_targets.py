@@ -136,7 +136,7 @@ def test_refusals(part):
     message = f"{folder / 'wrong.txt'}: line 2: no record 'no_such' in {DB}, nor 'nor_this', 'x', 'y' and 1 more"
     assert refused(QUERY, DB, "--targets", folder / "wrong.txt") == message
     assert refused(QUERY, folder / "db.gpa", "--exclude", folder / "wrong.txt") == message.replace(str(DB), str(folder / "db.gpa"))
-    assert refused(QUERY, DB, "--targets", "ids.tx") == f"--targets (no such file): no record 'ids.tx' in {DB}"
+    assert refused(QUERY, DB, "--targets", "ids.tx") == f"--targets (no file of this name, so an id): no record 'ids.tx' in {DB}"
     accession = names[0].split("|")[1]
     assert refused(QUERY, DB, "--targets", accession).endswith(f"no record {accession!r} in {DB}; ids are whole words such as {names[0]!r}")
     assert refused(QUERY, DB, "--targets", folder / "empty.txt") == f"--targets {folder / 'empty.txt'}: no ids; expected one per line"
