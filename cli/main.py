@@ -68,8 +68,9 @@ def cli() -> None:
       gpualign nw --edit reads.fasta                 edit distances
       gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
       gpualign dist snps.tsv > distances.tsv         SNP distances of all samples
-      gpualign cluster genes.fa --min-identity 0.97  clusters
+      gpualign cluster genes.fa --min-identity 0.97  clusters of similar genes
       gpualign info                                  engines and devices of this machine
+      gpualign nw --help                             all options of a command
 
     \b
     Tab completion (bash; similar for zsh and fish):

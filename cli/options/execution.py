@@ -31,8 +31,8 @@ def global_kernel_options(function: F) -> F:
         Heading.PAPERS.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
-            help="How the matrices of Li's kernels are copied back: through pageable memory, pinned (page-locked) memory, or pinned memory"
-            " with double buffering.  [double]",
+            help="How the matrices of Li's kernels are copied back: through pageable memory, through pinned (page-locked) memory, or"
+            " through pinned memory with double buffering.  [double]",
         ),
     )(function)
 
