@@ -50,8 +50,8 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     "--min-compared",
     metavar="N|F",
     help="A pair with fewer compared sites (where both samples have a call) has no distance (nan) and does not pass --max-distance. A"
-    " number with a decimal point (0.5) is a fraction of the sites. If this option is given, tables of pairs have a column compared.  [1;"
-    " with --max-distance 0.5]",
+    " number with a decimal point (0.5) is a fraction of the sites. If this option is given, tables of pairs have a column compared.  [1,"
+    " or 0.5 with --max-distance]",
 )
 @sample_options
 @site_options

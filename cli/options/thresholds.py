@@ -99,7 +99,7 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"], number_option="--max-evalue"),
             help="Where the parameters of E-values come from. table: published for BLAST; estimate: from simulated sequences; none:"
-            " nowhere, so E-values and bit scores are nan.  [table if it covers the scoring, else estimate]",
+            " E-values and bit scores are nan.  [table if it covers the scoring, else estimate]",
         ),
         Heading.SCORING.option(
             "--evalue-letters",
