@@ -194,7 +194,7 @@ def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, cli
     """Return `error`, extended with the commands that have the option, or else with the nearest option of the current command."""
     name = error.option_name
     message = f"No such option {name!r}"
-    command = error.ctx and error.ctx.command
+    command = None if error.ctx is None else error.ctx.command
     if advice := _foreign_option_advice(name, command):
         return click.UsageError(f"{message}; {advice}", error.ctx)
     if command is not None and name.startswith("--"):
@@ -205,7 +205,7 @@ def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, cli
 
 def with_example(error: click.MissingParameter) -> click.UsageError:
     """Return `error`, extended with the first example of the command's help."""
-    example = _first_example(error.ctx and error.ctx.command)
+    example = _first_example(None if error.ctx is None else error.ctx.command)
     return click.UsageError(f"{error.format_message()} For example: {example}" if example else error.format_message(), error.ctx)
 
 
