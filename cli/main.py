@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli.options.choice_suggestions import CommandGroup, with_example, with_option_suggestion
+from gpualign.cli.options.choice_suggestions import CommandGroup, with_example, with_file_advice, with_option_suggestion
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, command_line_message
@@ -68,8 +68,9 @@ def cli() -> None:
       gpualign nw --edit reads.fasta                 edit distances
       gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
       gpualign dist snps.tsv > distances.tsv         SNP distances of all samples
-      gpualign cluster genes.fa --min-identity 0.97  clusters
+      gpualign cluster genes.fa --min-identity 0.97  clusters of similar genes
       gpualign info                                  engines and devices of this machine
+      gpualign nw --help                             all options of a command
 
     \b
     Tab completion (bash; similar for zsh and fish):
@@ -113,6 +114,8 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error = with_option_suggestion(error, cli.commands)
         elif isinstance(error, click.MissingParameter):
             error = with_example(error)
+        elif isinstance(error, click.UsageError):
+            error = with_file_advice(error)
         error.show()
         return error.exit_code
     from gpualign.jobs.output.atomic_files import ClosedPipeError

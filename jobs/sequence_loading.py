@@ -155,7 +155,7 @@ def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecord
             raise InputError(
                 f"{dna.first_dna_record} looks like DNA, {protein.first_protein_record} like protein:"
                 f" search with {parameter('translate', side)}, or if all are"
-                f" proteins, say {parameter('alphabet', 'protein')}"
+                f" proteins, add {parameter('alphabet', 'protein')}"
             )
 
 
@@ -246,7 +246,7 @@ def read_queries_for_index(
     if alphabet is PROTEIN and letters.first_dna_record and not letters.first_protein_record and options.alphabet == "auto":
         raise InputError(
             f"{letters.first_dna_record} looks like DNA, and {index} is an index of proteins: translate the queries with"
-            f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, say {parameter('alphabet', 'protein')}"
+            f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, add {parameter('alphabet', 'protein')}"
         )
     masked = should_mask_lower(raw, options, reporter)
     try:
@@ -275,8 +275,8 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
         and is_protein_matrix(options.matrix)
     ):
         raise InputError(
-            f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
-            f"proteins, say {parameter('alphabet', 'protein')}; else leave {parameter('matrix')} out, or name one of nucleotides"
+            f"{options.matrix.name} is a matrix for proteins, and {inputs.queries.source} has only letters of DNA: if these are proteins,"
+            f" add {parameter('alphabet', 'protein')}; otherwise leave {parameter('matrix')} out, or name a matrix for DNA"
         )
     return scoring
 

@@ -92,12 +92,12 @@ def encode_translated_set(
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
-            hint = "" if letters.first_protein_record else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
+            hint = "" if letters.first_protein_record else f"; if they are nucleotides, add {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_sets, set_index, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, is_masked, threads)[1])
     dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
-        hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
+        hint = f"if they are proteins, add {parameter('alphabet', 'protein')}"
         raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_sets, set_index, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, is_masked, threads)[1])
 

@@ -32,7 +32,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="auto, cpu, cuda or cuda:0: the GPU to measure.",
+    help="The GPU to measure: auto (the first, if there is one), cuda or cuda:0. With cpu, only the CPU parts run.",
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:

@@ -50,20 +50,21 @@ def cluster(
     summary: str | None,
     **params: Any,
 ) -> None:
-    """Cluster similar records: single, complete or average linkage, or greedy centroids.
+    """Cluster similar records by single, complete or average linkage, or around greedy centroids.
 
-    SEQS is FASTA, FASTQ or a table of immune receptors (AIRR), plain or compressed, or @LIST: all files named in a text file, one per
-    line. Every pair is judged by its global alignment, and no filter loses any. With --edges or --distances nothing is aligned: the pairs
-    are read from the file, and SEQS or --ids, if given, must list all records. A pair is near if it passes --min-identity or
-    --max-distance. - is standard input.
+    A pair of records is near if it passes --min-identity or --max-distance, by its exact global alignment; no near pair is missed.
 
-    Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid. With a linkage it is
-    the record that has the most near records in its cluster; if several have as many, the one with the smallest sum of distances to these,
-    then the first. The clusters of a table's records are written as the column clone_id of that table, unless another format is named.
+    SEQS is FASTA, FASTQ or a table of immune receptors (AIRR), plain or compressed; - is standard input; @LIST is all files named in LIST,
+    one per line. With --edges or --distances nothing is aligned: the pairs are read from that file. SEQS or --ids may then name the
+    records, and must name all of them.
 
-    With --verify nothing is clustered: the clusters of any program are checked against the near pairs. A row is written for each record, or
-    pair of representatives, that breaks the threshold. With --fix the corrected clusters are written instead, with as few changes as
-    possible.
+    Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid. With the other
+    methods it is the record with the most near records in its cluster; among equals, the one with the smallest sum of distances to these,
+    then the first. If SEQS is a table of receptors, the output is that table with the clusters in its column clone_id, unless you name
+    another format.
+
+    With --verify nothing is clustered. Clusters made by any program are checked instead, and a row is written for each record, or pair of
+    representatives, that breaks the threshold. With --fix the corrected clusters are written, with as few changes as possible.
 
     \b
     Examples:

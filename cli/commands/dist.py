@@ -30,27 +30,28 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     ),
     default="hamming",
     show_default=True,
-    help="hamming: number of sites that differ; fraction: their share of the compared sites. For genotypes also ibs (1 - shared alleles"
-    " / 2), allele (alleles that differ), king (kinship by KING-robust) and grm (genomic relationship); for nucleotides also jc69 and"
-    " tn93 (substitutions per site).",
+    help="hamming: number of sites that differ; fraction: their share of the compared sites. Only genotypes: ibs (1 - shared alleles / 2),"
+    " allele (number of alleles that differ), king (kinship by KING-robust), grm (genomic relationship). Only nucleotides: jc69, tn93"
+    " (substitutions per site).",
 )
 @Heading.DISTANCE.option(
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
-    help="What a missing call does. pairwise: the site is skipped for that pair; complete: sites where any sample lacks a call are"
-    " skipped; as-difference: a missing call differs from every call. With this option alignments of proteins are read"
-    " too, and their gaps and X are missing.  [pairwise]",
+    help="How missing calls are treated. pairwise: the site is skipped for that pair; complete: the site is skipped for all pairs;"
+    " as-difference: a missing call differs from every call. If this option is given, alignments of proteins are read too; their gaps"
+    " and X are missing calls.  [pairwise]",
 )
 @Heading.INPUT.option(
     "--all-letters",
     is_flag=True,
-    help="Alignments: compare every letter, also gaps unless --missing is given.  [only A, C, G, T; others are missing]",
+    help="Alignments: compare all letters, and gaps too unless --missing is given.  [only A, C, G, T; others are missing calls]",
 )
 @Heading.DISTANCE.option(
     "--min-compared",
     metavar="N|F",
-    help="Pairs with fewer compared sites have no distance (nan) and are not near; a number with a decimal point (0.5) is a fraction of the"
-    " sites. Tables of pairs then have a column compared.  [1; with --max-distance near pairs need 0.5]",
+    help="A pair with fewer compared sites (where both samples have a call) has no distance (nan) and does not pass --max-distance. A"
+    " number with a decimal point (0.5) is a fraction of the sites. If this option is given, tables of pairs have a column compared.  [1,"
+    " or 0.5 with --max-distance]",
 )
 @sample_options
 @site_options
@@ -61,7 +62,7 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     "--add",
     type=PathType(),
     metavar="OLD",
-    help="Incremental run: compare SAMPLES with each other and with OLD, but not OLD with itself.",
+    help="Incremental run: compare the samples of SAMPLES with each other and with those of OLD, but not those of OLD with each other.",
 )
 @run_options
 @executor_option
@@ -102,10 +103,12 @@ def dist(
     - a PLINK .bed or .pgen with its tables beside it
     - a set of samples (.gps), made by `gpualign index`
 
-    Text may be compressed; - is standard input, @LIST is all alignments named in a text file, one per line. With OTHERS, which must have
-    the same sites, every sample of SAMPLES is compared with every sample of OTHERS. With --add OLD, the samples are compared with each
-    other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of both
-    files, in this order.
+    Text may be compressed; - is standard input; @LIST is all alignments named in LIST, one per line.
+
+    With one file, all of its samples are compared with each other. With OTHERS, which must have the same sites, every sample of SAMPLES is
+    compared with every sample of OTHERS. With --add OLD, the samples are compared with each other and with all of OLD, in one list.
+
+    --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of both files, in this order.
 
     \b
     Examples:

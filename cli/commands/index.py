@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 @input_options
 @mask_lower_option
 @strict_option
-@Heading.INPUT.option("--all-letters", is_flag=True, help="Alignments: every letter is a call, also a gap.  [as for dist]")
+@Heading.INPUT.option("--all-letters", is_flag=True, help="Alignments: keep every letter as a call, gaps included.  [as for dist]")
 @table_options
 @Heading.OUTPUT.option(
-    "-o", "--output", type=PathType(), metavar="FILE", help="File to write: NAME.gpa, an index, or NAME.gps, a set of samples."
+    "-o", "--output", type=PathType(), metavar="FILE", help="Write an index to NAME.gpa, or a set of samples to NAME.gps."
 )
 @Heading.OUTPUT.option("--append", type=PathType(), metavar="SET", help="Add the samples to this set (NAME.gps).")
 @Heading.OUTPUT.option(
@@ -67,12 +67,16 @@ def index(
     gpualign index SAMPLES --append NAME.gps    adds samples to a set
     gpualign index NAME.gps --withdraw ID       takes samples out of a set
 
-    With an index, a search does not have to read and sort the database again. DB is FASTA or FASTQ, plain or compressed; - is standard
-    input. Memory use does not depend on the size of the database; temporary files beside the index need about twice its letters on disk.
+    An index (.gpa) saves `gpualign sw` from reading and sorting the database in every search. DB is one file of FASTA or FASTQ, plain or
+    compressed; - is standard input. Memory use does not depend on the size of the database; temporary files beside the index need about
+    twice its letters on disk.
 
-    SAMPLES is what `gpualign dist` takes: an alignment (@LIST: several), a table of genotypes or alleles, VCF, BCF or a PLINK fileset; to
-    be appended, samples must have the same sites. `gpualign dist` takes the set wherever it takes samples. Other processes never see a
-    half-written set, even if the process that writes it is killed.
+    A set of samples (.gps) can be given to `gpualign dist` wherever it reads samples. SAMPLES is an alignment (@LIST: several), a table of
+    genotypes or alleles, VCF, BCF or a PLINK fileset. Appended samples must have the same sites as the set. A set is never left
+    half-written, even if gpualign is killed.
+
+    The input options --alphabet, --degap, --unknown, --mask-lower and --strict are for databases, --allow-duplicates is for both, and the
+    others are for samples.
 
     \b
     Examples:

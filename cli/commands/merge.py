@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> None:
     """Join the part files written by runs with --shard into the output of the whole job.
 
-    All parts of one job are needed, in any order: the same command, options and input, and every share once. The result is byte for byte
-    that of a single run, except that another release may compress gzip differently. Parts are streamed, so little memory is needed.
+    PARTS are all parts of one job, in any order: the same command, options and input, and every share once. The result is the same, byte
+    for byte, as that of a single run (but .gz files may be compressed differently by another release). Parts are streamed, so little
+    memory is needed.
 
     \b
     Example:

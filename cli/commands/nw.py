@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
-    help="Which gaps at the ends cost nothing. penalised: none; free: all (the sequences may overlap); query: those in the query (the query"
+    help="Which gaps at the ends are free. penalised: none; free: all (the sequences may overlap); query: those in the query (the query"
     " lies inside the target); target: those in the target (the target lies inside the query).",
 )
 @output_options
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "--add",
     type=PathType(),
     metavar="OLD",
-    help="Incremental run: compare SEQS with each other and with OLD, but not OLD with itself.",
+    help="Incremental run: compare the records of SEQS with each other and with those of OLD, but not those of OLD with each other.",
 )
 @Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @run_options
@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     type=ChoiceType(["device", "host"]),
     default="device",
     show_default=True,
-    help="Where paths of alignments on a GPU are traced back; host copies whole matrices back, as Li et al. 2014 did.",
+    help="Where a GPU's alignments are traced back: on the device, or on the host, which copies whole matrices back, as Li et al. 2014"
+    " did.",
 )
 def nw(
     seqs: str,
@@ -82,15 +83,19 @@ def nw(
     summary: str | None,
     **params: Any,
 ) -> None:
-    """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
+    """Align every pair globally (Needleman-Wunsch) and write scores, identities or alignments.
 
-    One file: all of its pairs i < j. Two files: every query of SEQS against every target of SEQS2. Files are FASTA, FASTQ, a plain list of
-    peptides or a table of immune receptors (AIRR), also compressed; - is standard input, @LIST is all files named in a text file, one per
-    line, as one set. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+    With one file, each record is aligned with every other, each pair once. With two files, each query of SEQS is aligned with each target
+    of SEQS2. Scores are exact. A gap of n letters costs open + (n-1) * extend.
+
+    SEQS and SEQS2 are FASTA, FASTQ, a plain list of peptides (one per line) or a table of immune receptors (AIRR). Files may be compressed;
+    - is standard input; @LIST is all files named in LIST, one per line, read as one set.
+
+    Below, a pair is near if it passes --max-distance or --min-identity.
 
     \b
     Examples:
-      gpualign nw reads.fasta > scores.tsv
+      gpualign nw reads.fasta > scores.tsv                   the score of every pair
       gpualign nw reads.fasta --fields query,target,identity,cigar --min-identity 0.97 --min-coverage 0.98
       gpualign nw a.fa b.fa --format aln | less              alignments to look at
       gpualign nw genes.fa -o genes.phy                      distance matrix, 1 - identity

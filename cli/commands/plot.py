@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 @click.command(cls=CommandWithHeadings, short_help="Draw a matrix as a heat map, or clusters as a network.")
 @click.argument("matrix", type=PathType(), required=False)
 @Heading.INPUT.option(
-    "--edges", type=PathType(), metavar="LIST", help="With --network: list of pairs with distances or identities, instead of MATRIX."
+    "--edges",
+    type=PathType(),
+    metavar="LIST",
+    help="With --network: read a list of pairs with distances or identities instead of MATRIX.",
 )
 @Heading.INPUT.option(
     "--value",
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
 @Heading.METHOD.option(
     "--network",
     is_flag=True,
-    help="Instead of a heat map draw the minimum spanning tree: a circle for each cluster, its area the number of records, and lines with"
-    " distances. --groups are shares of the circles.",
+    help="Draw the minimum spanning tree instead of a heat map: a circle for each cluster, whose area is its number of records, and lines"
+    " with distances. --groups colours the circles by their shares.",
 )
 @Heading.METHOD.option(
     "--collapse",
@@ -65,13 +68,14 @@ if TYPE_CHECKING:
     "--groups",
     type=PathType(),
     metavar="TABLE[:COLUMN,...]",
-    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups; in AIRR tables the ids are in sequence_id. TABLE:COLUMN,... uses these"
-    " columns and shows numbers and dates as gradients, except numbers under titles such as ST, cluster or ward, which are groups.",
+    help="Draw groups as colours beside the rows. TABLE has an id and one or more groups per line, separated by tabs, commas or"
+    " semicolons; a first line that does not begin with an id names the groups. In AIRR tables the ids are in sequence_id."
+    " TABLE:COLUMN,... uses only these columns and shows numbers and dates as gradients; numbers under titles such as ST, cluster or ward"
+    " are groups.",
 )
 @Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
-@Heading.COLOURS.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
-@Heading.COLOURS.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
+@Heading.COLOURS.option("--vmin", type=FiniteNumberType(), metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
+@Heading.COLOURS.option("--vmax", type=FiniteNumberType(), metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def plot(
     matrix: str | None,
@@ -89,18 +93,7 @@ def plot(
 ) -> None:
     """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`, or a network of clusters.
 
-    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colour scale begins at the value of
-    identical records (distance 0, identity 1), not at the nearest pair found, so a matrix of nearly equal distances looks uniform. Pairs of
-    a record with itself and pairs without a value have colours of their own. Values are shown for up to 30 records, ids for up to 150.
-    Memory: about 40 bytes per pair of records; a matrix that is too large for the machine is refused.
-
-    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities are large for similar
-    records, so their tree is built from distances: the mean of the two records' scores with themselves, minus the score of the pair. A
-    matrix of two inputs has no tree; its rows are ordered so that similar rows are neighbours, and so are its columns. If cells show no
-    numbers, a histogram beside the colour bar shows the distribution of the values.
-
-    A network shows up to 500 clusters. The length of a line grows with the logarithm of its distance; a line is longer still where circles
-    would overlap. Records without known distances between them are in trees of their own.
+    MATRIX is .npy (with the ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input.
 
     \b
     Examples:
@@ -113,6 +106,19 @@ def plot(
       gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
       gpualign plot distances.npy -o network.svg --network --groups wards.tsv
       gpualign dist core.aln --max-distance 12 | gpualign plot --edges - --network --collapse 2 -o network.png
+
+    A heat map orders its rows by their tree, which is drawn beside them, unless --order says otherwise. Colours begin at the value of
+    identical records (distance 0, identity 1), not at the nearest pair, so records that are all equally far apart look alike. The diagonal
+    and pairs without a value have colours of their own. Up to 30 records have their values written in the cells; above that, a histogram
+    beside the colour bar shows how the values are distributed. Up to 150 records have their ids.
+
+    In a matrix of two inputs, similar rows are neighbours, and so are similar columns, but no tree is drawn. The tree of scores is built
+    from distances: the mean of the two records' scores with themselves, minus the score of the pair.
+
+    A network shows up to 500 clusters. Lines grow with the logarithm of their distance, and are longer where circles would overlap. Records
+    without known distances between them are in separate trees.
+
+    Memory: about 40 bytes per pair of records; a matrix that is too large for this machine is refused.
     """
     from pathlib import Path
 

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 @target_options
 @Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @Heading.OUTPUT.option(
-    "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
+    "--all", "everything", is_flag=True, help="Write the score of every pair, in input order, instead of hits: a table or a matrix."
 )
-@Heading.OUTPUT.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
+@Heading.OUTPUT.option("--no-traceback", is_flag=True, help="Write only the scores of hits, without alignments, which saves time.")
 @run_options
 @executor_option
 @long_run_options
@@ -66,13 +66,16 @@ def sw(
     summary: str | None,
     **params: Any,
 ) -> None:
-    """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
+    """Search DB with each query by local alignment (Smith-Waterman), and write the best hits of each query.
 
-    No pair is skipped, and scores are exact; those of protein hits are adjusted to the compositions of query and target (--composition).
-    The 25 best hits of each query are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index
-    made by `gpualign index`. Without DB the sequences of QUERY are searched against each other. - is standard input, @LIST is all files
-    named in a text file, one per line. A gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12
-    --gap-extend 1, is what BLAST calls 11/1.
+    Every query is aligned with every sequence of DB: no pair is skipped, and scores are exact. The 25 best hits of each query are written,
+    or with a threshold (--max-evalue, --min-identity, --min-score) all that pass. The scores of protein hits are adjusted to the
+    compositions of query and target, as in BLAST (--composition).
+
+    QUERY is FASTA or FASTQ; DB is too, or an index made by `gpualign index`. Without DB the sequences of QUERY are searched against each
+    other. Files may be compressed; - is standard input; @LIST is all files named in LIST, one per line.
+
+    A gap of n letters costs open + (n-1) * extend. The default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:

@@ -12,7 +12,9 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 
 @click.command(cls=CommandWithHeadings, short_help="Build a tree from a distance matrix or a list of pairs.")
 @click.argument("matrix", type=PathType(), required=False)
-@Heading.INPUT.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
+@Heading.INPUT.option(
+    "--edges", type=PathType(), metavar="LIST", help="Read a list of pairs with distances or identities instead of MATRIX."
+)
 @Heading.METHOD.option(
     "--method",
     type=ChoiceType(["nj", "upgma", "mst"]),
@@ -24,8 +26,8 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     "--root",
     type=NameType(),
     metavar="ID|midpoint",
-    help="Root of the nj tree: the middle of the branch to record ID (the outgroup), or midpoint: half way between the two records that"
-    " are farthest apart.  [none]",
+    help="Put the root of the nj tree in the middle of the branch to record ID (the outgroup), or with midpoint half way between the two"
+    " records that are farthest apart.  [none]",
 )
 @Heading.OUTPUT.option(
     "-o",
@@ -33,12 +35,12 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
     type=PathType(),
     default="-",
     metavar="FILE",
-    help="Write Newick; with mst and FILE.tsv a table of edges.  [standard output]",
+    help="Write the tree to FILE in Newick format; with mst and FILE.tsv, as a table of edges.  [standard output]",
 )
 @Heading.OUTPUT.option(
     "--leaves",
     is_flag=True,
-    help="With mst: write every record as a leaf, an inner one on a branch of length 0, for GrapeTree and other programs that read names"
+    help="With mst: write every record as a leaf (inner records on branches of length 0), for GrapeTree and other programs that read names"
     " only from leaves.",
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
@@ -46,18 +48,20 @@ from gpualign.cli.options.headings import CommandWithHeadings, Heading
 def tree(
     matrix: str | None, edges: str | None, method: str, root: str | None, output: str, leaves: bool, quiet: bool, log: str | None
 ) -> None:
-    """Build a tree of the records of a distance matrix or a list of pairs.
+    """Build a tree from a distance matrix or a list of pairs.
 
-    MATRIX is written by `nw` or `dist`, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
-    Identities become distances, 1 - identity. Neighbour joining and UPGMA need the distances of all pairs; a minimum spanning tree can also
-    be built from a list of near pairs, and is then one tree per connected component, one line each.
+    MATRIX is a file written by `nw` or `dist`: .npy (with the ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is
+    standard input. Identities are converted to distances, 1 - identity.
 
-    The tree of neighbour joining is unrooted: it is written with a root of three branches, unless --root sets one. The root of a spanning
-    tree is its first record; its inner nodes are records too. `gpualign plot --tree` draws trees of the other two kinds beside the matrix.
+    Neighbour joining (nj) and UPGMA need the distances of all pairs. A minimum spanning tree (mst) can also be built from a list of near
+    pairs; records that no chain of pairs connects are then in different trees, one per line.
+
+    An nj tree is unrooted: it is written with a root of three branches, unless --root sets one. The root of a spanning tree is its first
+    record, and its inner nodes are records too. `gpualign plot --tree` draws nj and UPGMA trees beside the matrix.
 
     \b
     Examples:
-      gpualign tree distances.npy -o tree.nwk
+      gpualign tree distances.npy -o tree.nwk                     neighbour joining
       gpualign tree distances.npy -o tree.nwk --root midpoint
       gpualign nw genes.fa --value distance -o genes.npz; gpualign tree genes.npz --method upgma > genes.nwk
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv

@@ -63,7 +63,7 @@ def cluster_options(function: F) -> F:
             "--ids",
             type=PathType(),
             metavar="FILE",
-            help="With --edges: the ids of all records, one per line. Records without a pair become clusters of one.",
+            help="With --edges: a file with the ids of all records, one per line. Records without a pair become clusters of one.",
         ),
         Heading.INPUT.option(
             "--distances",
@@ -75,8 +75,8 @@ def cluster_options(function: F) -> F:
             "--previous",
             type=PathType(),
             metavar="NAMES",
-            help="With --levels: keep the names in this table, written by an earlier run with -o. Clusters that new records join take the"
-            " older name; each such merge becomes a line of the log beside the output, FILE.log.",
+            help="With --levels: keep the cluster names of this table, written by an earlier run with -o. If new records join two"
+            " clusters, the older name is kept; each merge becomes a line of the log beside the output, FILE.log.",
         ),
         Heading.INPUT.option(
             "--dates",
@@ -115,14 +115,14 @@ def cluster_options(function: F) -> F:
             "--min-coverage",
             type=FiniteNumberType(),
             metavar="F",
-            help="Also require that at least this fraction of each sequence is aligned with letters of the other; 0: any.  [0.8 for"
-            " identities that leave out end gaps, --identity-def 0 and 2; else 0]",
+            help="Near pairs must also have at least this fraction of each sequence aligned with letters of the other; 0 accepts any."
+            "  [0.8 for identities that leave out end gaps, --identity-def 0 and 2; else 0]",
         ),
         Heading.PAIRS.option(
             "--coverage-of",
             type=ChoiceType(["both", "shorter"], refused=dict.fromkeys(["query", "target"], NO_SIDES_IN_CLUSTERS)),
-            help="Sequence to which --min-coverage applies: both (CD-HIT -aL, MMseqs2 --cov-mode 0), or the shorter (CD-HIT -aS), so that"
-            " fragments join clusters.  [both]",
+            help="Sequence to which --min-coverage applies: both (CD-HIT -aL, MMseqs2 --cov-mode 0), or the shorter (CD-HIT -aS), which"
+            " lets fragments join clusters.  [both]",
         ),
         strand_option,
         identity_definition_option(),

@@ -21,8 +21,9 @@ def table_options(function: F) -> F:
             type=ChoiceType(["auto", "calls", "alleles", "centred", "abh"]),
             default="auto",
             show_default=True,
-            help="What tables hold. alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
-            " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: inferred from all cells.",
+            help="What the cells of tables hold. alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls:"
+            " genotypes 0, 1, 2 or nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: inferred from all"
+            " cells.",
         ),
         Heading.INPUT.option("--ploidy", type=IntegerType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
         Heading.INPUT.option("--missing-code", metavar="LIST", help="Tables: further values that mean a missing call, comma-separated."),
@@ -101,7 +102,7 @@ def distance_output_options(function: F) -> F:
             "--max-distance",
             type=FiniteNumberType(),
             metavar="D",
-            help="Write only pairs at this distance or less, one row each, without holding a matrix in memory.",
+            help="Write only pairs at this distance or less, one row each; no matrix is held in memory.",
         ),
         Heading.OUTPUT.option(
             "--clusters",
@@ -114,13 +115,14 @@ def distance_output_options(function: F) -> F:
             "--min-kinship",
             type=FiniteNumberType(),
             metavar="K",
-            help="king, grm: write only pairs with at least this kinship (grm: relationship), one row each.",
+            help="With king or grm: write only pairs with at least this kinship (grm: relationship), one row each.",
         ),
         plot_option,
         Heading.OUTPUT.option(
             "--compared",
             is_flag=True,
-            help="Also write the number of compared sites: as a column (lists, tables), an array (npz) or a second matrix, FILE.compared.*",
+            help="Also write the number of compared sites: as a column (lists, tables), an array (npz), or a second matrix named"
+            " FILE.compared.SUFFIX.",
         ),
         condensed_option(),
     )(function)

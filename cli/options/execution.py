@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-import click
+from math import inf
 
 from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import DeviceType, PathType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.param_types import ShardType, SizeType
+from gpualign.cli.options.param_types import IntegerType, ShardType, SizeType
 
 
 def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
@@ -32,8 +31,8 @@ def global_kernel_options(function: F) -> F:
         Heading.PAPERS.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
-            help="How the matrices of Li's kernels are copied back: through pageable memory, pinned (page-locked) memory, or pinned memory"
-            " with double buffering.  [double]",
+            help="How the matrices of Li's kernels are copied back: through pageable memory, through pinned (page-locked) memory, or"
+            " through pinned memory with double buffering.  [double]",
         ),
     )(function)
 
@@ -92,9 +91,7 @@ def run_options(function: F, resumable: bool = True) -> F:
             help="auto (the first GPU, or the CPU if that is faster or there is no GPU), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
-        Heading.EXECUTION.option(
-            "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"
-        ),
+        Heading.EXECUTION.option("--threads", type=IntegerType(1, inf), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
         Heading.EXECUTION.option(
             "--memory",
             type=SizeType(),

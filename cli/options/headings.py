@@ -15,7 +15,7 @@ _MAX_NAMES_WIDTH = 30
 """Width of the column of names, as in Click. Where an option's names are longer, its help begins on the next line."""
 
 
-_BARE_DEFAULT = re.compile(r"  \[(?!default: |required\]|x>=)")
+_BARE_DEFAULT = re.compile(r"  \[(?!default: |required\])")
 """Start of a default at the end of a help text, where it is not named as such."""
 
 

@@ -13,7 +13,7 @@ def strand_option(function: F) -> F:
     return Heading.INPUT.option(
         "--strand",
         type=ChoiceType(["both", "plus"]),
-        help="DNA only. both: also align the query's reverse complement and keep the better strand.  [plus]",
+        help="DNA: with both, also align the reverse complement of each query and keep the better strand.  [plus]",
     )(function)
 
 
@@ -25,7 +25,7 @@ def input_options(function: F) -> F:
             type=ChoiceType(["auto", "dna", "protein"]),
             default="auto",
             show_default=True,
-            help="auto: DNA if every letter is an IUPAC nucleotide code and 80 % are A, C, G, T, U or N.",
+            help="auto: DNA if every letter is an IUPAC nucleotide code and at least 80 % are A, C, G, T, U or N; otherwise protein.",
         ),
         Heading.INPUT.option("--degap", is_flag=True, help="Remove the gaps (- and .) of aligned sequences instead of refusing them."),
         Heading.INPUT.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
@@ -45,7 +45,8 @@ def locus_options(function: F) -> F:
             type=NameListType(upper=True),
             default="",
             metavar="LOCI",
-            help="Tables: only the rows of this locus, such as TRB, or of several, such as IGK,IGL, by the column locus or by gene calls.",
+            help="Tables: read only the rows of this locus, such as TRB, or of several, such as IGK,IGL, by the column locus or by gene"
+            " calls.",
         ),
         Heading.INPUT.option(
             "--and",
@@ -53,9 +54,8 @@ def locus_options(function: F) -> F:
             type=NameListType(upper=True),
             default="",
             metavar="LOCI",
-            help="With --locus: compare cells by their chains of both loci, as in --locus TRB --and TRA. Two cells are near"
-            " if they are near at both loci; if a cell has several chains of a locus, the nearest counts. The column cell_id names the"
-            " cells.",
+            help="With --locus: compare cells by their chains of two loci, as in --locus TRB --and TRA. Two cells are near if they are"
+            " near at both loci; if a cell has several chains of a locus, the nearest counts. The column cell_id names the cells.",
         ),
     )(function)
 

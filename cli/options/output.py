@@ -33,7 +33,7 @@ def file_options(*results: ResultKind) -> tuple[Callable[[F], F], ...]:
         Heading.OUTPUT.option(
             "--format",
             type=ChoiceType(formats, refused={name: text for names, word, text in _FOREIGN_FORMATS if word in formats for name in names}),
-            help=f"Output format, regardless of the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
+            help=f"Output format, regardless of the suffix{'; csr, a sparse matrix, stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )
 
@@ -71,8 +71,8 @@ def output_options(function: F) -> F:
         Heading.OUTPUT.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
-            help="Write a matrix of these values (csr: only pairs that pass); distance is 1 - identity, with --edit the edit distance."
-            "  [in matrix formats: score; with phylip, or with --edit: distance]",
+            help="Write a matrix of these values (csr: only of pairs that pass); distance is 1 - identity, or with --edit the edit"
+            " distance.  [in matrix formats: score; with phylip, or with --edit: distance]",
         ),
         plot_option,
         condensed_option(),
@@ -104,7 +104,7 @@ def cluster_output_options(function: F) -> F:
             "--linkage-report",
             type=PathType(),
             metavar="FILE",
-            help="Also write the size, diameter and longest link of each single-linkage cluster, which show chaining; with --dates also its"
+            help="Also write the size, diameter and longest link of each single-linkage cluster, which show chaining, and with --dates its"
             " first and last records.",
         ),
         Heading.OUTPUT.option(

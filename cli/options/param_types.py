@@ -40,7 +40,7 @@ class IntegerType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # g
 
     name = "integer"
 
-    def __init__(self, low: int = -_MAX_EXACT_INTEGER, high: int = _MAX_EXACT_INTEGER) -> None:
+    def __init__(self, low: int = -_MAX_EXACT_INTEGER, high: float = _MAX_EXACT_INTEGER) -> None:
         self._low = low
         self._high = high
 
@@ -50,7 +50,9 @@ class IntegerType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # g
         except ValueError:
             self.fail(f"{value!r} is not an integer", param, ctx)
         if not self._low <= number <= self._high:
-            self.fail(f"expected an integer from {self._low:,} to {self._high:,}, found {value!r}", param, ctx)
+            is_below = number < self._low and self._high >= _MAX_EXACT_INTEGER
+            expected = f"{self._low:,} or more" if is_below else f"from {self._low:,} to {self._high:,}"
+            self.fail(f"expected an integer, {expected}; found {value!r}", param, ctx)
         return number
 
 

@@ -34,27 +34,29 @@ def _scoring_options(gap_open_default: str, gap_extend_default: str) -> tuple[Ca
 
 def scoring_options(function: F) -> F:
     """Add the scoring options for global alignments."""
-    edit = Heading.SCORING.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
+    edit = Heading.SCORING.option("--edit", is_flag=True, help="Compute edit distances, in which each edit costs 1, instead of scores.")
     hamming = Heading.SCORING.option(
-        "--hamming", is_flag=True, help="With --max-distance: number of unequal letters; only sequences of equal length are near."
+        "--hamming",
+        is_flag=True,
+        help="With --max-distance: the distance is the number of unequal letters; only sequences of equal length can be near.",
     )
     tcrdist = Heading.SCORING.option(
         "--tcrdist",
         is_flag=True,
-        help="With --max-distance: TCRdist of CDR3s (Dash et al. 2017). --gap sets the cost of a letter in the gap: 12 by default, as"
-        " published; 4 is the cost in pwseqdist and scirpy.",
+        help="With --max-distance: the distance is TCRdist of CDR3s (Dash et al. 2017). --gap sets the cost of each letter in the gap: 12"
+        " by default, as published; pwseqdist and scirpy use 4.",
     )
     v_genes = Heading.SCORING.option(
         "--v-genes",
         type=PathType(),
         metavar="TABLE",
-        help="With --tcrdist: add the distances of V genes. TABLE lists their CDR1, CDR2 and CDR2.5, for example tcrdist3's.",
+        help="With --tcrdist: add the distances of V genes. TABLE lists their CDR1, CDR2 and CDR2.5, for example the table of tcrdist3.",
     )
     align_distance = Heading.SCORING.option(
         "--align-distance",
         is_flag=True,
-        help="With --max-distance: how far the score of the pair is below the score of a sequence with itself (the lower of the two); with"
-        " --gap 11 this is scirpy's metric alignment.",
+        help="With --max-distance: the distance is how far the score of the pair is below the score of a sequence with itself (the lower of"
+        " the two). With --gap 11 this is scirpy's metric alignment.",
     )
     return combine_options(*_scoring_options("DNA: 10, protein: 11", "1"), edit, hamming, tcrdist, v_genes, align_distance)(function)
 

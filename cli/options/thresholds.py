@@ -19,9 +19,9 @@ def identity_definition_option() -> Callable[[F], F]:
         default=2,
         show_default=True,
         metavar="0..4",
-        help="What identity is. 0: equal letters / letters of the shorter sequence; 1: equal letters / all columns (as in BLAST); 2: equal"
-        " letters / columns without end gaps; 3: 1 - (mismatches + gaps) / letters of the longer sequence; 4: the same as 1. vsearch"
-        " --iddef has the same numbers.",
+        help="How identity is computed. 0: equal letters / letters of the shorter sequence; 1: equal letters / all columns (as in BLAST);"
+        " 2: equal letters / columns without end gaps; 3: 1 - (mismatches + gaps) / letters of the longer sequence; 4: the same as 1."
+        " vsearch --iddef has the same numbers.",
     )
 
 
@@ -30,8 +30,8 @@ def ambiguous_option() -> Callable[[F], F]:
     return Heading.SCORING.option(
         "--ambiguous",
         type=ChoiceType(["unequal", "compatible", "skip"]),
-        help="Ambiguity letters in identities. unequal: match only the same letter; compatible: match letters that may stand for the same"
-        " base, as in vsearch; skip: ignore their columns.  [DNA: compatible, protein: unequal]",
+        help="How ambiguity letters (such as N and R) count in identities. unequal: they match only themselves; compatible: they match"
+        " letters that may stand for the same base, as in vsearch; skip: their columns are ignored.  [DNA: compatible, protein: unequal]",
     )
 
 
@@ -52,8 +52,8 @@ def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--min-coverage",
             type=FiniteNumberType(),
             metavar="F",
-            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other; 0.8 is usual. With"
-            " --min-identity it also saves most of the time: pairs that cannot pass are not aligned, and none that passes is lost.",
+            help="Write only pairs in which at least this fraction of each sequence is aligned with letters of the other; 0.8 is usual."
+            " With --min-identity it also saves most of the time: pairs that cannot pass are not aligned, and no pair that passes is lost.",
         ),
         Heading.PAIRS.option(
             "--coverage-of",
@@ -66,8 +66,8 @@ def pair_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--nearest",
             type=IntegerType(1),
             metavar="K",
-            help="Of the pairs that pass, write only the K nearest other records of each query: by distance or identity if either has a"
-            " threshold, else by score.",
+            help="Of the pairs that pass, write only the K nearest of each query, by distance or identity if one of them has a threshold,"
+            " otherwise by score.",
         ),
     )
 
@@ -86,7 +86,7 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             type=IntegerType(1),
             default=1,
             metavar="N",
-            help="Write up to N alignments of each query with each target, best first, for instance of several domains or copies of a"
+            help="Write up to N alignments (HSPs) of each query with each target, best first, for instance one for each domain or copy of a"
             " repeat. No two letters are aligned with each other twice. Without --max-evalue, only the first may have an E-value above 10."
             "  [1]",
         ),
@@ -98,21 +98,21 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
         Heading.SCORING.option(
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"], number_option="--max-evalue"),
-            help="Parameters of E-values: those published for BLAST (table), or estimated from simulated sequences.  [table if it covers"
-            " the scoring, else estimate]",
+            help="Where the parameters of E-values come from. table: published for BLAST; estimate: from simulated sequences; none:"
+            " E-values and bit scores are nan.  [table if it covers the scoring, else estimate]",
         ),
         Heading.SCORING.option(
             "--evalue-letters",
             type=IntegerType(1),
             metavar="N",
-            help="Compute E-values as if DB had N letters, in records that are on average as long as those searched: for parts of a divided"
-            " database.  [the letters of the records searched]",
+            help="Compute E-values as if DB had N letters, for searches of a part of a database. Its records are taken to be on average as"
+            " long as those searched.  [the letters of the records searched]",
         ),
         Heading.SCORING.option(
             "--composition",
             type=ChoiceType(["adjust", "scale", "none"], refused={"on": "adjust is the default", "off": "that is none"}),
-            help="Proteins: adjust scores of hits to the compositions of query and target, as blastp does by default, or only scale"
-            " them.  [adjust, for matrices of BLAST; none with --evalue none]",
+            help="Proteins: adjust the scores of hits to the compositions of query and target, as blastp does by default, only scale them,"
+            " or leave them as they are.  [adjust for BLAST's matrices; none with --evalue none]",
         ),
     )
 
@@ -131,15 +131,15 @@ def target_options(function: F) -> F:
             "--where",
             metavar="COLUMN=LIST",
             multiple=True,
-            help="Search only the records of DB for which a column of --annotate, or organism, taxid or gene in UniProt's titles, is one of"
-            " these comma-separated texts, as in taxid=9606,10090. If --where is repeated, all must hold.",
+            help="Search only the records of DB whose COLUMN is one of these comma-separated values, as in taxid=9606,10090. COLUMN is a"
+            " column of --annotate, or organism, taxid or gene, read from UniProt's titles. If --where is repeated, all must hold.",
         ),
         Heading.INPUT.option(
             "--annotate",
             type=PathType(),
             metavar="TABLE",
-            help="Table about the records of DB: a line of titles, and ids in the first column. --fields and --where can use its other"
-            " columns.",
+            help="Table about the records of DB, with a line of titles and the ids in the first column. --fields and --where can use its"
+            " other columns.",
         ),
     )(function)
 
@@ -152,8 +152,8 @@ def same_options(function: F) -> F:
             type=NameListType(),
             default="",
             metavar="TITLES",
-            help="Tables: only pairs with the same value in each of these columns, as in v_call,j_call. Gene calls are compared by gene,"
-            " without the allele; a call that names several genes matches if any of them does.",
+            help="Tables: write only pairs with the same value in each of these columns, as in v_call,j_call. Gene calls are compared by"
+            " gene, without the allele; a call that names several genes matches if any of them does.",
         ),
         Heading.PAIRS.option("--alleles", is_flag=True, help="With --same: compare alleles, such as TRBV7-2*01, instead of genes."),
     )(function)
@@ -162,12 +162,12 @@ def same_options(function: F) -> F:
 def group_options(function: F) -> F:
     """Add the options that select pairs according to record groups."""
     return combine_options(
-        Heading.PAIRS.option("--between", is_flag=True, help="Only pairs of records from different groups."),
-        Heading.PAIRS.option("--within", is_flag=True, help="Only pairs of records from the same group."),
+        Heading.PAIRS.option("--between", is_flag=True, help="Write only pairs of records from different groups."),
+        Heading.PAIRS.option("--within", is_flag=True, help="Write only pairs of records from the same group."),
         Heading.PAIRS.option(
             "--groups",
             type=PathType(),
             metavar="TABLE",
-            help="With --between or --within: a table of ids and groups, which assigns each record to a group.",
+            help="With --between or --within: a table with an id and its group on each line.",
         ),
     )(function)

@@ -344,6 +344,14 @@ FIELDS: dict[str, Field] = {
     )
 }
 
+_FOREIGN_NAMES = {
+    **{"qseqid": "query", "sseqid": "target", "slen": "tlen", "sstart": "tstart", "send": "tend", "stitle": "ttitle"},
+    **{"pident": "identity", "nident": "matches", "mismatch": "mismatches", "gapopen": "gap_opens", "bitscore": "bits"},
+    **{"qcovs": "qcov", "qcovhsp": "qcov", "qseq": "qaln", "sseq": "taln", "sstrand": "strand"},
+    **{"id": "identity", "fident": "identity", "alnlen": "length", "caln": "cigar", "ql": "qlen", "tl": "tlen", "raw": "score"},
+}
+"""Columns of BLAST, vsearch and MMseqs2, and the fields with nearly the same content."""
+
 _EDIT_DISTANCE_FIELD = _result_field("distance", "edit distance")
 """Field for the column `distance` if scores are edit distances."""
 
@@ -424,8 +432,10 @@ def parse_fields(
         raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")
     for name in names:
         if name not in available:
-            others = f"there are {', '.join(available)}{did_you_mean(name, available)}"
-            raise InputError(f"{parameter('fields')}: no column is called {name!r}; {others}")
+            here = _FOREIGN_NAMES.get(name)
+            renamed = f" (it is {here} here)" if here in available else ""
+            others = f"there are {', '.join(available)}{'' if renamed else did_you_mean(name, available)}"
+            raise InputError(f"{parameter('fields')}: no column is called {name!r}{renamed}; {others}")
         if names.count(name) > 1:
             raise InputError(f"{parameter('fields')} names {name!r} twice")
     known = {**FIELDS, "distance": _EDIT_DISTANCE_FIELD, **{f.name: f for f in parts}} if edit_distance else FIELDS

@@ -147,7 +147,9 @@ def _two_valued_table(letters: int, match: int, mismatch: int) -> Integers:
 
 def _check_gap_costs(gap_open: int, gap_extend: int) -> None:
     if gap_open < 0 or gap_extend < 0:
-        raise InputError(f"gap costs are given as positive numbers; found gap open {gap_open}, gap extend {gap_extend}")
+        name = "gap" if gap_open == gap_extend else "gap open" if gap_open < 0 else "gap extend"
+        cost = gap_open if gap_open < 0 else gap_extend
+        raise InputError(f"gap costs are given as positive numbers: {name} {-cost}, not {cost}")
     if gap_extend > gap_open:
         raise InputError(
             f"gap extend ({gap_extend}) costs more than gap open ({gap_open}): a gap of n letters costs open + (n-1) * extend, "
@@ -178,7 +180,7 @@ def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
         if getattr(o, other) is not None:
             raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(other)}")
     if alphabet is not PROTEIN:
-        raise InputError(f"{name} compares amino acids; these are nucleotides (if not, say {parameter('alphabet', 'protein')})")
+        raise InputError(f"{name} compares amino acids; these are nucleotides (if not, add {parameter('alphabet', 'protein')})")
     gap = GAP_COST if o.gap is None else o.gap
     _check_gap_costs(gap, gap)
     name = f"TCRdist of {'V genes and ' if o.v_genes else ''}CDR3s, gap {gap}"

@@ -172,10 +172,10 @@ def read_records(
             lists = f"; gpualign cluster {parameter('edges')} reads lists" if kind is FileKind.PAIRS else ""
             raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ{lists}")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        named = f"; the column of sequences in a table is named by {parameter('sequence_column')}, and tables of SNPs are for gpualign dist"
+        named = f"; if it is a table, name its column of sequences with {parameter('sequence_column')}; gpualign dist reads tables of SNPs"
         other = named if "\t" in start else ""
         raise InputError(
-            f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to"
+            f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"
         )
     blank = first[: len(first) - len(body)]

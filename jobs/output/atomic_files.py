@@ -76,7 +76,10 @@ def translate_output_errors(path: Path | None) -> Iterator[None]:
         yield
     except OSError as error:
         kind = ClosedPipeError if isinstance(error, BrokenPipeError) else RunError
-        raise kind(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
+        reason = error.strerror or str(error)
+        if path is not None and error.errno == errno.ENOENT and not path.parent.is_dir():
+            reason = f"there is no folder {path.parent}"
+        raise kind(f"cannot write {path or 'standard output'}: {reason}") from None
 
 
 def check_writable(path: Path) -> None:

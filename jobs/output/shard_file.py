@@ -196,6 +196,10 @@ class PartFileReader:
             _check_description(self.description)
         except InputError:
             raise
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except IsADirectoryError:
+            raise InputError(f"{path}: expected a file, found a directory") from None
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
         except _DAMAGE_ERRORS:

@@ -17,7 +17,7 @@ FILES = {
     "empty file": (b"", "{path}: empty file; expected FASTA or FASTQ records"),
     "no records": (
         b"# nothing here\n",
-        "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to 50"
+        "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to 50"
         " capital letters each); the file starts with '# nothing here'",
     ),
     "no letters": (b">a\nACGT\n>b\n>c\nAC\n", "{path}: record 'b' (number 2) has no letters; --drop-empty leaves such records out"),
@@ -165,6 +165,7 @@ def test_standard_input_is_named(tmp_path):
         (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
         (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
         (["--match", "3000000000"], "the weights do not fit 32 bits"),
+        (["--fields", "qseqid,sseqid"], "no column is called 'qseqid' (it is query here); there are query, target, score, distance"),
         (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, distance"),
         (["--fields", "query,query"], "names 'query' twice"),
         (["--fields", ","], "names no column"),
@@ -177,7 +178,7 @@ def test_standard_input_is_named(tmp_path):
         (["--min-identity", "97%"], "'97%' is not a number; 97% is 0.97"),
         (["--max-distance", "x%"], "'x%' is not a number"),
         (["--min-identity", "0.9", "--format", "npy", "-o", "x.npy"], "a matrix holds every pair"),
-        (["--identity-def", "5"], "expected an integer from 0 to 4, found '5'"),
+        (["--identity-def", "5"], "expected an integer, from 0 to 4; found '5'"),
         (["--value", "identity", "--format", "paf"], "paf is not a matrix; write --format matrix"),
         (["--value", "identity", "--fields", "query"], "--fields selects columns of a table, --value values of a matrix"),
         (["--value", "identity", "--min-identity", "0.9"], "--value selects a matrix, --fields columns of a table"),
@@ -189,7 +190,7 @@ def test_standard_input_is_named(tmp_path):
         (["-o", "x.bam"], "the name does not determine the format"),
         (["--format", "npy"], "cannot go to standard output"),
         (["--memory", "lots"], "'lots' is not a size"),
-        (["--threads", "0"], "0 is not in the range x>=1"),
+        (["--threads", "0"], "expected an integer, 1 or more; found '0'"),
         (
             ["--device", "tpu"],
             "--device tpu: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as cpu,cuda:0",
@@ -342,7 +343,7 @@ def test_nucleotides_where_proteins_were_meant(tmp_path):
     for name in ("dna", "protein"):
         gpualign("index", "-q", f"{name}.fa", "-o", f"{name}.gpa", cwd=tmp_path)
     told = "dna.fa: record 'g' looks like DNA, protein.fa: record 'p' like protein: search with --translate"
-    assert f"{told} query, or if all are proteins, say --alphabet protein" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
+    assert f"{told} query, or if all are proteins, add --alphabet protein" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
     assert f"{told} target, or" in refused(["sw", "protein.fa", "dna.fa"], tmp_path)
     assert "translate the nucleotides first" in refused(["nw", "dna.fa", "protein.fa"], tmp_path)
     (tmp_path / "both.fa").write_bytes((tmp_path / "dna.fa").read_bytes() + (tmp_path / "protein.fa").read_bytes())
@@ -365,7 +366,7 @@ def test_nucleotides_where_proteins_were_meant(tmp_path):
 
 def test_a_matrix_of_amino_acids_for_dna(tmp_path):
     (tmp_path / "x.fa").write_bytes(GOOD)
-    assert "matrix BLOSUM62 is of amino acids, and the letters of x.fa are those of DNA" in refused(
+    assert "BLOSUM62 is a matrix for proteins, and x.fa has only letters of DNA" in refused(
         ["nw", "x.fa", "--matrix", "BLOSUM62"], tmp_path
     )
     for alphabet in ("dna", "protein"):
@@ -376,7 +377,7 @@ def test_what_is_for_another_command(tmp_path):
     (tmp_path / "x.tsv").write_text("sample\trs1\na\t0\n")
     (tmp_path / "x.vcf").write_text("##fileformat=VCFv4.2\n")
     (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
-    assert refused(["nw", "x.tsv"], tmp_path).endswith("named by --sequence-column, and tables of SNPs are for gpualign dist\n")
+    assert refused(["nw", "x.tsv"], tmp_path).endswith("with --sequence-column; gpualign dist reads tables of SNPs\n")
     assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF, which gpualign dist reads; expected FASTA or FASTQ\n")
     assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are by edit distance (gpualign nw)\n")
 

@@ -189,7 +189,7 @@ def test_molten_has_commas_in_a_csv_file(options, tmp_path):
         (b"", "empty file"),
         (b"\n\n", "empty file"),
         (bytes(range(256)) * 20, "a binary file"),
-        (b"@r1\nACGT\n+\nIIII\n", "is FASTQ; it holds reads"),
+        (b"@r1\nACGT\n+\nIIII\n", "is FASTQ; expected an alignment (FASTA) or a table of calls; gpualign nw compares reads"),
         (b"BZh91AY", "truncated bzip2 file"),
         (b"PK\x03\x04", "a zip archive"),
         (gzip.compress(b">a\nACGT\n" * 100, mtime=0)[:-5], "truncated gzip file"),

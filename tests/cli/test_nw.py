@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_nothing(small_16s, tmp_path, name):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("missing/x.tsv", "No such file or directory"), ("folder.tsv", "Is a directory"), ("/proc/x.npy", "")],
+    [("missing/x.tsv", "there is no folder missing"), ("folder.tsv", "Is a directory"), ("/proc/x.npy", "")],
 )
 def test_unwritable_outputs(tmp_path, name, reason):
     (tmp_path / "folder.tsv").mkdir()

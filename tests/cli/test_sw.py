@@ -328,7 +328,7 @@ def test_dry_run():
         ([QUERY, DB, "--all", "--no-traceback"], "--no-traceback applies to hits"),
         ([QUERY, DB, "--all", "--format", "sam"], "--format sam holds alignments of hits"),
         ([QUERY, DB, "--all", "--fields", "query,cigar"], "--all writes only scores"),
-        ([QUERY, DB, "--max-hits", "0"], "expected an integer from 1"),
+        ([QUERY, DB, "--max-hits", "0"], "expected an integer, 1 or more; found '0'"),
         (["dna.fa", "dna.fa", "--max-evalue", "1", "--gap", "2", "--match", "5"], "scores have no E-values"),
         (["dna.fa", "dna.fa", "--all", "--strand", "both"], "--all writes one score per pair"),
         (["dna.fa", DB], "like protein: search with --translate query"),

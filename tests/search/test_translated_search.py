@@ -271,7 +271,7 @@ def test_what_a_user_says_of_letters_is_done(tmp_path):
     rows = sw("--translate", "query", "--alphabet", "dna", CODING_GENES, CODED_PROTEINS)
     assert rows
     for alphabet, queries, targets in (("dna", tmp_path / "n.fa", CODED_PROTEINS), ("protein", CODING_GENES, tmp_path / "p.fa")):
-        with pytest.raises(InputError, match=f"say --alphabet {alphabet}"):
+        with pytest.raises(InputError, match=f"add --alphabet {alphabet}"):
             sw("--translate", "query", queries, targets)
         sw("--translate", "query", queries, targets, "--alphabet", alphabet)
 

@@ -81,7 +81,7 @@ _INPUT_KINDS = {
 }
 
 _ADVICE_BY_FILE_KIND = {
-    FileKind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
+    FileKind.FASTQ: "expected an alignment (FASTA) or a table of calls; gpualign nw compares reads",
     FileKind.VCF_WITHOUT_VERSION: "put that line before it",
     FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
     FileKind.NEXUS: "write its alignment as FASTA or PHYLIP",
