@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, MISSING_TEXTS
+from gpualign.core.sequences.receptor_titles import ABUNDANCE_TITLE, is_missing
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
@@ -32,7 +32,7 @@ def table_abundances(records: SequenceSet) -> list[int] | None:
     numbers = []
     for code, text in enumerate(column.values):
         match = _WHOLE_NUMBER.fullmatch(text)
-        if match is None and text not in MISSING_TEXTS:
+        if match is None and not is_missing(text):
             record = int(np.argmax(column.codes == code))
             raise InputError(
                 f"{records.file_of(record)}: record {records.ids[record]!r}: expected a whole number in the column {ABUNDANCE_TITLE};"

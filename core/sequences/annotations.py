@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +61,11 @@ class AnnotationColumn:
 
     def is_any_of(self, texts: Collection[str]) -> Booleans:
         """Return a mask of the records whose text is one of `texts`."""
-        return np.array([value in texts for value in self.values], dtype=np.bool_)[self.codes]
+        return self.mask(texts.__contains__)
+
+    def mask(self, is_chosen: Callable[[str], bool]) -> Booleans:
+        """Return a mask of the records whose text is chosen."""
+        return np.array([is_chosen(value) for value in self.values], dtype=np.bool_)[self.codes]
 
 
 def join_annotations(columns: Sequence[AnnotationColumn]) -> AnnotationColumn:

@@ -12,7 +12,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.sequences.ids import file_of, number_repeated_ids
-from gpualign.core.sequences.receptor_titles import CELL, LOCUS, MISSING_TEXTS
+from gpualign.core.sequences.receptor_titles import CELL, LOCUS, is_missing
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -59,7 +59,7 @@ def find_cells(records: SequenceSet, loci: tuple[Collection[str], Collection[str
     column, locus = records.annotations[CELL], records.annotations[LOCUS]
     starts = np.array([first for first, _ in records.files], dtype=np.int64)
     file_numbers = np.searchsorted(starts, np.arange(len(records)), side="right") - 1
-    named = np.flatnonzero(~column.is_any_of(MISSING_TEXTS))
+    named = np.flatnonzero(~column.mask(is_missing))
     _, firsts, cell_of = np.unique(file_numbers[named] * len(column.values) + column.codes[named], return_index=True, return_inverse=True)
     cell_of = cell_of.reshape(-1)
     is_locus = [locus.is_any_of(names)[named] for names in loci]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
+from gpualign.core.sequences.receptor_titles import is_missing
+
 CALL_SUFFIXES = ("_call", "_gene")
 """Ends of the titles of columns with gene calls: v_call, d_call, j_call and c_call in the AIRR Rearrangement Schema, v_gene and others
 elsewhere."""
 
 _LOCUS_LETTERS = 3
 
-_SEPARATOR = re.compile(r",|\bor\b")
+_SEPARATOR = re.compile(r"[,;|:=]|\bor\b")
+_ENCLOSING_SIGNS = "[]()'\""
 _RECEPTOR_GENE = re.compile(r"(IG|TR)[A-Z]")
 _ALLELE = re.compile(r"\*.*")
 
@@ -20,15 +23,16 @@ def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
 
     alleles: whether to return alleles, such as TRBV7-2*01, instead of genes, such as TRBV7-2
 
-    Calls are separated by commas or `or`. IMGT writes the species before a gene, and its functionality after it.
+    Calls are separated by commas, other signs or `or`. IMGT writes the species before a gene, and its functionality after it. Words for
+    missing calls, such as None, name no gene.
 
     >>> sorted(gene_names("TRBV6-2*01,TRBV6-3*01")), sorted(gene_names("Homsap TRBV7-2*01 F", alleles=True))
     (['TRBV6-2', 'TRBV6-3'], ['TRBV7-2*01'])
     """
     names = set()
     for part in _SEPARATOR.split(call):
-        words = part.split()
-        if words:
+        words = part.strip().strip(_ENCLOSING_SIGNS).split()
+        if words and not is_missing(words[0]):
             name = next((word for word in words if _RECEPTOR_GENE.match(word)), words[0])
             names.add(name if alleles else _ALLELE.sub("", name))
     return frozenset(names)

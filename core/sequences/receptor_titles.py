@@ -20,5 +20,21 @@ CELL, LOCUS, V_CALL = "\tcell", "\tlocus", "\tv call"
 ABUNDANCE_TITLE = "duplicate_count"
 """Title of the column with the abundances of receptors."""
 
-MISSING_TEXTS = frozenset({"", "None", "NA", "NaN", "nan", "null"})
-"""Texts that stand for a missing sequence or number."""
+_MISSING_WORDS = frozenset({"", "none", "na", "nan", "null", "n/a", "<na>", "-", ".", "unresolved", "unknown"})
+_UNUSABLE_SEQUENCE_WORDS = frozenset({"partial", "out_of_frame", "unproductive"})
+_UNPRODUCTIVE_WORDS = frozenset({"f", "false", "0", "n", "no", "none", "out", "out-of-frame", "stop", "non-productive", "nonproductive"})
+_UNPRODUCTIVE_START = "unproductive"
+
+MISSING_SEQUENCE_WORDS = tuple(sorted((_MISSING_WORDS | _UNUSABLE_SEQUENCE_WORDS) - {""}))
+"""Words that stand for a missing sequence, in lower case: those of `is_missing`, and what TRUST4 writes for incomplete ones."""
+
+
+def is_missing(text: str) -> bool:
+    """Return whether the text of a cell stands for a missing call or number, as Cell Ranger, R, pandas, SQL and Adaptive write it."""
+    return text.strip().lower() in _MISSING_WORDS
+
+
+def is_unproductive(text: str) -> bool:
+    """Return whether a cell of a column such as `productive` says no, as AIRR, Cell Ranger, IMGT and Adaptive write it."""
+    word = text.strip().lower()
+    return word in _UNPRODUCTIVE_WORDS or word.startswith(_UNPRODUCTIVE_START)

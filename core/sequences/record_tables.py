@@ -24,17 +24,17 @@ from gpualign.core.sequences.receptor_titles import (
     CELL_TITLES,
     ID_TITLE,
     LOCUS,
-    MISSING_TEXTS,
+    MISSING_SEQUENCE_WORDS,
     SEQUENCE_TITLES,
     V_CALL,
     V_TITLES,
+    is_unproductive,
 )
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 from gpualign.core.sequences.table_cells import read_cells
 from gpualign.core.sequences.table_loci import LocusFinder
 
 _PRODUCTIVE_TITLE = "productive"
-_FALSE_TEXTS = frozenset({"F", "f", "FALSE", "False", "false", "None"})
 _UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
 
@@ -191,15 +191,13 @@ class RecordTable:
         """Yield the rows in order, many at once."""
         for piece in self.table.pieces(self._threads):
             letters = read_cells(piece, self.sequence_column)
-            kept = letters.lengths > 0
-            for row in np.flatnonzero(letters.lengths <= max(map(len, MISSING_TEXTS))).tolist():
-                kept[row] &= letters[row] not in MISSING_TEXTS
+            kept = (letters.lengths > 0) & ~_missing_mask(letters)
             if self.sequence_title.endswith(_AMINO_ACID_SUFFIX):
                 before = np.concatenate(([0], np.cumsum(np.isin(letters.text, _UNPRODUCTIVE_LETTERS))))[letters.offsets]
                 kept &= before[1:] == before[:-1]
             if self._productive_column is not None:
                 productive = AnnotationColumn.from_column(read_cells(piece, self._productive_column))
-                kept &= ~productive.is_any_of(_FALSE_TEXTS)
+                kept &= ~productive.mask(is_unproductive)
             loci = None if self._loci is None else self._loci.find(piece)
             if loci is not None:
                 kept &= self._is_of_loci(loci)
@@ -211,6 +209,18 @@ class RecordTable:
         counts = np.bincount(loci.codes[~chosen], minlength=len(loci.values)).tolist()
         self.other_loci.update({locus: count for locus, count in zip(loci.values, counts, strict=True) if count})
         return chosen
+
+
+def _missing_mask(letters: StringColumn) -> Booleans:
+    """Return a mask of the cells that are words for a missing sequence, in either case."""
+    mask = np.zeros(len(letters), dtype=np.bool_)
+    lower_case = ord("a") ^ ord("A")  # the bit in which the cases of a letter differ
+    for word in MISSING_SEQUENCE_WORDS:
+        cells = np.flatnonzero(letters.lengths == len(word))
+        for place, byte in enumerate(word.encode()):
+            cells = cells[(letters.text[letters.offsets[cells] + place] | lower_case) == (byte | lower_case)]
+        mask[cells] = True
+    return mask
 
 
 def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, threads: int = 1) -> TableRecords:

@@ -11,7 +11,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.gene_calls import CALL_SUFFIXES, locus_of
-from gpualign.core.sequences.receptor_titles import MISSING_TEXTS
+from gpualign.core.sequences.receptor_titles import is_missing
 from gpualign.core.sequences.table_cells import read_cells
 
 _LOCUS_TITLES = ("locus", "chain")
@@ -56,4 +56,4 @@ class LocusFinder:
 
 
 def _locus_text(cell: str) -> str:
-    return "" if cell in MISSING_TEXTS else cell.strip().upper()
+    return "" if is_missing(cell) else cell.strip().upper()

@@ -21,6 +21,13 @@ from gpualign.core.sequences.gene_calls import gene_names
         ("IGHV1/OR15-1*01", ["IGHV1/OR15-1"], ["IGHV1/OR15-1*01"]),  # an orphon is no second gene
         ("IGHV(III)-2-1*01", ["IGHV(III)-2-1"], ["IGHV(III)-2-1*01"]),
         ("VH1-2*02", ["VH1-2"], ["VH1-2*02"]),
+        ("TRBV6-2*01;TRBV6-3*01", ["TRBV6-2", "TRBV6-3"], ["TRBV6-2*01", "TRBV6-3*01"]),
+        ("TRBV6-2*01|TRBV6-3*01", ["TRBV6-2", "TRBV6-3"], ["TRBV6-2*01", "TRBV6-3*01"]),
+        ("TRBV6-2*01:TRBV6-3*01", ["TRBV6-2", "TRBV6-3"], ["TRBV6-2*01", "TRBV6-3*01"]),  # partis
+        ("TRBV6-2*01=TRBV6-3*01", ["TRBV6-2", "TRBV6-3"], ["TRBV6-2*01", "TRBV6-3*01"]),
+        ("['TRBV7-2*01']", ["TRBV7-2"], ["TRBV7-2*01"]),  # a list of Python in a cell
+        ("TRBV7-2*01,None", ["TRBV7-2"], ["TRBV7-2*01"]),
+        *((word, [], []) for word in ("None", "NA", "nan", "NaN", "null", "N/A", "<NA>", "-", ".", "unresolved", "unknown")),
     ],
 )
 def test_calls(call, genes, alleles):

@@ -69,6 +69,18 @@ def airr(*rows, titles=("sequence_id", "v_call", "junction_aa"), end="\n"):
     return "".join("\t".join(row) + end for row in (titles, *rows)).encode()
 
 
+@pytest.mark.parametrize("word", ["0", "F", "no", "N", " False", "Out-of-frame", "Out", "Stop", "unproductive (see comment)", "None"])
+def test_words_for_receptors_that_are_not_productive(word):
+    found = read(f"sequence_id,productive,junction_aa\na,{word},CASSF\nb,1,CASSF\nc,yes,CASTF\nd,In-frame,CASF\n".encode())
+    assert list(found.ids) == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize("word", ["partial", "out_of_frame", "NULL", "none", "N/A", "<NA>", "-", ".", "Unresolved", "nan"])
+def test_words_for_sequences_that_are_missing(word):
+    found = read(f"sequence_id,junction_aa\na,{word}\nb,CASSF\nc,PARTIALLY\n".encode())
+    assert list(found.ids) == ["b", "c"]
+
+
 def test_columns_are_chosen_by_title():
     table = airr(("a", "1", "CAF", "CASF"), ("b", "2", "CAR", "CASR"), titles=("sequence_id", "cdr3_aa", "cdr3", "junction_aa"))
     assert list(read(table).letters) == ["CASF", "CASR"]
