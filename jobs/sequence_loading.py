@@ -341,14 +341,15 @@ def describe_removed_gaps(gaps: GapCounts) -> str:
 def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
     """Describe the letters that were replaced. Raises `InputError` if so many are unknown that the sequences must use a different
     alphabet."""
-    if unknown.letter_count > _MAX_UNKNOWN_FRACTION * unknown.total_letter_count:
-        percentage = 100 * unknown.letter_count / unknown.total_letter_count
+    odd, letters = (count - unknown.masked_letter_count for count in (unknown.letter_count, unknown.total_letter_count))
+    if odd > _MAX_UNKNOWN_FRACTION * letters:
+        percentage = 100 * odd / letters
         raise InputError(
             f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.replacement}"
         )
-    letters = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
+    number = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
     records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
-    return f"{source}: read {letters} in {records} as {unknown.replacement}"
+    return f"{source}: read {number} in {records} as {unknown.replacement}"
 
 
 def describe_table(table: TableRecords) -> str:

@@ -112,6 +112,9 @@ _IS_COMMON_NUCLEOTIDE = np.zeros(128, dtype=bool)
 _IS_COMMON_NUCLEOTIDE[list(_COMMON_NUCLEOTIDES)] = True
 _IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID_CODE) & (DNA.encoding == INVALID_CODE))[:128]
 _MIN_CLEAR_DNA_LENGTH, _MIN_CLEAR_DNA_FRACTION = 50, 0.9
+_MAX_PROTEIN_NUCLEOTIDE_FRACTION = 0.4
+"""Maximum fraction of letters of proteins that are A, C, G, T, U or N; usually it is a quarter. Above it, letters X are counted, with which
+programs mask repeats and vectors in DNA."""
 
 
 class MixedAlphabets(InputError):
@@ -157,6 +160,10 @@ class LetterKinds:
         )
         return LetterKinds(self.common_nucleotide_count, protein, dna)
 
+    def may_be_masked_dna(self, letter_count: int) -> bool:
+        """Return whether records with protein-only letters may be DNA in which letters are masked by X. letter_count: number of letters"""
+        return self.first_protein_record >= 0 and self.common_nucleotide_count > _MAX_PROTEIN_NUCLEOTIDE_FRACTION * letter_count
+
     @property
     def likely_alphabet(self) -> Alphabet | None:
         """Alphabet to which the letters clearly belong; None if no record is decisive or if records contradict each other."""
@@ -169,7 +176,7 @@ class AlphabetCensus:
     """Determines the alphabet of a set of records, which are passed in parts. It also gives the labels of the decisive records."""
 
     def __init__(self) -> None:
-        self._common_nucleotides = self._letter_count = 0
+        self._common_nucleotides = self._masked_letters = self._letter_count = 0
         self._first_protein_record: str | None = None
         self._first_dna_record: str | None = None
 
@@ -186,7 +193,10 @@ class AlphabetCensus:
         if kinds is None:
             kinds = LetterKinds(*count_kinds(records.text, records.offsets, *LETTER_KIND_DEFINITIONS))
         self._common_nucleotides += kinds.common_nucleotide_count
-        self._letter_count += int(records.offsets[-1] - records.offsets[0])
+        letter_count = int(records.offsets[-1] - records.offsets[0])
+        self._letter_count += letter_count
+        if kinds.may_be_masked_dna(letter_count):
+            self._masked_letters += count_masked_letters(records)
         if self._first_protein_record is None and kinds.first_protein_record >= 0:
             self._first_protein_record = make_label(names[kinds.first_protein_record])
         if self._first_dna_record is None and kinds.first_dna_record >= 0:
@@ -205,17 +215,20 @@ class AlphabetCensus:
     def alphabet(self) -> Alphabet:
         """Return the alphabet of the counted records, with the same rules and errors as `detect_alphabet`."""
         if self._first_protein_record is not None and self._first_dna_record is not None:
+            masked = f"; {parameter('unknown', 'n')} reads letters X, which mask DNA, as N" if self._masked_letters else ""
             raise MixedAlphabets(
                 f"mixed alphabets: {self._first_dna_record} looks like DNA, {self._first_protein_record} like protein; "
                 f"separate them, translate the nucleotides first (for instance with seqkit translate; sw has {parameter('translate')}), or "
-                f"if all are of one kind, name it with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
+                f"if all are of one kind, name it with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}{masked}"
             )
+        unmasked = self._letter_count - self._masked_letters
         if (
             self._first_protein_record is not None
-            and self._letter_count >= _MIN_CLEAR_DNA_LENGTH
-            and self._common_nucleotides >= _MIN_CLEAR_DNA_FRACTION * self._letter_count
+            and unmasked >= _MIN_CLEAR_DNA_LENGTH
+            and self._common_nucleotides >= _MIN_CLEAR_DNA_FRACTION * unmasked
         ):
-            share = f"{100 * self._common_nucleotides / self._letter_count:.0f} % of all letters are A, C, G, T, U or N"
+            which = "all letters but X" if self._masked_letters else "all letters"
+            share = f"{100 * self._common_nucleotides / unmasked:.0f} % of {which} are A, C, G, T, U or N"
             raise InputError(
                 f"{self._first_protein_record} has a letter that only proteins have, but {share}: read these as DNA, and such letters as N,"
                 f" with"
@@ -224,14 +237,19 @@ class AlphabetCensus:
         return PROTEIN if self._first_protein_record is not None or self._common_nucleotides < 0.8 * self._letter_count else DNA
 
 
+def count_masked_letters(records: StringColumn) -> int:
+    """Return the number of letters X or x."""
+    return int(np.count_nonzero((records.text | np.uint8(ord("a") ^ ord("A"))) == np.uint8(ord("x"))))
+
+
 def detect_alphabet(names: Sequence[str], records: StringColumn) -> Alphabet:
     """Return the alphabet of a set of records, determined from their letters.
 
     The alphabet is DNA if all letters are IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
 
     Raises `MixedAlphabets` if one record has protein-only letters, and a different record has at least 50 letters, at least 90 % of them
-    A, C, G, T, U or N. Raises `InputError` if a record has protein-only letters, but the records have 50 or more letters in total, at
-    least 90 % of them A, C, G, T, U or N.
+    A, C, G, T, U or N. Raises `InputError` if a record has protein-only letters, but the records have 50 or more letters other than
+    X in total, at least 90 % of them A, C, G, T, U or N.
     """
     census = AlphabetCensus()
     census.count_records(names, records, str)

@@ -14,7 +14,15 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
-from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, AlphabetCensus, LetterKinds
+from gpualign.core.sequences.alphabet import (
+    ALPHABETS,
+    DNA,
+    INVALID_CODE,
+    Alphabet,
+    AlphabetCensus,
+    LetterKinds,
+    count_masked_letters,
+)
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
 from gpualign.core.sequences.parser import EagerEncoding, Records, read_records
@@ -51,12 +59,14 @@ class UnknownLetters:
     """Counts of letters outside the alphabet (including `.` and `?`), which are read as N (DNA) or X (proteins).
 
     letter_count: number of unknown letters
+    masked_letter_count: number of letters X in DNA, with which programs mask repeats and vectors
     total_letter_count: total number of letters
     record_count: number of records that had unknown letters
     """
 
     alphabet: Alphabet
     letter_count: int = 0
+    masked_letter_count: int = 0
     total_letter_count: int = 0
     record_count: int = 0
 
@@ -66,6 +76,8 @@ class UnknownLetters:
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letter_count += int(before[-1])
         self.total_letter_count += int(letters.offsets[-1])
+        if before[-1] and self.alphabet is DNA:
+            self.masked_letter_count += count_masked_letters(letters)
         self.record_count += int(np.count_nonzero(np.diff(before)))
         return StringColumn(np.where(unknown, np.uint8(ord(self.replacement)), letters.text), letters.offsets) if before[-1] else letters
 

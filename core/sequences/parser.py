@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
 from gpualign.core.sequences._records import RecordScanner, encode
-from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, Alphabet, LetterKinds
+from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, PROTEIN, Alphabet, LetterKinds
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords, is_receptor_table, read_table_records
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -59,6 +59,8 @@ class EagerEncoding:
         kinds: kinds of the letters in all the scanner's records
         """
         if self._has_ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
+            return
+        if alphabet is PROTEIN and kinds.may_be_masked_dna(scanner.letters):
             return
         self.alphabet = alphabet
         self.encoded_letter_count = scanner.encode(alphabet.upper_case_encoding, INVALID_CODE)

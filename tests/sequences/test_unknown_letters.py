@@ -31,9 +31,8 @@ def test_dna_with_a_letter_of_proteins_is_not_taken_for_proteins(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.fa").write_text(fasta(masked(rng, letter)))
     name, *words = command.split()
-    with pytest.raises(
-        InputError, match=r"97 % of all letters are A, C, G, T, U or N: .*--alphabet dna --unknown n, or .*--alphabet protein"
-    ):
+    share = "100 % of all letters but X" if letter in "xX" else "97 % of all letters"
+    with pytest.raises(InputError, match=rf"{share} are A, C, G, T, U or N: .*--alphabet dna --unknown n, or .*--alphabet protein"):
         gpualign_here(name, "x.fa", *words)
     gpualign_here(name, "x.fa", *words, "--alphabet", "protein")
     _, messages = gpualign_here(name, "x.fa", *words, "--alphabet", "dna", "--unknown", "n")
@@ -52,6 +51,28 @@ def test_unknown_letters_are_n(tmp_path, rng, letter):
             for path, more in ((tmp_path / "x.fa", ("--unknown", "n")), (tmp_path / "n.fa", ()))
         )
         assert found == expected
+
+
+@pytest.mark.parametrize("share", [0.12, 0.5])
+@pytest.mark.parametrize("command", ["nw", "cluster --max-distance 0.1", "index -o x.gpa"])
+def test_dna_that_is_masked_by_x(tmp_path, monkeypatch, rng, share, command):
+    """As RepeatMasker and cross_match mask it: more than a tenth of the letters."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text(fasta(masked(rng, "X", length=600, share=share)))
+    name, *words = command.split()
+    with pytest.raises(InputError, match=r"100 % of all letters but X are A, C, G, T, U or N: .*--alphabet dna --unknown n, or"):
+        gpualign_here(name, "x.fa", *words)
+    _, messages = gpualign_here(name, "x.fa", *words, "--alphabet", "dna", "--unknown", "n")
+    assert f"x.fa: read {6 * int(600 * share):,} letters in 6 records as N" in messages
+    (tmp_path / "y.fa").write_text(">clear\n" + "ACGTTGCA" * 10 + "\n" + (tmp_path / "x.fa").read_text())
+    with pytest.raises(InputError, match=r"mixed alphabets: .*; --unknown n reads letters X, which mask DNA, as N"):
+        gpualign_here(name, "y.fa", *words)
+
+
+def test_proteins_that_are_masked_by_x(tmp_path, rng):
+    proteins = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 60)) + "X" * 900, "X" * 400, "ACGTNU" * 5 + "E"]
+    (tmp_path / "p.fa").write_text(fasta(proteins))
+    assert "protein (by its letters)" in gpualign_here("nw", tmp_path / "p.fa")[1]
 
 
 def test_dots_of_reads(tmp_path):
