@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gpualign.core.common.arrays import Reals
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
 from gpualign.core.files.square_matrices import SquareMatrix, parse_number, parse_square
@@ -20,6 +21,8 @@ NumberedLine = tuple[int, str]
 
 _MAX_COUNT_DIGITS = 9
 _ID_LENGTH = 10
+_MIN_PERCENT_IDENTITY = 70
+"""Minimum average nucleotide identity that programs report, in percent."""
 
 
 def is_record_count(line: bytes) -> bool:
@@ -55,7 +58,22 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
     if not readings:
         raise InputError(f"{source}: {_describe_error(rows, count, lines[0])}")
     ids, square = readings[0]
+    if np.nan_to_num(np.diagonal(square.values)).any():
+        return TextMatrix(square.values, ids, ids)  # similarities, as a record is at distance 0 from itself
+    if not square.has_diagonal and _look_like_percent_identities(square.values):
+        raise InputError(
+            f"{source}: a triangle whose values are fractions between {_MIN_PERCENT_IDENTITY} and 100, which may be percent identities"
+            " (fastANI, skani); write 100 - value, or add the diagonal of 0 if they are distances"
+        )
     return TextMatrix(square.values, ids, ids, "distance")
+
+
+def _look_like_percent_identities(values: Reals) -> bool:
+    """Return whether all values of a triangle without its diagonal may be percent identities of genomes: at least
+    `_MIN_PERCENT_IDENTITY`, at most 100, and not all whole."""
+    pairs = values[np.triu_indices(len(values), 1)]
+    known = pairs[~np.isnan(pairs)]
+    return bool(len(known) and known.min() >= _MIN_PERCENT_IDENTITY and known.max() <= 100 and (known % 1).any())
 
 
 Interpretation: TypeAlias = tuple[list[str], SquareMatrix]

@@ -272,6 +272,25 @@ def test_records_without_ids_are_numbered_and_that_is_told(folder):
     assert done.stdout.rstrip().endswith(b")1;")
 
 
+def test_similarities_in_phylip(folder):
+    """Percent identities, as fastANI and skani write them, are no distances; fractions are those of a table."""
+    rows = [("A", [1, 0.98, 0.97]), ("B", [0.98, 1, 0.8]), ("C", [0.97, 0.8, 1])]
+    for name, factor in (("percent", 100), ("fractions", 1)):
+        lines = ["\t".join([record, *(f"{factor * value:g}" for value in values)]) + "\n" for record, values in rows]
+        (folder / f"{name}.phy").write_text("3\n" + "".join(lines))
+        (folder / f"{name}.tsv").write_text("\tA\tB\tC\n" + "".join(lines))
+    lower = "3\nA.fa\nB.fa\t98.1\nC.fa\t97.2\t80\n"
+    (folder / "fastani.matrix").write_text(lower)
+    (folder / "with_diagonal.phy").write_text("3\nA.fa\t0\nB.fa\t98.1\t0\nC.fa\t97.2\t80\t0\n")
+    for name in ("percent.phy", "percent.tsv"):
+        assert b"holds scores or kinships, which are not distances" in gpualign("tree", name, cwd=folder, check=False).stderr
+    assert b"percent identities (fastANI, skani); write 100 - value" in gpualign("tree", "fastani.matrix", cwd=folder, check=False).stderr
+    assert gpualign("tree", "fractions.phy", cwd=folder).stdout == gpualign("tree", "fractions.tsv", cwd=folder).stdout
+    assert b"B.fa" in gpualign("tree", "with_diagonal.phy", cwd=folder).stdout
+    (folder / "snps.phy").write_text(lower.replace(".1", "").replace(".2", ""))  # whole numbers may be counts of differences
+    assert b"B.fa" in gpualign("tree", "snps.phy", cwd=folder).stdout
+
+
 def test_identities_are_distances_from_one(folder):
     values = np.load(folder / "d.npz")["distances"] / 100
     np.savez(folder / "i.npz", identity=1 - values, ids=np.array(names(12)))
