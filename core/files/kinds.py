@@ -7,6 +7,7 @@ from enum import Enum
 
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import INDEX_MAGIC, SAMPLE_SET_MAGIC
+from gpualign.core.files.plink_text import is_ped, is_tped
 
 PLINK_MAGIC = b"\x6c\x1b"
 """First bytes of PLINK .bed and .pgen files."""
@@ -32,6 +33,8 @@ class FileKind(Enum):
     VCF_WITHOUT_VERSION = "VCF without its first line, ##fileformat=VCFv4.2"
     BCF = "BCF"
     PLINK = "a PLINK fileset"
+    PED = "a PLINK .ped file"
+    TPED = "a PLINK .tped file"
     CLUSTAL = "an alignment in CLUSTAL format"
     PHYLIP = "an alignment in PHYLIP format"
     STOCKHOLM = "an alignment in Stockholm format"
@@ -96,7 +99,7 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.NEWICK
     if {b"query", b"target"} <= set(_cells(first, second)):
         return FileKind.PAIRS
-    return None
+    return FileKind.PED if is_ped(body) else FileKind.TPED if is_tped(body) else None
 
 
 def _cells(first: bytes, second: bytes) -> list[bytes]:

@@ -34,6 +34,9 @@ _MAX_LIST_LINE_LETTERS = 50
 """Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
+_SAM_HEADER_STARTS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t")
+_PIR_START = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);[^\r\n]*[\r\n]+[^>]*\*\s*(?:>|\Z)")
+"""Pattern of the first record of a PIR (NBRF) file: a code of its type before the id, and * after the sequence."""
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
@@ -180,6 +183,10 @@ def read_records(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"
         )
+    if body.startswith(_SAM_HEADER_STARTS):
+        raise InputError(f"{source} is SAM; write its reads as FASTA or FASTQ: samtools fasta {source}")
+    if _PIR_START.match(body):
+        raise InputError(f"{source} is PIR, whose second lines are titles; write it as FASTA, for instance with EMBOSS seqret")
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")

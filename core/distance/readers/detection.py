@@ -80,7 +80,11 @@ _INPUT_KINDS = {
     FileKind.BCF: InputKind.VARIANTS,
 }
 
+_PLINK_TEXT_ADVICE = "make a fileset that gpualign dist reads: plink {} NAME --make-bed --out NAME"
+
 _ADVICE_BY_FILE_KIND = {
+    FileKind.PED: _PLINK_TEXT_ADVICE.format("--file"),
+    FileKind.TPED: _PLINK_TEXT_ADVICE.format("--tfile"),
     FileKind.FASTQ: "expected an alignment (FASTA) or a table of calls; gpualign nw compares reads",
     FileKind.VCF_WITHOUT_VERSION: "put that line before it",
     FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
