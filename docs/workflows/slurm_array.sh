@@ -7,6 +7,6 @@
 #SBATCH --requeue
 set -euo pipefail
 share=$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
-# A part has its name when it is complete: submitted again, the script does what is not done.
+# A part gets its name when it is complete, so a second submission computes only the missing parts.
 [ -e "scores.tsv.${share/\//-of-}.part" ] && exit 0
 exec gpualign nw genes.fasta -o scores.tsv --shard "$share" --resume --threads "$SLURM_CPUS_PER_TASK" --memory 6G
