@@ -27,8 +27,8 @@ def is_ped(start: bytes) -> bool:
 
 
 def is_tped(start: bytes) -> bool:
-    """Return whether a file may be a .tped, recognised from its first bytes: positions are whole numbers and names of sites are not, and the
-    two alleles of each genotype are both known or both missing."""
+    """Return whether a file may be a .tped, recognised from its first bytes: positions are whole numbers, names of sites are not, and
+    the two alleles of each genotype are both known or both missing."""
     rows = _rows(start)
     return _have_genotypes(rows, _TPED_COLUMNS) and all(_is_number(row[2]) and row[3].isdigit() and not _is_number(row[1]) for row in rows)
 
