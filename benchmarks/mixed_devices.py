@@ -4,7 +4,7 @@ python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--gpus-alone] [--ou
 python benchmarks/mixed_devices.py --records 25000 --length 1536 --runs 1 --gpus-alone
 
 Sequences are made up: relatives of a gene of 1.5 kb, as many as one GPU takes about the given seconds for, or so many as are asked for. The
-second line is as large as the set of Li 2014, 312 million pairs; six nodes aligned 1,015 pairs a second then.
+second line is as large as the set of Li 2013, 312 million pairs; six nodes aligned 1,015 pairs a second then.
 """
 
 from __future__ import annotations

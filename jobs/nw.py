@@ -61,7 +61,7 @@ class NwOptions:
     strand: "plus", or "both" to report each pair's better-scoring strand
     identity_def: identity definition number, see core/alignment/identity.py
     ambiguous: how ambiguity letters count in identities: "unequal", "compatible" or "skip"
-    kernel: "auto", or a kernel of Li et al. (2014)
+    kernel: "auto", or a kernel of Li et al. (2013)
     transfer: how the matrices of these kernels are copied back to the host
     traceback: where paths of alignments on a GPU are traced, "device" or "host"
     """

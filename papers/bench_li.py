@@ -1,4 +1,4 @@
-"""Benchmark of Li et al. 2014: global alignment of many pairs, with four ways to fill the matrices, three ways to copy them back, and our
+"""Benchmark of Li et al. 2013: global alignment of many pairs, with four ways to fill the matrices, three ways to copy them back, and our
 current engines."""
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def run_benchmark(device: Device | None, size_name: str) -> Section:
     if device is not None:
         tables += [_measure_full_memory(device, shape), _measure_transfers(device, shape)]
     left_out = [] if device is not None else ["the four GPU kernels, their transfers, and today's (no GPU)"]
-    return Section("Li 2014", "Li, Sajjapongse, Truong, Conant, Becchi 2014: all-against-all Needleman-Wunsch", ladders, tables, left_out)
+    return Section("Li 2013", "Li, Sajjapongse, Truong, Conant, Becchi 2013: all-against-all Needleman-Wunsch", ladders, tables, left_out)
 
 
 def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodComparison:

@@ -65,7 +65,7 @@ class Table:
 class Section:
     """Report on one paper.
 
-    name: short name, such as "Li 2014"
+    name: short name, such as "Li 2013"
     paper: authors, year and subject of the paper
     ladders: comparisons of methods
     tables: additional results

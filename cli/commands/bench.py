@@ -40,7 +40,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
 
     \b
     payne     Payne et al. 2010: all-pairs distance, from a loop on the CPU to shared memory on the GPU
-    li        Li et al. 2014: Needleman-Wunsch of many pairs, four kernels and three ways of transfer
+    li        Li et al. 2013: Needleman-Wunsch of many pairs, four kernels and three ways of transfer
     munekawa  Munekawa et al. 2008: Smith-Waterman database search, scalar and with char4
 
     Without a GPU only the CPU parts run, and the report says what is missing. The chart needs gpualign[plot].

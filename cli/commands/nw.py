@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     type=ChoiceType(["device", "host"]),
     default="device",
     show_default=True,
-    help="Where a GPU's alignments are traced back: on the device, or on the host, which copies whole matrices back, as Li et al. 2014"
+    help="Where a GPU's alignments are traced back: on the device, or on the host, which copies whole matrices back, as Li et al. 2013"
     " did.",
 )
 def nw(

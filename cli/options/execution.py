@@ -25,9 +25,9 @@ def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
 
 
 def global_kernel_options(function: F) -> F:
-    """Add --kernel, which offers the kernels of Li et al. (2014), and --transfer."""
+    """Add --kernel, which offers the kernels of Li et al. (2013), and --transfer."""
     return combine_options(
-        kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
+        kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2013 (linear gaps)"),
         Heading.PAPERS.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),

@@ -9,7 +9,7 @@
 // Directions (recurrence.cuh, directed_cell) are packed, 8 rows per word (16 with linear gaps), [column][word][thread] in global memory of
 // the block.
 //
-// MATRICES (Li et al. 2014): no path is walked. The directions of all cells go to memory, [strip][column][word][thread] for a block, and
+// MATRICES (Li et al. 2013): no path is walked. The directions of all cells go to memory, [strip][column][word][thread] for a block, and
 // the path's end to its statistics; the host copies both and traces (core/alignment/src/walks.cpp). Strips can be computed independently
 // from their checkpoints, so the unit of work is a strip.
 //

@@ -1,4 +1,4 @@
-// What the kernels of Li et al. 2014 share ("A distributed CPU-GPU framework for pairwise alignments on large-scale sequence datasets"):
+// What the kernels of Li et al. 2013 share ("A distributed CPU-GPU framework for pairwise alignments on large-scale sequence datasets"):
 // global alignment with linear gaps. The whole matrix is copied to the host, which traces it.
 //
 // Equation 1:  M(i,j) = max(M(i-1,j-1) + S(x_i, y_j), M(i-1,j) + G, M(i,j-1) + G), G < 0, here `gap` = -G

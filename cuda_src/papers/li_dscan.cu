@@ -1,4 +1,4 @@
-// DScan-mNW of Li et al. 2014 (section IV.B): one block per matrix, one launch. Three anti-diagonals are in shared memory, two known ones
+// DScan-mNW of Li et al. 2013 (section IV.B): one block per matrix, one launch. Three anti-diagonals are in shared memory, two known ones
 // and the one that is being computed. Each is also written to the row-major matrix, where its cells do not coalesce; many threads hide the
 // latency.
 //

@@ -1,4 +1,4 @@
-// RScan-mNW of Li et al. 2014 (section IV.C): one thread per matrix. The threads of a block compute a row of their matrices each, then
+// RScan-mNW of Li et al. 2013 (section IV.C): one thread per matrix. The threads of a block compute a row of their matrices each, then
 // write the rows to global memory together, one matrix after the other, so that accesses coalesce. Rows are cut into sections. Shared
 // memory holds two rows and the letters of a section for each thread: 3 x 4 bytes x threads x section, 12 KB for 32 and 32 as in the paper.
 // The sections are computed one after the other, each for all rows; the cells at its left come from global memory (li.cuh).

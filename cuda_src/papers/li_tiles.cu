@@ -1,6 +1,6 @@
 // Matrices in square tiles: one launch per anti-diagonal of tiles, one block per tile (li.cuh).
 //
-// Rodinia-NW (Li et al. 2014, section III.C; Che et al. 2009) launches for one pair at a time, TiledDScan-mNW (section IV.A) for all pairs
+// Rodinia-NW (Li et al. 2013, section III.C; Che et al. 2009) launches for one pair at a time, TiledDScan-mNW (section IV.A) for all pairs
 // of a batch at once: the same kernel with one pair or many. Within a tile the threads, one per row, compute its anti-diagonals in shared
 // memory, with a barrier after each. The tile is read from and written to global memory row by row, so that accesses coalesce.
 //

@@ -1,4 +1,4 @@
-"""Global-alignment engine with the kernels of Li et al. 2014: complete matrices are filled on the device and traced on the host.
+"""Global-alignment engine with the kernels of Li et al. 2013: complete matrices are filled on the device and traced on the host.
 
 The files cuda_src/papers/li*.cu describe each kernel and cite the corresponding section of the paper. The matrices for a batch of pairs
 fill the available memory; with `TransferMode.DOUBLE`, one half is computed while the other half is copied and traced (section V.D).
@@ -108,9 +108,9 @@ class LiEngine(SingleDeviceEngine):
         """
         if task.mode is not Mode.GLOBAL or not task.scoring.has_linear_gaps or task.end_gaps is not EndGaps.PENALISED:
             linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
-            raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
+            raise InputError(f"the kernels of Li 2013 compute global alignments with {linear} and no free end gaps")
         if task.score_dtype != np.int32:
-            raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
+            raise InputError("the kernels of Li 2013 have scores of 32 bits; these can exceed them")
         longest = task.queries.max_length
         if self._method == "dscan" and longest > self._sizes.max_query_length:
             raise InputError(
@@ -124,7 +124,7 @@ class LiEngine(SingleDeviceEngine):
         limits = TileLimits(
             budget.result_bytes, budget.scratch_bytes, task.pair_bytes, 1, _CELLS_PER_TILE, bytes_per_letter=task.path_bytes_per_letter
         )
-        kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
+        kernel = f"Li 2013, {self._method}, {self._transfer.value} transfer"
         return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task, budget.scratch_bytes))
 
     @property

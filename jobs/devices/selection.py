@@ -52,14 +52,14 @@ def pick_nw_engine(resources: Resources, reporter: Reporter, host_traceback: boo
     """Return the engine for `nw`.
 
     host_traceback: as for `pick_engine`
-    kernel: "auto", or a kernel of Li et al. (2014)
+    kernel: "auto", or a kernel of Li et al. (2013)
     transfer: how matrices are copied back to the host, a choice that only these kernels offer; None: not given
 
     Raises the same errors as `pick_engine` and `paper_device`, and `InputError` for contradictory options.
     """
     if kernel == AUTO:
         if transfer is not None:
-            raise InputError(f"{parameter('transfer')} is for the kernels of Li 2014; choose one with {parameter('kernel')}")
+            raise InputError(f"{parameter('transfer')} is for the kernels of Li 2013; choose one with {parameter('kernel')}")
         return pick_engine(resources, reporter, host_traceback)
     if host_traceback:
         raise InputError(f"{parameter('kernel', kernel)} traces on the host anyway; leave out {parameter('traceback')}")

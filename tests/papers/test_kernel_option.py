@@ -41,7 +41,7 @@ def test_the_same_bytes(real_device, command, kernel, more):
         ([*SEARCH, "--kernel", "munekawa-scalar", "--device", "cuda:0,1"], "for one GPU"),
         ([*DIST, "--kernel", "naive", "--device", "cuda:all"], "for one GPU"),
         ([*DIST, "--kernel", "naive", "--metric", "ibs"], "--kernel naive counts differing calls"),
-        ([*ALIGN, "--transfer", "pinned"], "--transfer is for the kernels of Li 2014"),
+        ([*ALIGN, "--transfer", "pinned"], "--transfer is for the kernels of Li 2013"),
         ([*ALIGN, "--kernel", "rscan", "--traceback", "host"], "traces on the host anyway"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The kernels of Li et al. 2014 give the alignments of the CPU engine: on the host everywhere, on a device where there is one."""
+"""The kernels of Li et al. 2013 give the alignments of the CPU engine: on the host everywhere, on a device where there is one."""
 
 from dataclasses import replace
 

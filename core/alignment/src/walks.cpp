@@ -1,5 +1,5 @@
 // gpualign.core.alignment._walks: Python bindings of the traceback through whole matrices, of directions or of scores, which a device has
-// computed and copied back (Li 2014), and of the recount of path statistics.
+// computed and copied back (Li 2013), and of the recount of path statistics.
 //
 // A unit is a block of threads with one pair each; its matrix is [strip][column][word][thread]. Strips have `rows` rows, and the last one
 // ends with the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from

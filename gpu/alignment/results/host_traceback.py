@@ -1,4 +1,4 @@
-"""Output for paths that the host traces from complete direction matrices while the device computes the next batch (Li et al. 2014)."""
+"""Output for paths that the host traces from complete direction matrices while the device computes the next batch (Li et al. 2013)."""
 
 from __future__ import annotations
 
