@@ -127,6 +127,19 @@ def test_genotypes_that_two_tables_may_write_in_two_ways(here, order):
         gpualign.dist(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[-1, 0, 1], [0, 1, -1]]))
 
 
+def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
+    (here / "small.tsv").write_text("id\tL1\tL2\tL3\nC\t0\t1\t0\nD\t2\t0\t1\n")
+    (here / "large.tsv").write_text("id\tL1\tL2\tL3\nE\t1\t12\t1\nF\t2\t14\t2\n")
+    with pytest.raises(InputError, match="or a genotype, as columns other than 'L2' have only 0, 1 and 2"):
+        rows("small.tsv", "large.tsv")
+
+
+@pytest.mark.parametrize("word", ["#N/A", "<NA>", "NA", "None"])
+def test_words_of_spreadsheets_are_missing_alleles(here, word):
+    (here / "x.tsv").write_text(f"FILE\tL1\tL2\nA\t12\t{word}\nB\t14\t7\nC\t14\t8\n")
+    assert rows("x.tsv") == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+
+
 def test_columns_are_chosen(here):
     (here / "titles").write_text("a\r\n\nyear\n")
     (here / "x.tsv").write_text(GENOTYPES.replace("2001", "1").replace("2003", "2"))

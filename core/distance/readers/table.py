@@ -167,9 +167,9 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     if alleles.ambiguity_reason is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity_reason}")
     if alleles.zero_count and not alleles.has_allele_spelling:
-        for table in (one for one in tables if one.cell_type is CellType.ALLELES):
-            if (problem := describe_possible_genotypes(*_first_sample_alleles(table, transpose), transpose)) is not None:
-                raise InputError(f"{table.source}: {problem}")
+        numbers, titles = zip(*(_first_sample_alleles(one, transpose) for one in tables if one.cell_type is CellType.ALLELES), strict=True)
+        if (problem := describe_possible_genotypes(np.concatenate(numbers), titles[0], transpose)) is not None:
+            raise InputError(f"{tables[0].source}: {problem}")
 
 
 def _refuse_non_calls(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:

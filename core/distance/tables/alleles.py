@@ -27,7 +27,7 @@ NO_ALLELE: int = _sites.NO_ALLELE
 """Number that denotes a missing allele."""
 
 _CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
-MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA_WORDS)
+MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL", *_CHEWBBACA_WORDS)
 """Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
 _EXPECTED_CELLS = (
