@@ -30,6 +30,8 @@ MATRICES = [
     '"","X1A","X2A","X3A"\n"1A",0,1,2\n"2A",1,0,2\n"3A",2,2,0\n',
     "id\ta.fa\tB.fasta.gz\nA\t0\t1\nb\t1\t0\n",
     "id,1001,1002,1003\n1001,100,98,97\n1002,98,100,96\n1003,97,96,100\n",
+    "\tA\tB\tC\nA\t0\t1\t2\nB\t1\t0\t1\n",  # some rows of one
+    "id\tA\tB\tC\nmean\t5\t5\t5\nA\t0\t12\t15\nB\t12\t0\t9\nC\t15\t9\t0\n",
 ]
 LIKE_MATRICES = [
     "S0 S1 S2 S3\n0 5 18 20\n5 0 10 21\n18 10 0 8\n20 21 8 0\n",

@@ -70,6 +70,7 @@ class MatrixIdCheck:
         has_all_columns: whether all columns of the table are read, and the first line holds their ids
         """
         self._titles = titles
+        self._has_all_columns = has_all_columns
         self.matched_rows = 0 if has_all_columns else -1
 
     def add_row(self, name: str, cells: Sequence[str]) -> None:
@@ -82,12 +83,16 @@ class MatrixIdCheck:
         self.matched_rows = -1 if name.isdecimal() and k < len(cells) and not _could_be_zero(cells[k]) else k + 1
 
     def has_same_ids(self, ids: Sequence[str]) -> bool:
-        """Return whether the ids of all rows match the column ids, in any order. Returns False if all ids are numbers, because sites and
-        samples may have the same numbers."""
+        """Return whether the ids of all rows are among the column ids, or those of all columns among the row ids, in any order: a matrix or
+        a part of one. Returns False if all ids are numbers, because sites and samples may have the same numbers."""
         titles = self._titles
-        if all(map(str.isdecimal, titles)):
+        if not self._has_all_columns or all(map(str.isdecimal, titles)):
             return False
-        return self.matched_rows == len(titles) > 1 or (len(ids) == len(titles) > 2 and set(ids) == set(titles))
+        if self.matched_rows == len(titles) > 1:
+            return True
+        rows = set(ids)
+        shared = sum(title in rows for title in titles)
+        return len(titles) > 2 and shared > 1 and shared in (len(rows), len(titles))
 
 
 def could_be_distances(cells: Sequence[str]) -> bool:
