@@ -160,7 +160,7 @@ class ClusterOptions:
             )
         if self.fix and self.method == "single":
             raise InputError(
-                f"{fix} changes clusters with representatives; those of {single} do not depend on earlier ones: leave out {verify}"
+                f"{fix} changes only clusters with representatives; for new clusters of {single}, leave out {verify} and {fix}"
             )
         not_fixed = () if self.fix else ("order", "uc", "representatives")
         for name in ("levels", "previous", "linkage_report", *not_fixed):

@@ -94,5 +94,5 @@ def prepare(listed: ListedClusters, ids: Sequence[str], job: ClusterJob) -> Clus
     """
     if job.method == "greedy" and listed.representatives is None:
         greedy, single = parameter("method", "greedy"), parameter("method", "single")
-        raise InputError(f"{listed.source} names no representatives, which {greedy} is about; verify connections, with {single}")
+        raise InputError(f"{listed.source} has no representatives, which {greedy} needs; {single} checks how its clusters are connected")
     return ClusterCheck(match_records(listed, ids), job)

@@ -54,9 +54,9 @@ def cluster(
 
     A pair of records is near if it passes --min-identity or --max-distance, by its exact global alignment; no near pair is missed.
 
-    SEQS is FASTA, FASTQ or a table of immune receptors (AIRR), plain or compressed; - is standard input; @LIST is all files named in LIST,
-    one per line. With --edges or --distances nothing is aligned: the pairs are read from that file. SEQS or --ids may then name the
-    records, and must name all of them.
+    SEQS is FASTA, FASTQ, a plain list of peptides (one per line) or a table of immune receptors (AIRR). Files may be compressed; - is
+    standard input; @LIST is all files named in LIST, one per line. With --edges or --distances nothing is aligned: the pairs are read
+    from that file. SEQS or --ids may then name the records, and must name all of them.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid. With the other
     methods it is the record with the most near records in its cluster; among equals, the one with the smallest sum of distances to these,

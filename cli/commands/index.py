@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     type=PathType(),
     metavar="ID|FILE",
     multiple=True,
-    help="Withdraw this sample, or the samples listed in a file, one id per line, from the set NAME.gps; may be repeated.",
+    help="Take this sample, or the samples listed in a file (one id per line), out of the set NAME.gps; may be repeated.",
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option

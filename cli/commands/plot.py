@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--network",
     is_flag=True,
     help="Draw the minimum spanning tree instead of a heat map: a circle for each cluster, whose area is its number of records, and lines"
-    " with distances. --groups colours the circles by their shares.",
+    " with distances. --groups divides the circles into colours, by the share of each group.",
 )
 @Heading.METHOD.option(
     "--collapse",
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     default="tree",
     show_default=True,
     metavar="tree|input|groups|FILE",
-    help="Order of the records: by their tree, as in the matrix, by the first groups (by the tree within each), or as in a FILE of ids.",
+    help="Order of the records. tree: by their tree; input: as in the matrix; groups: by the first column of --groups, and by the tree"
+    " within each group; FILE: as in this file of ids, one per line.",
 )
 @Heading.ORDER.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree (Newick) and order the records by it.")
 @Heading.ORDER.option(

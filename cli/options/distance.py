@@ -38,7 +38,7 @@ def table_options(function: F) -> F:
             "--ignore-columns",
             type=PathType(),
             metavar="LIST|FILE",
-            help="Tables: skip the columns with these titles, given in the same way.",
+            help="Tables: skip the columns with these titles, given as for --columns.",
         ),
         Heading.INPUT.option("--transpose", is_flag=True, help="Tables: rows are SNPs, columns are samples."),
         Heading.INPUT.option(

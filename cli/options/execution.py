@@ -96,7 +96,7 @@ def run_options(function: F, resumable: bool = True) -> F:
             "--memory",
             type=SizeType(),
             metavar="SIZE",
-            help="Memory budget, for instance 500M.  [2G in addition to the sequences, at most half of the machine's memory]",
+            help="Memory budget, for instance 500M.  [2G in addition to the input, at most half of the machine's memory]",
         ),
         Heading.LONG_RUNS.option(
             "--dry-run",

@@ -13,7 +13,7 @@ def strand_option(function: F) -> F:
     return Heading.INPUT.option(
         "--strand",
         type=ChoiceType(["both", "plus"]),
-        help="DNA: with both, also align the reverse complement of each query and keep the better strand.  [plus]",
+        help="DNA: with both, also align the reverse complement of one of the two sequences and keep the better strand.  [plus]",
     )(function)
 
 
@@ -45,8 +45,8 @@ def locus_options(function: F) -> F:
             type=NameListType(upper=True),
             default="",
             metavar="LOCI",
-            help="Tables: read only the rows of this locus, such as TRB, or of several, such as IGK,IGL, by the column locus or by gene"
-            " calls.",
+            help="Tables: read only the rows of this locus, such as TRB, or of several, such as IGK,IGL. The locus of a row is in the"
+            " column locus, or else follows from its gene calls.",
         ),
         Heading.INPUT.option(
             "--and",

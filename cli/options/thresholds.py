@@ -105,8 +105,8 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--evalue-letters",
             type=IntegerType(1),
             metavar="N",
-            help="Compute E-values as if DB had N letters, for searches of a part of a database. Its records are taken to be on average as"
-            " long as those searched.  [the letters of the records searched]",
+            help="Compute E-values as if DB had N letters, for searches of a part of a database. gpualign assumes that its records are"
+            " on average as long as those searched.  [the letters of the records searched]",
         ),
         Heading.SCORING.option(
             "--composition",
@@ -152,8 +152,8 @@ def same_options(function: F) -> F:
             type=NameListType(),
             default="",
             metavar="TITLES",
-            help="Tables: write only pairs with the same value in each of these columns, as in v_call,j_call. Gene calls are compared by"
-            " gene, without the allele; a call that names several genes matches if any of them does.",
+            help="Tables: compare only records with the same value in each of these columns, as in v_call,j_call. Gene calls are compared"
+            " by gene, without the allele; a call that names several genes matches if any of them does.",
         ),
         Heading.PAIRS.option("--alleles", is_flag=True, help="With --same: compare alleles, such as TRBV7-2*01, instead of genes."),
     )(function)

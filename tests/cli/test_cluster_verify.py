@@ -266,11 +266,11 @@ def test_standard_input_and_compression(folder):
         (["--fix"], "--fix changes the clusters of --verify; give that too"),
         (
             ["--verify", "ids.tsv", "--method", "greedy"],
-            "ids.tsv names no representatives, which --method greedy is about",
+            "ids.tsv has no representatives, which --method greedy needs; --method single checks",
         ),
         (
             ["--verify", "ids.tsv", "--fix"],
-            "--fix changes clusters with representatives; those of --method single do not",
+            "--fix changes only clusters with representatives; for new clusters of --method single, leave out --verify and --fix",
         ),
         (["--verify", "pairs.tsv", "--method", "complete"], "it cannot be combined with --method complete"),
         (

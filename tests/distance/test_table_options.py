@@ -127,6 +127,12 @@ def test_genotypes_that_two_tables_may_write_in_two_ways(here, order):
         gpualign.dist(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[-1, 0, 1], [0, 1, -1]]))
 
 
+def test_parents_beside_individuals_are_left_out(here):
+    (here / "x.tsv").write_text("#IID PAT MAT SEX PHENOTYPE rs1 rs2\na 0 0 1 1 0 1\nb 0 0 2 2 0 1\nc a b 1 1 2 1\n")
+    assert rows("x.tsv") == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    assert "columns 'PAT', 'MAT', 'SEX', 'PHENOTYPE' are left out as metadata" in gpualign_here("dist", "x.tsv")[1]
+
+
 def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
     (here / "small.tsv").write_text("id\tL1\tL2\tL3\nC\t0\t1\t0\nD\t2\t0\t1\n")
     (here / "large.tsv").write_text("id\tL1\tL2\tL3\nE\t1\t12\t1\nF\t2\t14\t2\n")

@@ -109,7 +109,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
     """Raise `InputError` if a table's titles show that its rows are sites, or if extra columns precede those of a PLINK .raw file."""
-    if set(_PLINK_RAW_TITLES[1:4]) <= set(header):
+    if set(_PLINK_RAW_TITLES[:4]) <= set(header):
         raise InputError(
             f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_PLINK_RAW_TITLES[0]}"
         )
