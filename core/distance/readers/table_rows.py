@@ -261,7 +261,7 @@ class TableReader:
         """Return the error for a distance matrix given as a table of calls."""
         return InputError(
             f"{self._source}: this is a matrix (its rows and columns have the same ids); expected calls of samples at sites. gpualign tree"
-            f" makes a tree of it, gpualign cluster with {parameter('distances')} clusters"
+            f" makes a tree of it, gpualign cluster with {parameter('distances')} makes clusters of it"
         )
 
     # ---- the header
