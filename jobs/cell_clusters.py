@@ -76,6 +76,10 @@ class CellDistances:
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         return np.array(levels, dtype=np.float64)
 
+    @property
+    def rounding_error(self) -> float:
+        return 0.0
+
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         raise NotImplementedError("only near pairs of cells have a distance")
 

@@ -278,7 +278,10 @@ class ClusterJob:
             )
         if self.method == "complete":
             return complete_linkage(edges, group_of)
-        return average_linkage(edges, self.max_distance, lambda groups: self.distances.distances_within(groups, progress), group_of)
+        distances = self.distances
+        return average_linkage(
+            edges, self.max_distance, lambda groups: distances.distances_within(groups, progress), group_of, distances.rounding_error
+        )
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT_REPORTER) -> tuple[ClusterJob, AlignmentDistances]:

@@ -62,6 +62,10 @@ class DistanceSource(Protocol):
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         """Return, for each of several maximum distances, the number that the distance of a pair does not exceed if it is near."""
 
+    @property
+    def rounding_error(self) -> float:
+        """Maximum rounding error of distances at the threshold, and so of their means."""
+
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
         two groups."""
@@ -128,6 +132,10 @@ class AlignmentDistances:
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         return np.array(levels, dtype=np.float64)
+
+    @property
+    def rounding_error(self) -> float:
+        return 0.0
 
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         return (self._distances_among(members, progress) for members in groups)
@@ -228,6 +236,10 @@ class KnownDistances:
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         at = [replace(self.threshold, max_distance=level, min_identity=None) for level in levels]
         return np.array([threshold.distance_limit(self.precomputed.dtype) for threshold in at])
+
+    @property
+    def rounding_error(self) -> float:
+        return self.threshold.rounding_error(self.precomputed.dtype)
 
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
         reason = f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"

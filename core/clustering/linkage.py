@@ -69,7 +69,11 @@ def _separate_far_pairs(condensed: Reals) -> float:
 
 
 def average_linkage(
-    edges: EdgeList, max_distance: float, group_distances: GroupDistances, record_of_copy: Integers | None = None
+    edges: EdgeList,
+    max_distance: float,
+    group_distances: GroupDistances,
+    record_of_copy: Integers | None = None,
+    rounding_error: float = 0.0,
 ) -> Integers:
     """Return UPGMA clusters, cut at the distance `max_distance`: a label for each record, int64[records].
 
@@ -77,10 +81,11 @@ def average_linkage(
     group_distances: yields all distances within given groups; called once, with the components in which some pairs are not in `edges`
     record_of_copy: int64[copies], the record that each copy duplicates; None: records have no copies. Copies are linked as separate
         records, at distance 0. Records must be numbered in the order of their first copies; each record gets the cluster of its first copy
+    rounding_error: maximum rounding error of distances near `max_distance`: means that exceed it by no more are within it
 
     Propagates errors from `group_distances`.
     """
-    cut = max_distance + _ROUNDING_TOLERANCE * max_distance
+    cut = max_distance + _ROUNDING_TOLERANCE * max_distance + rounding_error
     return _cluster_components(edges, record_of_copy, "average", group_distances, lambda _: cut)
 
 

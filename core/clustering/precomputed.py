@@ -66,6 +66,13 @@ class Threshold:
             return float(1 - self._identity_limit(dtype))
         return self._distance_limit(dtype)
 
+    def rounding_error(self, dtype: np.dtype[Any]) -> float:
+        """Return the maximum rounding error of values of this type at the threshold. Identities are rounded as numbers up to 1."""
+        if dtype.kind != "f":
+            return 0.0
+        are_identities = self.min_identity is not None or self.values_are_identities
+        return float(np.finfo(dtype).eps) / 2 * (1.0 if are_identities else self.max_distance or 0.0)
+
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""
         return 1 - values if self.values_are_identities else values

@@ -57,6 +57,23 @@ def test_sequences_lists_and_matrices_agree(identities, small_16s, method, thres
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+@pytest.mark.parametrize(
+    ("far", "near", "mean"), [(0.4, 0.2, 0.3), (0.14, 0.06, 0.1), (0.5, 0.1, 0.3), (0.13, 0.01, 0.07), (0.9, 0.2, 0.55), (60, 10, 35)]
+)
+def test_means_at_the_threshold_of_rounded_matrices(tmp_path, kind, far, near, mean):
+    """The third record is at this mean from the first two; a threshold somewhat below leaves it alone, whatever the type of the matrix."""
+    matrix = np.array([[0, 0.001, near], [0.001, 0, far], [near, far, 0]])
+    for name, values, options in (("d", matrix, ["--max-distance"]), ("i", 1 - matrix, ["--min-identity"])):
+        if name == "i" and far > 1:
+            continue
+        np.save(tmp_path / f"{name}.npy", values.astype(kind))
+        for limit, count in ((mean, 1), (0.99 * mean, 2)):
+            at = limit if name == "d" else 1 - limit
+            words = ["cluster", "-q", "--distances", f"{name}.npy", "--method", "average", *options, f"{at:.6g}"]
+            assert len(set(clusters(gpualign(*words, cwd=tmp_path).stdout).values())) == count, (name, limit)
+
+
 def test_python_takes_its_own_matrices(small_16s):
     genes = package.read(small_16s)
     found = package.cluster(genes, min_identity=0.8, min_coverage=0, method="average")
