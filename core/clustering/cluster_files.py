@@ -15,8 +15,14 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import kind_of
 
-_ID_TITLES = ("id", "sequence_id")
-_CLUSTER_TITLES = ("cluster", "clone_id")
+_ID_TITLES = ("id", "sequence_id", "SequenceName")
+_CLUSTER_TITLES = ("cluster", "clone_id", "ClusterNumber")
+"""Titles of columns: gpualign's, those of tables of receptors, and TreeCluster's."""
+
+_NO_CLUSTER_WORDS = frozenset(("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"))
+_SINGLETON_CLUSTER = "-1"
+"""Cluster of every record that is in a cluster of its own, in TreeCluster's tables."""
+
 _REPRESENTATIVE_TITLE = "representative"
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -196,11 +202,14 @@ def _read_table(stream: BinaryIO, source: str) -> ListedClusters:
         assert named_by is not None
         for line, cells in rows:
             _check_width(len(cells), len(titles), line, first[0], source)
-            if not cells[named_by]:
+            cluster = cells[named_by]
+            if cluster in _NO_CLUSTER_WORDS:
                 continue  # in no cluster, such as a row of a table of receptors that is no record
-            found.add(line, cells[id_column], cells[named_by])
+            if cluster == _SINGLETON_CLUSTER and representative_column is None:
+                cluster = f"{_SINGLETON_CLUSTER} ({cells[id_column]})"
+            found.add(line, cells[id_column], cluster)
             if representative_column is not None:
-                found.represent(line, cells[representative_column], cells[named_by])
+                found.represent(line, cells[representative_column], cluster)
         return found.finish(ClusterFileKind.TABLE)
     if len(titles) != 2:
         raise InputError(f"{source}: line {first[0]} is {quoted(', '.join(titles))}; {_EXPECTED}")

@@ -58,6 +58,16 @@ def test_formats(text, kind, expected, as_written):
     assert clusters(data) == expected
 
 
+@pytest.mark.parametrize("word", ["NA", "NaN", "None", "<NA>", ""])
+def test_words_for_no_cluster(word):
+    assert clusters(f"id\tcluster\na\t1\nc\t{word}\nb;size=7\t1\n") == {"1": ["a", "b;size=7"]}
+
+
+def test_singletons_of_treecluster():
+    text = "SequenceName\tClusterNumber\na\t-1\nb;size=7\t1\nsp|P12345|C_HUMAN\t1\nc\t-1\n"
+    assert clusters(text) == {"-1 (a)": ["a"], "1": ["b;size=7", "sp|P12345|C_HUMAN"], "-1 (c)": ["c"]}
+
+
 def test_records_in_no_cluster():
     found = read(PAIRS)
     assert [IDS[r] for r in found.missing_records] == ["b;size=7", "a_record_with_a_long_name_1", "another_record_with_a_long_name"]
