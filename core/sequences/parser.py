@@ -37,6 +37,8 @@ _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 _SAM_HEADER_STARTS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t")
 _PIR_START = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);[^\r\n]*[\r\n]+[^>]*\*\s*(?:>|\Z)")
 """Pattern of the first record of a PIR (NBRF) file: a code of its type before the id, and * after the sequence."""
+_HH_SUITE_ROW_START = re.compile(rb">((?:ss|sa|aa)_(?:pred|conf|dssp))\s")
+"""Pattern of the rows that HH-suite puts before the sequences of an a3m file: structure, predicted or known, and its confidence."""
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
@@ -187,6 +189,11 @@ def read_records(
         raise InputError(f"{source} is SAM; write its reads as FASTA or FASTQ: samtools fasta {source}")
     if _PIR_START.match(body):
         raise InputError(f"{source} is PIR, whose second lines are titles; write it as FASTA, for instance with EMBOSS seqret")
+    if (row := _HH_SUITE_ROW_START.match(body)) is not None:
+        raise InputError(
+            f"{source}: {row[1].decode()!r} is no sequence, but a row of HH-suite about structure; leave such rows out, for instance with"
+            " seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
+        )
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")

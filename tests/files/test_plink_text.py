@@ -54,25 +54,3 @@ def test_the_command_names_plink(tmp_path, rng):
                 f"{name} is a PLINK .{name[2:]} file; make a fileset that gpualign dist reads: plink {option} NAME"
                 in refused.stderr.decode()
             )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (">P1;s1\na title\nACDEFGHIK*\n>P1;s2\n\nACDEFGHIR*\n", "x is PIR, whose second lines are titles; write it as FASTA"),
-        (">DL;s1\r\na title\r\nACGT\r\nACG*\r\n", "x is PIR"),
-        ("@HD\tVN:1.6\nq\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n", "x is SAM; write its reads as FASTA or FASTQ: samtools fasta x"),
-        ("@SQ\tSN:r\tLN:5\n", "x is SAM"),
-    ],
-)
-@pytest.mark.parametrize("command", ["nw x", "sw x x", "index x -o y.gpa", "cluster x --min-identity 0.9"])
-def test_other_formats_of_sequences_are_named(tmp_path, text, message, command):
-    (tmp_path / "x").write_text(text)
-    refused = gpualign(*command.split(), cwd=tmp_path, check=False)
-    assert refused.returncode == 2
-    assert message in refused.stderr.decode()
-
-
-def test_ids_as_in_pir_are_ids_of_fasta(tmp_path):
-    (tmp_path / "x").write_text(">P1;s1\nACDEFGHIK\n>P1;s2\nACDEFGHIR\n")
-    assert gpualign("nw", "-q", "x", cwd=tmp_path).stdout == b"query\ttarget\tscore\nP1;s1\tP1;s2\t50\n"
