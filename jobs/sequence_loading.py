@@ -344,9 +344,8 @@ def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
     odd, letters = (count - unknown.masked_letter_count for count in (unknown.letter_count, unknown.total_letter_count))
     if odd > _MAX_UNKNOWN_FRACTION * letters:
         percentage = 100 * odd / letters
-        raise InputError(
-            f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.replacement}"
-        )
+        letters_of = "nucleotides" if unknown.alphabet is DNA else "amino acids"
+        raise InputError(f"{source}: {percentage:.0f} % of all letters are no {letters_of}, too many to be read as {unknown.replacement}")
     number = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
     records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
     return f"{source}: read {number} in {records} as {unknown.replacement}"
@@ -358,7 +357,7 @@ def describe_table(table: TableRecords) -> str:
     left_out = row_count - count
     text = f"a table; {count:,} {'sequence' if count == 1 else 'sequences'} of the column {table.sequence_title}"
     if left_out:
-        text = f"{text}; left out {left_out:,} of {row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive one"
+        text = f"{text}; left out {left_out:,} of {row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive sequence"
     if table.other_loci:
         text = f"{text}; left out the rows of other loci: {describe_loci(table.other_loci)}"
     return text

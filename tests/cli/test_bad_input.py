@@ -164,7 +164,7 @@ def test_standard_input_is_named(tmp_path):
         (["--fields", ""], "--fields names no column"),
         (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
         (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
-        (["--match", "3000000000"], "the weights do not fit 32 bits"),
+        (["--match", "3000000000"], "the scores do not fit 32 bits"),
         (["--fields", "qseqid,sseqid"], "no column is called 'qseqid' (it is query here); there are query, target, score, distance"),
         (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, distance"),
         (["--fields", "query,query"], "names 'query' twice"),

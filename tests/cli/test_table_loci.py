@@ -65,7 +65,7 @@ def test_rows_of_a_locus_are_those_of_a_plain_loop(tmp_path_factory, rows, locus
 def test_notes_tell_what_is_left_out(tmp_path):
     rows = [("TRB", "", "CAF"), ("TRB", "", "C*F"), ("TRA", "", "CAF"), ("", "TRAV1", "CAF"), ("", "", "CAF"), ("Multi", "", "CAF")]
     told = gpualign_here("nw", *NEAR, "--locus", "TRB", write(tmp_path / "a.tsv", rows))[1]
-    assert "a table; 1 sequence of the column junction_aa; left out 1 of 2 rows, which has no productive one" in told
+    assert "a table; 1 sequence of the column junction_aa; left out 1 of 2 rows, which has no productive sequence" in told
     assert "left out the rows of other loci: 1 of an unknown locus, 1 of MULTI, 2 of TRA" in told
 
 
