@@ -377,7 +377,7 @@ def test_notes_go_to_the_log(caplog):
     with caplog.at_level(logging.DEBUG, "gpualign"):
         gpualign.nw(["ACGT", "AC"], device="cpu")
     assert any("NUC.4.4" in record.message and record.levelname == "INFO" for record in caplog.records)
-    assert any("bands" in record.message and record.levelname == "DEBUG" for record in caplog.records)
+    assert any("1 band" in record.message and record.levelname == "DEBUG" for record in caplog.records)
 
 
 def test_devices():

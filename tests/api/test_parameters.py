@@ -17,7 +17,7 @@ from gpualign.core.common.errors import InputError, InputWarning, RunError, TooL
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
-    *("--make-bed", "--recode"),  # plink
+    *("--make-bed", "--recode", "--file", "--tfile", "--out"),  # plink
     *("--cluster_fast", "--cluster_size", "--iddef", "--blast6out", "--xsize", "--sizeout"),  # vsearch
     *("--version", "--list-gpu-code", "--gpu-architecture", "--std"),  # nvcc
     *("--gpus", "--nv", "--no-cache-dir", "--global-option", "--conf"),  # docker, apptainer, pip

@@ -424,7 +424,7 @@ def test_pictures_of_thousands_are_small(tmp_path, rng, monkeypatch):
             "--cmap virids: matplotlib has no colours of this name; it has for instance viridis",
         ),
         (["plot", "m.tsv", "-o", "m.png", "--vmin", "9"], "--vmin 9: the colours would go from 9 to 3"),
-        (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "--vmax nan: expected a finite number"),
+        (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "'--vmax': expected a number from -2^53 to 2^53, found 'nan'"),
         (["plot", "m.npz", "-o", "m.png"], "say which with --value"),
         (["plot", "no.npy", "-o", "m.png"], "no.npy: no such file"),
         (["nw", "m.fa", "--plot", "m.png"], "--plot draws a matrix, and tsv is a table of pairs"),
