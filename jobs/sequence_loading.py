@@ -345,7 +345,7 @@ def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
     if odd > _MAX_UNKNOWN_FRACTION * letters:
         percentage = 100 * odd / letters
         letters_of = "nucleotides" if unknown.alphabet is DNA else "amino acids"
-        raise InputError(f"{source}: {percentage:.0f} % of all letters are no {letters_of}, too many to be read as {unknown.replacement}")
+        raise InputError(f"{source}: {percentage:.0f} % of all letters are not {letters_of}, too many to be read as {unknown.replacement}")
     number = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
     records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
     return f"{source}: read {number} in {records} as {unknown.replacement}"

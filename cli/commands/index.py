@@ -140,7 +140,7 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
 
     _refuse_options(calls, CallOptions(gaps_missing=calls.gaps_missing), "sets of samples (-o NAME.gps)")
     if db.startswith(LIST_PREFIX):
-        raise InputError(f"{db}: an index is made from one file; to join several: cat FILES | gpualign index - -o {path.name}")
+        raise InputError(f"{db}: an index of sequences is made from one file; to join several: cat FILES | gpualign index - -o {path.name}")
     messages.begin([db], [path])
     with OutputFiles(messages.note) as files:
         options = build_options(ReadOptions, params)

@@ -263,7 +263,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     largest = int(np.abs(scoring.substitution).max()) + 4 * gap_open
     if largest > MAX_SCORE:
         raise InputError(
-            f"the scores do not fit 32 bits: the largest substitution score and 4 gap openings add up to {largest:,}, the limit is "
+            f"the scores do not fit 32 bits: the largest substitution score and 4 gap openings add up to {largest:,}, more than "
             f"{MAX_SCORE:,}; divide all of them by the same number"
         )
     return scoring

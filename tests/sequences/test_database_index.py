@@ -315,7 +315,11 @@ def test_command(tmp_path, small_16s):
         (["bad.fa", "-o", "-"], 2, "-o -: an index must be a regular file"),
         (["good.fa", "-o", "no/x.gpa"], 1, "cannot write no/x.gpa"),
         (["good.fa"], 2, "give one of -o FILE"),
-        (["@list", "-o", "x.gpa"], 2, "@list: an index is made from one file; to join several: cat FILES | gpualign index - -o x.gpa"),
+        (
+            ["@list", "-o", "x.gpa"],
+            2,
+            "one file; to join several: cat FILES | gpualign index - -o x.gpa",
+        ),
     ],
 )
 def test_refusals_leave_nothing(tmp_path, arguments, code, message):

@@ -85,7 +85,7 @@ def test_dots_of_reads(tmp_path):
 
 def test_proteins_are_not_read_as_n(tmp_path):
     (tmp_path / "p.fa").write_text(fasta(["MKVWLLPQEERRT" * 5, "MKVWLLPQEERRS" * 5]))
-    with pytest.raises(InputError, match=r"p\.fa: .* % of all letters are no nucleotides, too many to be read as N"):
+    with pytest.raises(InputError, match=r"p\.fa: .* % of all letters are not nucleotides, too many to be read as N"):
         gpualign_here("nw", tmp_path / "p.fa", "--unknown", "n")
     assert b"too many" in gpualign("index", tmp_path / "p.fa", "-o", tmp_path / "p.gpa", "--unknown", "n", check=False).stderr
     assert not (tmp_path / "p.gpa").exists()
