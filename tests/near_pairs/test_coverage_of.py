@@ -165,7 +165,8 @@ def test_clusters_of_pieces(rng, tmp_path):
     near = {frozenset(line.split("\t")[:2]) for line in (tmp_path / "near.tsv").read_text().splitlines()[1:]}
     (tmp_path / "ids.txt").write_text("".join(f"r{k}\n" for k in range(len(records))))
     found, messages = gpualign_here("cluster", file, *words)
-    assert found == gpualign_here("cluster", "--edges", tmp_path / "near.tsv", "--ids", tmp_path / "ids.txt", *words[:2])[0]
+    listed = gpualign_here("cluster", "--edges", tmp_path / "near.tsv", "--ids", tmp_path / "ids.txt", *words[:2])[0]
+    assert clusters(found) == clusters(listed)  # sums of the list's rounded identities may choose other representatives
     assert "in near pairs at least 0.8 of the shorter sequence is aligned with the longer; --min-coverage 0 takes any" in messages
     assert max(clusters(found).values()) < max(clusters(gpualign_here("cluster", file, *words[:2])[0]).values())
     centroids = rows(gpualign_here("cluster", file, *words, "--method", "greedy")[0])
