@@ -34,7 +34,7 @@ WAYS = (
         ["-comp_based_stats", "0", "-seg", "no", "-sum_stats", "F"],
     ),
 )
-"""What is compared, with the options of gpualign and of BLAST."""
+"""Names of the comparisons, each with the options of gpualign and those of BLAST."""
 
 NOTES = """Hits are pairs of records. *Times gpualign's*: the median over the runs of the command's time by gpualign's in the same run. *Of
 gpualign's missed*: hits of gpualign that the command has not. *Others*: hits that gpualign has not. The bit scores of pairs that both have,
@@ -114,8 +114,8 @@ def by_chance(database: list[tuple[str, str]], rng: np.random.Generator, folder:
         )
     notes = [
         f"200 random sequences of 900 nucleotides and {len(some)} proteins with their letters shuffled: hits a query with at most that",
-        "E-value, of which there should be as many, by default options. E-values count one frame of six, as BLAST does; stops cut what",
-        "chance can align.",
+        "E-value, with default options. As many are expected as the E-value says. E-values count one frame of six, as BLAST does; stop",
+        "codons interrupt what chance can align.",
     ]
     return table("Chance", ["", "queries", "E <= 0.1", "E <= 1", "E <= 10"], rows, notes)
 

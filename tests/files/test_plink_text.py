@@ -1,4 +1,4 @@
-"""PLINK's text filesets are told from tables of genotypes."""
+"""PLINK's text filesets are recognised, and tables of genotypes are not taken for them."""
 
 import pytest
 from command import gpualign
