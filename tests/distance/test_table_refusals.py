@@ -31,6 +31,7 @@ MATRICES = [
     "id\ta.fa\tB.fasta.gz\nA\t0\t1\nb\t1\t0\n",
     "id,1001,1002,1003\n1001,100,98,97\n1002,98,100,96\n1003,97,96,100\n",
     "\tA\tB\tC\nA\t0\t1\t2\nB\t1\t0\t1\n",  # some rows of one
+    "id,year,S1,S2,S3\nS2,2001,1,0,2\nS1,2002,0,1,2\nS3,2003,2,2,0\n",  # beside metadata, which are left out
     "id\tA\tB\tC\nmean\t5\t5\t5\nA\t0\t12\t15\nB\t12\t0\t9\nC\t15\t9\t0\n",
 ]
 LIKE_MATRICES = [

@@ -70,7 +70,6 @@ class MatrixIdCheck:
         has_all_columns: whether all columns of the table are read, and the first line holds their ids
         """
         self._titles = titles
-        self._has_all_columns = has_all_columns
         self.matched_rows = 0 if has_all_columns else -1
 
     def add_row(self, name: str, cells: Sequence[str]) -> None:
@@ -86,7 +85,7 @@ class MatrixIdCheck:
         """Return whether the ids of all rows are among the column ids, or those of all columns among the row ids, in any order: a matrix or
         a part of one. Returns False if all ids are numbers, because sites and samples may have the same numbers."""
         titles = self._titles
-        if not self._has_all_columns or all(map(str.isdecimal, titles)):
+        if all(map(str.isdecimal, titles)):
             return False
         if self.matched_rows == len(titles) > 1:
             return True
