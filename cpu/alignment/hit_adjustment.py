@@ -9,7 +9,7 @@ nearly identical. Compositions are those of whole proteins; of translations, tho
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from gpualign.core.scoring.masking import SegParameters, mask
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine
-from gpualign.cpu.alignment.hit_tracing import HitTracer, hsps_of_arrays
+from gpualign.cpu.alignment.hit_tracing import HitTracer, hsps_of_arrays, split_hits
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 TARGET_SEG = SegParameters(window=10, trigger=1.8, extend=2.1)
 """Parameters with which blastp masks targets before it adjusts scores to their composition."""
 
-_BATCH_HITS = 32
-"""Maximum number of hits in one call of a kernel."""
+_MAX_PROFILE_BYTES = 16 << 20
+"""Maximum size of the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`): so much stays in the caches."""
 
 _PART_LETTERS = 16 << 20
 """Approximate number of target letters that are copied and masked at a time."""
@@ -93,7 +93,10 @@ class HitAdjuster:
             model.stop_stop_score,
             model.only_scales,
         )
-        self._recipe = native_local_recipe(make_local_recipe(scoring, len(PROTEIN), task.queries.max_length, task.targets.max_length))
+        recipe = make_local_recipe(scoring, len(PROTEIN), task.queries.max_length, task.targets.max_length)
+        profile_bytes = min(_MAX_PROFILE_BYTES, memory // (2 * tracer.threads))
+        vector_bytes = engine.instruction_set.vector_bytes
+        self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, profile_bytes, recipe.letters))
         self._threads = ThreadPool(tracer.threads)
         self._path_recipe = native_path_recipe(make_path_recipe(scoring, len(PROTEIN), EndGaps.PENALISED), memory // tracer.threads)
         self._near_identical_points = _NEAR_IDENTICAL_BITS * math.log(2) / gapped_lambda
@@ -119,7 +122,7 @@ class HitAdjuster:
         for part in self._parts(hits):
             targets = _MaskedTargets(self._task.targets, hits.targets[part])
             for batch, (_, counts, data, starts, sizes) in self._run(kernel, hits.select(part), targets):
-                place = np.arange(part.start + batch.start, part.start + batch.stop)
+                place = part.start + batch
                 statistics[place] = counts.view(STATISTICS)[:, 0]
                 runs.add(place, Runs([data], starts, sizes))
         return statistics, runs.build()
@@ -132,7 +135,7 @@ class HitAdjuster:
         for part in self._parts(hits):
             targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part]), min_scores[part]
             for batch, arrays in self._run(kernel, hits.select(part), targets, min_scores=part_min_scores):
-                parts.append((np.arange(part.start + batch.start, part.start + batch.stop), hsps_of_arrays(arrays)))
+                parts.append((part.start + batch, hsps_of_arrays(arrays)))
         return join_hsps(parts)
 
     def _adjust(self, hits: Hits) -> AdjustedHits:
@@ -186,11 +189,11 @@ class HitAdjuster:
 
     def _run(
         self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets, **hit_values: Integers
-    ) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of the hits, result of the kernel) for batches of hits. hit_values: further arguments with a value for each hit"""
+    ) -> Iterator[tuple[Integers, Any]]:
+        """Yield (indices of the hits, result of the kernel) for batches of hits. hit_values: further arguments with a value for each hit"""
         queries, target_numbers = self._task.queries, targets.numbers_to_align(hits.is_masked)
 
-        def call(batch: slice) -> tuple[slice, Any]:
+        def call(batch: Integers) -> tuple[Integers, Any]:
             pairs = (
                 *(queries.codes, queries.offsets, hits.queries[batch]),
                 *(targets.codes, targets.offsets, target_numbers[batch]),
@@ -205,7 +208,7 @@ class HitAdjuster:
                 raise RunError("tracing was stopped")
             return batch, result
 
-        return self._threads.imap(call, _batches(len(hits)))
+        return self._threads.imap(call, split_hits(hits.queries, self._threads.threads))
 
 
 class _MaskedTargets:
@@ -242,7 +245,3 @@ class _MaskedTargets:
     def numbers_to_align(self, is_masked: Booleans) -> Integers:
         """Return the number in `codes` of each hit's target, masked or as it is: int64[hits]."""
         return self.places + np.where(is_masked, 0, len(self.originals))
-
-
-def _batches(hit_count: int) -> Iterable[slice]:
-    return (slice(start, min(hit_count, start + _BATCH_HITS)) for start in range(0, hit_count, _BATCH_HITS))

@@ -64,12 +64,15 @@ class LocalRecipe:
         """Return the number of targets that are aligned side by side."""
         return vector_bytes // self.narrowest
 
-    def fit_scratch(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
+    def fit_scratch(self, vector_bytes: int, worker_bytes: int, profile_letters: int = 0) -> LocalRecipe:
         """Return the recipe for workers with `worker_bytes` of scratch memory and vectors of this size. Sequences too long for this memory
-        are aligned pair by pair instead of in lanes."""
+        are aligned pair by pair instead of in lanes.
+
+        profile_letters: number of codes whose scores are kept for each column
+        """
         return replace(
             self,
-            most_columns=worker_bytes // (_VECTORS_PER_COLUMN * vector_bytes) - _COLUMN_MULTIPLE,
+            most_columns=worker_bytes // ((_VECTORS_PER_COLUMN + profile_letters) * vector_bytes) - _COLUMN_MULTIPLE,
             column_steps=_COLUMN_STEP_BYTES / vector_bytes,
         )
 

@@ -1,100 +1,172 @@
 #include "adjusted_hits.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include "local_pairs.hpp"
 
 namespace gpualign {
 namespace {
 
-// Makes the recipes of pairs: those of the search, with the scores of the pair.
-class PairRecipes {
- public:
-  PairRecipes(const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster, const LocalRecipe& recipe)
-      : queries_(queries), targets_(targets), adjuster_(adjuster), local_(recipe), lowest_(static_cast<int32_t>(-2 * recipe.open)) {}
+static_assert(kTableLetters == kLetters);
 
-  // Selects a pair. Returns false if its sequences have no scores.
-  bool select(const LocalHit& hit, const CompositionWindow& window) {
-    const int64_t query_length = window.query_end - window.query_start, target_length = window.target_end - window.target_start;
-    const Composition query = composition_of(queries_.record(hit.query).codes + window.query_start, query_length),
-                      target = composition_of(targets_.record(hit.target).codes + window.target_start, target_length);
-    if (!adjuster_.make_table(query, query_length, target, target_length, scores_)) return false;
-    each_pair_of_letters([&](int at) { local_.table[at] = std::max(scores_[at], lowest_); });
+// Of the cells of hits in lanes, the share that is computed (live_cells.hpp): hits score high (benchmarks/log: C-035).
+constexpr double kComputedShare = 0.3;
+
+// Makes the score table of a hit. Returns false if its sequences have no scores.
+bool make_pair_table(const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster, const LocalRecipe& recipe,
+                     const LocalHit& hit, const CompositionWindow& window, PairTable& out) {
+  const int64_t query_length = window.query_end - window.query_start, target_length = window.target_end - window.target_start;
+  const Composition query = composition_of(queries.record(hit.query).codes + window.query_start, query_length),
+                    target = composition_of(targets.record(hit.target).codes + window.target_start, target_length);
+  std::copy(std::begin(recipe.table), std::end(recipe.table), out.scores);
+  if (!adjuster.make_table(query, query_length, target, target_length, out.scores)) return false;
+  const int32_t lowest = static_cast<int32_t>(-2 * recipe.open);  // no optimal path pairs letters that cost more than two gaps
+  for (int at = 0; at < kLetters * kLetters; at++) {
+    out.usable[at] = out.scores[at] >= lowest;
+    out.scores[at] = std::max(out.scores[at], lowest);
+  }
+  return true;
+}
+
+// Makes the score tables of hits, all of which have scores.
+std::vector<PairTable> make_pair_tables(const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
+                                        const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count) {
+  std::vector<PairTable> tables(static_cast<size_t>(count));
+  for (int64_t k = 0; k < count; k++)
+    if (!make_pair_table(queries, targets, adjuster, recipe, hits[k], windows[k], tables[static_cast<size_t>(k)]))
+      throw std::logic_error("a hit has no scores");
+  return tables;
+}
+
+// Scores hits, those of a query side by side in lanes or one by one, whichever is faster.
+class AdjustedScorer {
+ public:
+  AdjustedScorer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
+                 const LocalHit* hits, int64_t* scores, const Cancel& cancel)
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), scores_(scores), cancel_(cancel) {}
+
+  // tables: of all hits. scored: the numbers of those to score. Returns false if cancelled.
+  bool run(const std::vector<PairTable>& tables, std::vector<int64_t> scored) {
+    for (int width = recipe_.narrowest; !scored.empty(); width = wider_local(recipe_, width)) {
+      const int64_t limit = local_limit(recipe_, width);
+      // Adjusted scores differ little from those of the search. A wrong guess only costs time.
+      const auto wider = std::partition(scored.begin(), scored.end(), [&](int64_t k) { return hits_[k].score * kUnitsPerPoint < limit; });
+      std::vector<int64_t> left(wider, scored.end());
+      scored.erase(wider, scored.end());
+      std::sort(scored.begin(), scored.end(), [&](int64_t a, int64_t b) {
+        return std::make_tuple(hits_[a].query, target(a).length, a) < std::make_tuple(hits_[b].query, target(b).length, b);
+      });
+      const size_t lanes = static_cast<size_t>(kernels_.vector_bytes / width);
+      for (size_t first = 0, stop; first < scored.size(); first = stop) {
+        LocalBlock block;
+        for (stop = first; stop < scored.size() && stop < first + lanes && hits_[scored[stop]].query == hits_[scored[first]].query; stop++)
+          block.add(target(scored[stop]).length);
+        const std::vector<int64_t> part(scored.begin() + static_cast<std::ptrdiff_t>(first),
+                                        scored.begin() + static_cast<std::ptrdiff_t>(stop));
+        const int64_t rows = queries_.length(hits_[part[0]].query);
+        const int lane_count = static_cast<int>(lanes);
+        const double by_lanes = kComputedShare * lanes_cost(recipe_, rows, block) + profile_cost(recipe_, lane_count, block);
+        if (pairs_cost(recipe_, lane_count, rows, block) < by_lanes)
+          score_pairs(tables, part, width);
+        else
+          score_lanes(tables, part, width, left);
+        if (cancel_.requested) return false;
+      }
+      scored = std::move(left);
+    }
     return true;
   }
 
-  const LocalRecipe& local() const { return local_; }
-
-  // Sets the score table of a path recipe to that of the pair.
-  void set_table(PathRecipe& path) const {
-    const int32_t extend = static_cast<int32_t>(path.extend), lowest = -2 * static_cast<int32_t>(path.differences.open_extra);
-    each_pair_of_letters([&](int at) {
-      path.differences.table[at] = static_cast<uint32_t>(std::max(scores_[at] + 2 * extend, lowest));
-      path.usable[at] = scores_[at] >= lowest_;
-    });
-  }
-
  private:
-  template <class Function>
-  static void each_pair_of_letters(Function function) {
-    for (int a = 0; a < kProteinLetters; a++)
-      for (int b = 0; b < kProteinLetters; b++) function(a * kTableLetters + b);
+  Record target(int64_t hit) const { return targets_.record(hits_[hit].target); }
+
+  void score_pairs(const std::vector<PairTable>& tables, const std::vector<int64_t>& part, int width) {
+    for (const int64_t k : part) {
+      const PairTable& table = tables[static_cast<size_t>(k)];
+      std::copy(std::begin(table.scores), std::end(table.scores), recipe_.table);
+      scores_[k] = LocalPairs(kernels_, recipe_, cancel_).score(queries_.record(hits_[k].query), target(k), width);
+      if (cancel_.requested) return;
+    }
   }
 
+  // Hits whose scores are too large for this width are added to `left`.
+  void score_lanes(const std::vector<PairTable>& tables, const std::vector<int64_t>& part, int width, std::vector<int64_t>& left) {
+    const int lanes = kernels_.vector_bytes / width;
+    std::vector<Record> records;
+    std::vector<const PairTable*> lane_tables;
+    for (const int64_t k : part) {
+      records.push_back(target(k));
+      lane_tables.push_back(&tables[static_cast<size_t>(k)]);
+    }
+    codes_.pack(records, lanes, recipe_.padding);
+    best_.resize(static_cast<size_t>(lanes));
+    const Record query = queries_.record(hits_[part[0]].query);
+    LocalArgs a = local_arguments(recipe_, cancel_);
+    a.query = query.codes;
+    a.rows = query.length;
+    a.codes = codes_.codes();
+    a.columns = codes_.columns();
+    a.lengths = codes_.lengths();
+    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
+    a.best = best_.data();
+    profile_.set(lane_tables, width, lanes, a);
+    kernels_.local[local_kernel(width)](a);
+    for (size_t k = 0; k < part.size(); k++) {
+      if (best_[k] < local_limit(recipe_, width))
+        scores_[part[k]] = best_[k];
+      else
+        left.push_back(part[k]);
+    }
+  }
+
+  const Kernels& kernels_;
   const Sequences& queries_;
   const Sequences& targets_;
-  const MatrixAdjuster& adjuster_;
-  LocalRecipe local_;
-  const int32_t lowest_;  // no optimal path pairs letters that cost more than two gaps
-  int32_t scores_[kTableLetters * kTableLetters] = {};
+  LocalRecipe recipe_;
+  const LocalHit* const hits_;
+  int64_t* const scores_;
+  const Cancel& cancel_;
+  LaneCodes codes_;
+  LaneProfile profile_;
+  Scratch boundary_;
+  std::vector<int64_t> best_;
 };
 
 }  // namespace
 
-static_assert(kTableLetters == kLetters);
-
 bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count, int64_t* scores,
                          const Cancel& cancel) {
-  PairRecipes recipes(queries, targets, adjuster, recipe);
+  std::vector<PairTable> tables(static_cast<size_t>(count));
+  std::vector<int64_t> scored;
   for (int64_t k = 0; k < count; k++) {
     scores[k] = 0;
-    if (!recipes.select(hits[k], windows[k])) continue;
-    LocalPairs pairs(kernels, recipes.local(), cancel);
-    scores[k] = pairs.score(queries.record(hits[k].query), targets.record(hits[k].target), recipe.narrowest);
-    if (cancel.requested) return false;
+    if (make_pair_table(queries, targets, adjuster, recipe, hits[k], windows[k], tables[static_cast<size_t>(k)])) scored.push_back(k);
   }
-  return true;
+  return AdjustedScorer(kernels, queries, targets, recipe, hits, scores, cancel).run(tables, std::move(scored));
 }
 
 bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
                          int64_t count, PathSink& sink, const Cancel& cancel) {
-  PairRecipes recipes(queries, targets, adjuster, recipe);
-  PathRecipe path = path_recipe;
-  for (int64_t k = 0; k < count; k++) {
-    if (!recipes.select(hits[k], windows[k])) throw std::logic_error("a hit has no scores");
-    recipes.set_table(path);
-    PathSink one(1, true);
-    if (!trace_local_hits(kernels, queries, targets, recipes.local(), path, hits + k, 1, one, cancel)) return false;
-    std::reverse(one.runs.begin(), one.runs.end());
-    sink.put(k, one.scores[0], one.statistics[0], one.runs);
-  }
-  return true;
+  const std::vector<PairTable> tables = make_pair_tables(queries, targets, adjuster, recipe, hits, windows, count);
+  return trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits, count, sink, cancel, &tables);
 }
 
 bool trace_adjusted_hsps(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
                          int64_t count, const HspLimits& limits, Hsps& out, const Cancel& cancel) {
+  const std::vector<PairTable> tables = make_pair_tables(queries, targets, adjuster, recipe, hits, windows, count);
   PathSink firsts(count, true);
-  if (!trace_adjusted_hits(kernels, queries, targets, adjuster, recipe, path_recipe, hits, windows, count, firsts, cancel)) return false;
-  PairRecipes recipes(queries, targets, adjuster, recipe);
+  if (!trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits, count, firsts, cancel, &tables)) return false;
+  LocalRecipe local = recipe;
   PathRecipe path = path_recipe;
   for (int64_t k = 0; k < count; k++) {
-    if (!recipes.select(hits[k], windows[k])) throw std::logic_error("a hit has no scores");
-    recipes.set_table(path);
-    HspFinder finder(kernels, queries, targets, recipes.local(), path, cancel);
+    set_table(tables[static_cast<size_t>(k)], local, path);
+    HspFinder finder(kernels, queries, targets, local, path, cancel);
     if (!finder.add(hits[k], k, firsts, static_cast<size_t>(k), limits.max_count, limits.min_scores[k], out)) return false;
   }
   return true;

@@ -1,7 +1,7 @@
 // Local alignments in which every pair of sequences has its own scores, adjusted to the compositions of both (composition.hpp).
 //
-// The pairs are few, and lanes that share a score table would have only one pair each: scores are computed with the rows of the query in
-// the lanes (striped.hpp), in 16 bits and again in 32 where that is not enough.
+// The hits of a query are aligned side by side, in lanes that have a score table each (lane_profile.hpp), or one by one where they are too
+// few or too long for that: in 16 bits, and in 32 where these are not enough.
 #pragma once
 #include "core/scoring/src/composition.hpp"
 #include "hsps.hpp"
@@ -14,8 +14,8 @@ struct CompositionWindow {
   int64_t query_start, query_end, target_start, target_end;
 };
 
-// Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of the windows has no amino acids. hits: their scores
-// are not read. Returns false if cancelled.
+// Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of the windows has no amino acids. hits: with the
+// scores of the search, which tell how wide elements have to be. Returns false if cancelled.
 bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count, int64_t* scores,
                          const Cancel& cancel);

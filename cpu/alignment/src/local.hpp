@@ -17,6 +17,8 @@
 // left of the pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + seed_score, as no other path
 // exceeds the score. Such a pass computes only the cells that live_cells.hpp selects.
 //
+// Lanes may have score tables of their own: then the caller has looked up the scores of all columns (`profile`), once for all strips.
+//
 // Layout: target codes [column][lane]. A strip of kLocalRows query rows keeps H and E in L1; H and F of its last row are stored for every
 // column. As in difference.hpp, kColumnsAtATime columns advance together.
 #pragma once
@@ -83,11 +85,12 @@ struct LocalKernel {
     const E zero_score = zero_element<E>(a);
     const V zero = broadcast<E>(zero_score), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
-    uint32_t slot[kLocalRows];  // [row] byte offset of its letter in `scores`
+    uint32_t slot[kLocalRows];  // [row] byte offset of its letter in `scores_here`
     LetterSlots slots;
     slots.clear();
+    const V* const profile = static_cast<const V*>(a.profile);
     for (int r = 0; r < rows; r++) {
-      slot[r] = static_cast<uint32_t>(slots.of(query[r]) * kColumns * sizeof(V));
+      slot[r] = static_cast<uint32_t>((profile ? query[r] : slots.of(query[r])) * kColumns * sizeof(V));
       h[r] = zero;
       e[r] = zero;
     }
@@ -108,6 +111,7 @@ struct LocalKernel {
         const int letter = slots.letters[l] * kLetters;
         LocalScores<E>::look_up(a, a.table + letter, bytes + letter, a.codes + j * kLanes, scores[l]);
       }
+      const V* const scores_here = profile ? profile + j * a.letters : scores[0];
       V above[kColumns], f[kColumns];  // H and F of the row above
       for (int c = 0; c < kColumns; c++) {
         above[c] = boundary_h[j + c];
@@ -116,7 +120,7 @@ struct LocalKernel {
       V diagonal = corner;
       corner = above[kColumns - 1];
       for (int r = 0; r < rows; r++) {
-        const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
+        const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores_here) + slot[r]);
         V er = e[r], previous = diagonal;
         diagonal = h[r];
         V reached{};

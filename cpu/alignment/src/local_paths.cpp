@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "box_paths.hpp"
 #include "lane_codes.hpp"
+#include "lane_profile.hpp"
 #include "list_paths.hpp"
 #include "local_pairs.hpp"
 
@@ -21,20 +23,30 @@ struct Position {
   int64_t row, column;
 };
 
+int64_t best_score(const LocalRecipe& recipe, const std::vector<PairTable>* tables) {
+  int32_t best = *std::max_element(std::begin(recipe.table), std::end(recipe.table));
+  if (tables)
+    for (const PairTable& table : *tables) best = std::max(best, *std::max_element(std::begin(table.scores), std::end(table.scores)));
+  return best;
+}
+
 // Traces hits in blocks that share a query, or a target. The shared record has the rows of a pass, the other records of the hits the lanes.
+// Where hits have score tables of their own, it is always the query.
 class HitTracer {
  public:
+  // tables: of the hits; null: all have that of the recipes
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
-            const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink),
-        cancel_(cancel), pairs_(kernels, recipe, cancel), order_(static_cast<size_t>(count)), query_bounds_(2 * order_.size()),
-        target_bounds_(2 * order_.size()), best_(*std::max_element(std::begin(recipe.table), std::end(recipe.table))) {
+            const PathRecipe& path_recipe, const LocalHit* hits, const std::vector<PairTable>* tables, int64_t count, PathSink& sink,
+            const Cancel& cancel)
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), tables_(tables),
+        sink_(sink), cancel_(cancel), order_(static_cast<size_t>(count)), query_bounds_(2 * order_.size()),
+        target_bounds_(2 * order_.size()), best_(best_score(recipe, tables)) {
     recipe.transpose(transposed_);
   }
 
   bool run() {
     const double unswapped = make_blocks(false);
-    if (unswapped <= make_blocks(true)) make_blocks(false);
+    if (!tables_ && unswapped <= make_blocks(true)) make_blocks(false);
     for (const Block& block : blocks_) {
       const int64_t* order = order_.data() + block.first;
       const int count = static_cast<int>(block.stop - block.first);
@@ -84,7 +96,8 @@ class HitTracer {
       const int64_t length = rows().length(row_record(first));
       double share = 0;
       for (size_t k = at; k < stop; k++) share = std::max(share, live_share(order_[k]));
-      const double by_lanes = share * lanes_cost(recipe_, length, block), by_pairs = pairs_cost(recipe_, max_lanes, length, block);
+      const double by_lanes = share * lanes_cost(recipe_, length, block) + (tables_ ? profile_cost(recipe_, max_lanes, block) : 0),
+                   by_pairs = 1.5 * pairs_cost(recipe_, max_lanes, length, block);
       blocks_.push_back({at, stop, by_pairs < by_lanes});
       cost += std::min(by_lanes, by_pairs);
       at = stop;
@@ -117,14 +130,17 @@ class HitTracer {
 
   // Finds the ends and starts of hits one by one.
   void find_by_pairs(const int64_t* order, int count) {
+    std::optional<LocalPairs> pairs;
     for (int k = 0; k < count && !cancel_.requested; k++) {
       const int64_t hit = order[k];
+      select_table(hit);
+      if (tables_ || !pairs) pairs.emplace(kernels_, recipe_, cancel_);
       Record query = queries_.record(hits_[hit].query), target = targets_.record(hits_[hit].target);
-      const LetterPair last = pairs_.find_end(query, target, hits_[hit].score, false);
+      const LetterPair last = pairs->find_end(query, target, hits_[hit].score, false);
       if (cancel_.requested) return;
       if (last.query < 0) throw std::logic_error("a hit does not have its score");
       query.length = last.query + 1, target.length = last.target + 1;
-      const LetterPair first = pairs_.find_end(reversed(query, reversed_), reversed(target, reversed_target_), hits_[hit].score + 1, true);
+      const LetterPair first = pairs->find_end(reversed(query, reversed_), reversed(target, reversed_target_), hits_[hit].score + 1, true);
       if (cancel_.requested) return;
       if (first.query < 0) throw std::logic_error("a hit has an end but no beginning");
       set(hit, {last.query - first.query, last.target - first.target}, last);
@@ -137,7 +153,9 @@ class HitTracer {
     const int width = width_of(hits_[order[0]].score), lane_count = kernels_.vector_bytes / width;
     std::vector<Record> records;
     std::vector<int64_t> goals(static_cast<size_t>(lane_count), 0), seeds(static_cast<size_t>(lane_count), 0);
+    lane_tables_.clear();
     for (int k = 0; k < count; k++) {
+      if (tables_) lane_tables_.push_back(&(*tables_)[static_cast<size_t>(order[k])]);
       records.push_back(lanes().record(lane_record(order[k])));
       goals[k] = hits_[order[k]].score;
     }
@@ -180,11 +198,15 @@ class HitTracer {
     BoxPaths boxes(kernels_, recipe_, path_recipe_, cancel_);
     for (size_t k = 0; k < count; k++) {
       const int64_t hit = static_cast<int64_t>(k), record = 2 * hit;  // records between those of two hits are not used
+      select_table(hit);
       if (!path_recipe_.banded && boxes.align(queries.record(record), targets.record(record), hits_[k].score, hit, sink_)) continue;
       if (cancel_.requested) return false;
       parts.push_back({record, record, 0});
       scores.push_back(hits_[k].score);
       hits.push_back(hit);
+      if (!tables_) continue;  // the list has the scores of one recipe
+      if (!trace_list(queries, targets, parts, scores, hits)) return false;
+      parts.clear(), scores.clear(), hits.clear();
     }
     if (!trace_list(queries, targets, parts, scores, hits)) return false;
     for (size_t k = 0; k < count; k++) {
@@ -196,6 +218,11 @@ class HitTracer {
       s.target_start += target, s.target_end += target;
     }
     return true;
+  }
+
+  // Sets the score tables of the recipes to that of the hit, if hits have their own.
+  void select_table(int64_t hit) {
+    if (tables_) set_table((*tables_)[static_cast<size_t>(hit)], recipe_, path_recipe_);
   }
 
   // Traces parts of hits, which are pairs of the sink.
@@ -232,6 +259,7 @@ class HitTracer {
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
     a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
+    if (tables_) profile_.set(lane_tables_, width, lane_count, a);
     a.goals = goals.data();
     a.seeds = seeds;
     a.seed_score = seed_score;
@@ -246,12 +274,12 @@ class HitTracer {
   const Kernels& kernels_;
   const Sequences& queries_;
   const Sequences& targets_;
-  const LocalRecipe& recipe_;
-  const PathRecipe& path_recipe_;
+  LocalRecipe recipe_;
+  PathRecipe path_recipe_;
   const LocalHit* const hits_;
+  const std::vector<PairTable>* const tables_;
   PathSink& sink_;
   const Cancel& cancel_;
-  LocalPairs pairs_;
   std::vector<int64_t> order_;
   std::vector<Block> blocks_;
   std::vector<int64_t> query_bounds_, target_bounds_;  // [hit][2]: offsets of the first letter of its alignment and after the last one
@@ -259,15 +287,28 @@ class HitTracer {
   bool swapped_ = false;
   int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;
+  LaneProfile profile_;
+  std::vector<const PairTable*> lane_tables_;
   Scratch boundary_;
   std::vector<uint8_t> reversed_, reversed_target_;
 };
 
 }  // namespace
 
+void set_table(const PairTable& table, LocalRecipe& recipe, PathRecipe& path_recipe) {
+  std::copy(std::begin(table.scores), std::end(table.scores), recipe.table);
+  for (int i = 0; i < recipe.padding; i++)
+    for (int j = 0; j < recipe.padding; j++) {
+      const int at = i * kLetters + j;
+      path_recipe.usable[at] = table.usable[at];
+      path_recipe.differences.table[at] = static_cast<uint32_t>(table.scores[at]) + 2 * path_recipe.extend;
+    }
+}
+
 bool trace_local_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
-                      const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel) {
-  return count == 0 || HitTracer(kernels, queries, targets, recipe, path_recipe, hits, count, sink, cancel).run();
+                      const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel,
+                      const std::vector<PairTable>* tables) {
+  return count == 0 || HitTracer(kernels, queries, targets, recipe, path_recipe, hits, tables, count, sink, cancel).run();
 }
 
 }  // namespace gpualign
