@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,6 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.output.result_writing import write_results
 
 BUDGET = Budget.from_total(2 << 30)
@@ -47,7 +46,7 @@ def head(sequences: SequenceSet, count: int) -> SequenceSet:
     return SequenceSet(sequences.source, sequences.ids[:count], sequences.codes[: sequences.offsets[count]], sequences.offsets[: count + 1])
 
 
-def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
+def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: Engine) -> tuple[np.ndarray, int, float]:
     """Scores of all i < j, mirrored, their cells, and seconds."""
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
     sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
@@ -82,7 +81,7 @@ def rate(cells: int, action: Callable[[], object]) -> float:
     return cells / (time.perf_counter() - start) / 1e9
 
 
-def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+def medians(actions: Mapping[str, Callable[..., float]], runs: int) -> dict[str, float]:
     """Median rate of each action; the actions alternate, so that a drift of the machine's speed hits all of them."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(runs):
@@ -91,7 +90,7 @@ def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, flo
     return {name: statistics.median(rates) for name, rates in found.items()}
 
 
-def least(actions: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
+def least(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[str, float]:
     """Seconds of each action at best; they take turns."""
     found = dict.fromkeys(actions, float("inf"))
     for _ in range(runs):

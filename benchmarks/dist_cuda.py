@@ -111,7 +111,7 @@ def main() -> None:
             # The planes are those of products alone, which the CPU can do too.
             products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
             bands = SampleBands.of([SampleBand(0, 64, 0, 64, False)])
-            ((_, expected),) = products.count_function([few], bands, products.names, lambda work: None)
+            ((_, expected),) = products.count_function([few], bands, products.count_names, lambda work: None)
             same = all(np.array_equal(counts[name][:64, :64], expected[name]) for name in counts)
             rows.append(
                 [

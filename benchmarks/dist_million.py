@@ -42,7 +42,7 @@ _FOUNDERS = 10  # times as many changes in the first generation, whose samples w
 
 
 class Evolved:
-    """Samples of a tree. Implements `gpualign.core.distance.readers.base.Source`, as an alignment without constant sites does."""
+    """Samples of a tree. Implements of `Source` what `prepare` asks for, as an alignment without constant sites does."""
 
     kind = CallKind.NUCLEOTIDE
     nbytes = 0
@@ -134,7 +134,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     task = DistanceTask(metric_named("hamming"), MissingRule.PAIRWISE, False, max_distance=options.max_distance)
     budget = DistanceBudget(reading_bytes=0, panel_bytes=0, plane_bytes=1 << 60, count_bytes=options.counts << 30)
     start = time.perf_counter()
-    prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)
+    prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)  # type: ignore[arg-type]
     made = time.perf_counter() - start
     print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
@@ -159,6 +159,9 @@ class _Notes:
     """Prints what users are told."""
 
     def note(self, text: str) -> None:
+        print(text)
+
+    def warn(self, text: str) -> None:
         print(text)
 
     def detail(self, text: str) -> None:

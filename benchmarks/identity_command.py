@@ -89,8 +89,8 @@ def representative_of(members: np.ndarray, representatives: np.ndarray, count: i
 
 
 def read_clusters(folder: Path, count: int) -> np.ndarray:
-    columns = np.loadtxt(folder / "out.tsv", np.int64, delimiter="\t", usecols=(0, 3), skiprows=1, ndmin=2, unpack=True)
-    return representative_of(*columns, count)
+    members, representatives = np.loadtxt(folder / "out.tsv", np.int64, delimiter="\t", usecols=(0, 3), skiprows=1, ndmin=2, unpack=True)
+    return representative_of(members, representatives, count)
 
 
 def read_mmseqs_clusters(folder: Path, count: int) -> np.ndarray:

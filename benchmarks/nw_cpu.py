@@ -137,9 +137,8 @@ def long_pair(engine: CpuEngine, runs: int) -> list[list[str]]:
         where = rng.random(len(target)) < changed
         target[where] = rng.integers(0, 4, int(where.sum()))
         target = target[rng.random(len(target)) > changed / 10]
-        task = Task(
-            *(SequenceSet(name, [name], codes, np.array([0, len(codes)])) for name, codes in (("q", query), ("t", target))), scoring
-        )
+        one, other = (SequenceSet(name, [name], codes, np.array([0, len(codes)])) for name, codes in (("q", query), ("t", target)))
+        task = Task(one, other, scoring)
         a, b = ("".join("ACGT"[c] for c in s) for s in (query, target))
         cells = len(query) * len(target)
         prepared = engine.prepare(task, BUDGET)

@@ -59,8 +59,8 @@ class Ptx(Nvcc):
 
 def is_right(device: CudaDevice, some: SequenceSet, scoring: Scoring) -> str:
     """Whether global scores are the CPU's."""
-    found = [all_pairs(some, scoring, one)[0] for one in (CudaEngine([device]), CpuEngine(2))]
-    return "yes" if np.array_equal(*found) else "NO"
+    found, expected = (all_pairs(some, scoring, one)[0] for one in (CudaEngine([device]), CpuEngine(2)))
+    return "yes" if np.array_equal(found, expected) else "NO"
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ CONTEXT = 0.11
 
 NPY = Sink(2.0e-9, 1 / 89.1e6)
 TSV = Sink(2.0e-9, 1 / 46.1e6)
-"""Seconds a pair. Gather: two-byte scores into a band, measured on one core of a Xeon; write: "in the sink" of results/nw_cuda.md."""
+"""Seconds a pair. Gather: two-byte scores into a band, measured on one core of a Xeon; write: "in the sink" of nw_cuda.py, 2026-11-21."""
 
 UNPACK = 2.6e-9
 """More a pair where results have travelled, measured likewise. A node takes PACK for the other end of it."""
@@ -70,7 +70,7 @@ GPUS = [1, 2, 4, 8, 16, 32, 64]
 
 @dataclass(frozen=True)
 class Scoring:
-    """rate: of its kernel, cells a second (results/nw_cuda.md, paths_cuda.md)."""
+    """rate: of its kernel, cells a second, by nw_cuda.py and paths_cuda.py (an H200; kernels have become faster since)."""
 
     options: ScoringOptions
     rate: float

@@ -138,7 +138,7 @@ def main() -> None:
     adjusted_header = ["hits", "`sw` before", "`sw`", "`sw` without CIGARs", "CIGARs", "parasail"]
     with tempfile.TemporaryDirectory() as folder:
         rows = [measure_relatives(texts, label, arguments.before, Path(folder)) for label, texts in sets.items()]
-        adjusted = measure_proteins(*arguments.proteins, arguments.before, Path(folder))
+        adjusted = measure_proteins(arguments.proteins[0], arguments.proteins[1], arguments.before, Path(folder))
     text = (
         f"# Hits with their alignments, on one core\n\n{machine()}; one thread; parasail {version('parasail')}: sw_trace_striped_sat for "
     )

@@ -88,9 +88,10 @@ def rows_of(device: CudaDevice, alphabet: Alphabet, shape: tuple[int, int], coun
         task = Task(sequence_set([query]), sequence_set(targets[:count]), scoring, Mode.LOCAL, alphabet=alphabet)
         m = measure(device, task, Pairing.ALL, 1e15)
         variant = m.spans[0].variant
-        chains = isinstance(variant, WarpChainVariant)
-        windows = chains and (variant.query_windows, variant.target_windows) != (WHOLE_SEQUENCES, WHOLE_SEQUENCES)
-        how = "threads" if not chains else f"chains, {variant.strip_rows} rows" + (", windows" if windows else "")
+        how = "threads"
+        if isinstance(variant, WarpChainVariant):
+            windows = (variant.query_windows, variant.target_windows) != (WHOLE_SEQUENCES, WHOLE_SEQUENCES)
+            how = f"chains, {variant.strip_rows} rows" + (", windows" if windows else "")
         found = first_score(device, task)
         row = [*(f"{n:,}" for n in shape), str(count), "relatives" if related else "random", f"{1e3 * m.kernels:.1f}"]
         row += [f"{1e3 * m.engine:.1f}", how, f"{peers[best]:.1f}", best, f"{1e3 * m.engine / peers[best]:.1f}"]

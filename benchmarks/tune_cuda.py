@@ -47,7 +47,9 @@ EYE = np.eye(15, dtype=bool)
 
 
 def scoring(name: str) -> Scoring:
-    two = lambda match, mismatch: np.where(EYE, match, mismatch).astype(np.int64)  # noqa: E731
+    def two(match: int, mismatch: int) -> np.ndarray:
+        return np.where(EYE, match, mismatch).astype(np.int64)
+
     return {
         "linear": Scoring("linear", two(5, -4), 6, 6),
         "affine": Scoring("affine", two(5, -4), 10, 1),

@@ -27,9 +27,9 @@
 //
 // Macros: those of bitsliced.cuh, and BLOCKS (blocks that a multiprocessor shall hold at least: 7, 6, 6, 4 for STEPS 1 to 4).
 // Registers: 146 (2 steps, 25 rows); 128 and 32 bytes of stack (1 step, 32 rows); 142 (4 steps, 15 rows) on sm_90a (NVRTC 13.5). Shared
-// memory: 4 COLUMNS (LETTERS + 1) THREADS bytes of slots, and the ring of carries. Measured (one H100, 2026-11-25,
-// benchmarks/results/nw_cuda.md), 16,000 x 1.5 kb: edit distance 89.0 TCUPS, 2/-1/1 (S = 4) 25.1; real 16S genes 83.5 and 23.8; 100,000 x
-// 100 bp, edit distance: 77.6.
+// memory: 4 COLUMNS (LETTERS + 1) THREADS bytes of slots, and the ring of carries. Measured (one H200, 2026-11-28,
+// benchmarks/results/nw_cuda.md), 16,000 x 1.5 kb: edit distance 89.0 TCUPS, 2/-1/1 (S = 4) 25.2; real 16S genes 83.6 and 23.7; 100,000 x
+// 100 bp, edit distance: 78.3.
 #include "bitsliced.cuh"
 #include "carry_ring.cuh"
 

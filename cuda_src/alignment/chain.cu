@@ -35,8 +35,8 @@
 //   RESULT      integer type of a score            OPEN, EXTEND, LIFT, LEVEL, FREE_QUERY, FREE_TARGET  see recurrence.cuh
 // Registers: 80 (S32 linear, 12 rows); 196 (S32 affine, 24 rows, PATHS); 244 (S64 affine local, 24 rows) on sm_90a (NVRTC 13.5). Shared
 // memory: 4 LETTERS^2 + WARPS (1,024 + 256 sizeof(Value) / 4 CARRIES + (BYTES ? 32 LETTERS ROWS : 16)) bytes, with CARRIES 2 for affine
-// gaps and else 1. Measured (one H100, 2026-11-25, benchmarks/results/nw_cuda.md), one pair of 1 Mb x 1 Mb, 32 bits: 5.74 TCUPS linear
-// 5/-4/6, 3.30 affine 5/-4/10/1; 30 sequences of 30 kb: 6.22 and 3.55. 64 bits and local scores: not measured alone.
+// gaps and else 1. Measured (one H200, 2026-11-28, benchmarks/results/nw_cuda.md), one pair of 1 Mb x 1 Mb, 32 bits: 5.75 TCUPS linear
+// 5/-4/6, 3.31 affine 5/-4/10/1; 30 sequences of 30 kb: 6.23 and 3.56. 64 bits and local scores: not measured alone.
 #include "chain_letters.cuh"
 #include "chain_scores.cuh"
 #include "recurrence.cuh"

@@ -35,7 +35,7 @@
 // Macros: WORDS (words of a lane: 1, 2 or 4), LETTERS (letters, without one for padding), BATCH (columns, 8), WARPS (warps of a block, 4),
 // RESULT (integer type of a distance).
 // Registers: 71 (1 word); 106 (2 words); 168 (4 words) on sm_90a (NVRTC 13.5). Shared memory: WARPS (128 LETTERS WORDS + 2,048) bytes.
-// Measured (one H100, 2026-11-25, benchmarks/results/nw_cuda.md): a pair of 1 Mb x 1 Mb 30.9 TCUPS, of 4 Mb x 4 Mb 40.9.
+// Measured (one H200, 2026-11-28, benchmarks/results/nw_cuda.md): a pair of 1 Mb x 1 Mb 30.9 TCUPS, of 4 Mb x 4 Mb 40.8.
 #include "chain_letters.cuh"
 
 static_assert(BATCH == 8, "the steps of a batch are half a word");
