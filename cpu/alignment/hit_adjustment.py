@@ -208,7 +208,8 @@ class HitAdjuster:
                 raise RunError("tracing was stopped")
             return batch, result
 
-        return self._threads.imap(call, split_hits(hits.queries, self._threads.threads))
+        cells = queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
+        return self._threads.imap(call, split_hits(hits.queries, cells, self._threads.threads))
 
 
 class _MaskedTargets:

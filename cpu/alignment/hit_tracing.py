@@ -33,32 +33,37 @@ MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as sta
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
-def split_hits(queries: Integers, threads: int) -> list[Integers]:
-    """Split hits among kernel calls, and return the indices of the hits in each call.
+def split_hits(queries: Integers, cells: Integers, threads: int) -> list[Integers]:
+    """Split hits among kernel calls, and return the indices of the hits in each call, those of the calls with the most cells first, so that
+    threads end at about the same time.
 
     queries: the query of each hit, int64[hits]
+    cells: number of DP cells of each hit, int64[hits]
 
-    A pass over a query takes as long for one hit as for a full vector of hits. The hits of a query are therefore split only if there are
-    fewer queries than threads, or if there are more hits than a kernel call may have.
+    A pass over a query takes as long for one hit as for a full vector of hits. The hits of a query are therefore split only if they have
+    more than a thread's share of all cells, or if there are more hits than a kernel call may have.
     """
     if not len(queries):
         return []
     order = np.argsort(queries, kind="stable")
     bounds = [0, *(np.flatnonzero(np.diff(queries[order])) + 1).tolist(), len(order)]
-    pieces = max(1, threads // (len(bounds) - 1))  # of a query
+    cells_before = np.concatenate(([0.0], np.cumsum(cells[order], dtype=np.float64)))
+    share = max(1.0, cells_before[-1] / threads)
     call_hits = max(_MIN_CALL_HITS, min(_MAX_CALL_HITS, len(order) // (_CALLS_PER_THREAD * threads)))
     cuts = [0]
     for start, stop in pairwise(bounds):
         hits = stop - start
-        size = -(-hits // max(min(pieces, hits // _MIN_CALL_HITS), -(-hits // _MAX_CALL_HITS)))
-        if stop - cuts[-1] > _MAX_CALL_HITS and start > cuts[-1]:
+        pieces = round((cells_before[stop] - cells_before[start]) / share)
+        size = -(-hits // max(1, min(pieces, hits // _MIN_CALL_HITS), -(-hits // _MAX_CALL_HITS)))
+        if start > cuts[-1] and (size < hits or stop - cuts[-1] > _MAX_CALL_HITS):
             cuts.append(start)
         cuts += range(start + size, stop, size)
-        if stop - cuts[-1] >= call_hits:
+        if size < hits or stop - cuts[-1] >= call_hits:
             cuts.append(stop)
     if cuts[-1] < len(order):
         cuts.append(len(order))
-    return [order[start:stop] for start, stop in pairwise(cuts)]
+    calls = sorted(pairwise(cuts), key=lambda call: cells_before[call[0]] - cells_before[call[1]])
+    return [order[start:stop] for start, stop in calls]
 
 
 class HitTracer:
@@ -112,7 +117,7 @@ class HitTracer:
         """Return the statistics (`STATISTICS`[hits]) and the paths (`Runs` of shape [hits]) of the hits. Raises `TooLittleMemory` if a pair
         needs more memory than is available."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        places = sorted(split_hits(hits.queries, self._threads), key=lambda batch: -self._max_pass_cells(hits.select(batch)))
+        places = self._split(hits)
         self._cells += float(self._pair_cells(hits).sum())
         for place, traced in zip(places, self._map(partial(self._call, _kernels.trace_local_hits), map(hits.select, places)), strict=True):
             _, counts, data, starts, sizes = traced
@@ -123,7 +128,7 @@ class HitTracer:
     def trace_hsps(self, hits: Hits, max_count: int, min_scores: Integers) -> Hsps:
         """Return up to `max_count` alignments of each hit that share no pair of letters: the one that `trace` finds, and then those with at
         least `min_scores`, int64[hits]. Raises `TooLittleMemory` if a pair needs more memory than is available."""
-        places = split_hits(hits.queries, self._threads)
+        places = self._split(hits)
         self._cells += max_count * float(self._pair_cells(hits).sum())
 
         def trace(place: Integers) -> Hsps:
@@ -156,10 +161,8 @@ class HitTracer:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
         return cells
 
-    def _max_pass_cells(self, hits: Hits) -> int:
-        """Return the number of cells of the largest pair in a batch of hits, which determines how long the batch takes. The longest batches
-        are started first, so that threads finish at about the same time."""
-        return int(self._pair_cells(hits).max())
+    def _split(self, hits: Hits) -> list[Integers]:
+        return split_hits(hits.queries, self._pair_cells(hits), self._threads)
 
     def _pair_arrays(self, hits: Hits) -> tuple[Any, Any, Any, Any, Any, Any]:
         queries, targets = self._task.queries, self._task.targets

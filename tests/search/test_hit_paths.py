@@ -136,18 +136,30 @@ def test_no_hits(rng):
     assert len(statistics) == len(runs.data) == 0
 
 
-@given(st.lists(st.integers(0, 6), max_size=600), st.integers(1, 40))
-def test_calls_hold_each_hit_once_and_whole_queries(numbers, threads):
-    queries = np.array(numbers, dtype=np.int64)
-    calls = split_hits(queries, threads)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 1000)), max_size=600), st.integers(1, 40))
+def test_calls_hold_each_hit_once_and_whole_queries(hits, threads):
+    queries, cells = np.array(hits, dtype=np.int64).reshape(-1, 2).T
+    calls = split_hits(queries, cells, threads)
     assert sorted(np.concatenate([np.zeros(0, np.int64), *calls]).tolist()) == list(range(len(queries)))
     assert all(0 < len(call) <= 256 for call in calls)
-    if threads <= len(set(numbers)):
-        for number in set(numbers):
-            hits = numbers.count(number)
-            assert sum(number in queries[call] for call in calls) <= 1 + hits // 256
+    work = [int(cells[call].sum()) for call in calls]
+    assert work == sorted(work, reverse=True)
+    for number in set(queries.tolist()):
+        if cells[queries == number].sum() <= 1.4 * cells.sum() / threads:
+            assert sum(number in queries[call] for call in calls) <= 1 + np.count_nonzero(queries == number) // 256
 
 
 def test_few_queries_are_shared_by_the_threads():
-    assert [len(call) for call in split_hits(np.zeros(25, dtype=np.int64), 16)] == [9, 9, 7]
-    assert [len(call) for call in split_hits(np.repeat(np.arange(3), 600), 2)] == [200] * 9
+    def sizes(queries, threads):
+        return [len(call) for call in split_hits(queries, np.ones_like(queries), threads)]
+
+    assert sizes(np.zeros(25, dtype=np.int64), 16) == [9, 9, 7]
+    assert sizes(np.repeat(np.arange(3), 600), 2) == [200] * 9
+
+
+def test_a_long_query_is_shared_among_many_short_ones():
+    queries = np.repeat(np.arange(30), 40)
+    cells = np.where(queries == 3, 100_000, 1_000)
+    calls = split_hits(queries, cells, 8)
+    assert [len(call) for call in calls[:5]] == [8] * 5
+    assert all((queries[call] == 3).all() for call in calls[:5])

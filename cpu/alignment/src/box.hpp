@@ -35,7 +35,8 @@ static void box(const LocalArgs& a) {
   V* const h = profile + a.letters * segments;  // of the column computed last
   V* const e = h + segments;                    // that enters the column
   V* const paired = e + segments;               // scores with the letters of the cell paired
-  V* directions = static_cast<V*>(a.directions);
+  typedef uint8_t Narrow __attribute__((vector_size(kLanes)));
+  uint8_t* directions = a.directions;
   Rows::set_profile(a, 0, a.rows, segments, segments, profile);
   const V below = broadcast<E>(kBelow), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
   for (int64_t s = 0; s < segments; s++) h[s] = e[s] = below;
@@ -54,8 +55,11 @@ static void box(const LocalArgs& a) {
     for (int64_t s = 0; s < segments; s++) {
       const V t = paired[s], left = e[s], now = larger(larger(t, left), f), opened = subtract(now, open);
       const V longer_left = subtract(left, extend), longer_up = subtract(f, extend);
-      *directions++ = ((V)(t == now) & broadcast<E>(kDiagonal)) | ((V)(f == now) & broadcast<E>(kUp)) |
+      const V found = ((V)(t == now) & broadcast<E>(kDiagonal)) | ((V)(f == now) & broadcast<E>(kUp)) |
                       ((V)(longer_left > opened) & broadcast<E>(kExtendLeft)) | ((V)(longer_up > opened) & broadcast<E>(kExtendUp));
+      const Narrow narrow = __builtin_convertvector(found, Narrow);
+      memcpy(directions, &narrow, sizeof narrow);
+      directions += kLanes;
       h[s] = now;
       e[s] = larger(longer_left, opened);
       f = larger(longer_up, opened);

@@ -26,12 +26,12 @@ bool BoxPaths::align_as(Record query, Record target, int64_t score, int64_t pair
   const int64_t lanes = kernels_.vector_bytes / static_cast<int64_t>(sizeof(E)),
                 segments = box_segments(query.length, static_cast<int>(lanes)), vectors = segments * target.length,
                 scratch_vectors = segments * (recipe_.letters + 3);
-  if ((vectors + scratch_vectors) * kernels_.vector_bytes > std::min(kMaxBytes, path_recipe_.worker_bytes)) return false;
+  if (vectors * lanes + scratch_vectors * kernels_.vector_bytes > std::min(kMaxBytes, path_recipe_.worker_bytes)) return false;
   LocalArgs a = local_arguments(recipe_, cancel_);
   a.query = query.codes, a.rows = query.length;
   a.codes = target.codes, a.columns = target.length;
   a.scratch = scratch_.reserve(static_cast<size_t>(scratch_vectors * kernels_.vector_bytes));
-  a.directions = directions_.reserve(static_cast<size_t>(vectors * kernels_.vector_bytes));
+  a.directions = static_cast<uint8_t*>(directions_.reserve(static_cast<size_t>(vectors * lanes)));
   int64_t best = -1;
   a.best = &best;
   kernels_.box[sizeof(E) == 2 ? 0 : 1](a);
@@ -40,7 +40,7 @@ bool BoxPaths::align_as(Record query, Record target, int64_t score, int64_t pair
 
   runs_.clear();
   Walk walk(query.codes, target.codes, {score, query.length, target.length}, sink.want_runs() ? &runs_ : nullptr);
-  const E* directions = static_cast<const E*>(a.directions);
+  const uint8_t* directions = a.directions;
   walk.run(path_recipe_.usable, 0, 0, [=](int64_t i, int64_t j) {
     const int64_t row = i - 1;
     return static_cast<int>(directions[((j - 1) * segments + row % segments) * lanes + row / segments]);

@@ -274,7 +274,7 @@ struct LocalArgs {
   // are the rows of column j. Null: none. No score may exceed half of the range of an element.
   const int64_t* excluded_bounds;  // [columns + 1]
   const int64_t* excluded_rows;
-  void* directions;  // out of the kernels for boxes: elements [columns][box_segments][lanes]
+  uint8_t* directions;  // out of the kernels for boxes: [columns][box_segments][lanes]
   const Cancel* cancel;
 };
 
