@@ -13,10 +13,12 @@ struct PairTable {
   bool usable[kLetters * kLetters];     // whether a pair of letters costs no more than two gaps; scores of others are raised to that
 };
 
+// The scores of a query's letters in the columns of a block of lanes. Looking them up takes a load for each lane, so it is done once for
+// all strips of rows.
 class LaneProfile {
  public:
-  // Makes the profile of the columns in `codes` and sets `a.profile` and `a.table`. Other arguments are set already. The profile has the
-  // letters of the query alone. tables: of the lanes in use. width: bytes of an element
+  // Looks up the scores of all columns, and sets `a.profile` and `a.table`; the other arguments are set already. tables: of the lanes in
+  // use. width: bytes of an element
   void set(const std::vector<const PairTable*>& tables, int width, int lanes, LocalArgs& a) {
     by_column_.resize(static_cast<size_t>(lanes) * kLetters * kLetters);
     for (int at = 0; at < kLetters * kLetters; at++) {

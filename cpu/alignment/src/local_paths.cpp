@@ -23,6 +23,10 @@ struct Position {
   int64_t row, column;
 };
 
+// The cost of passes for single pairs, relative to those of random sequences: gaps of high-scoring ones cross more lanes (striped.hpp).
+constexpr double kCarriedCost = 1.5;
+
+// Returns the best score of two letters.
 int64_t best_score(const LocalRecipe& recipe, const std::vector<PairTable>* tables) {
   int32_t best = *std::max_element(std::begin(recipe.table), std::end(recipe.table));
   if (tables)
@@ -97,7 +101,7 @@ class HitTracer {
       double share = 0;
       for (size_t k = at; k < stop; k++) share = std::max(share, live_share(order_[k]));
       const double by_lanes = share * lanes_cost(recipe_, length, block) + (tables_ ? profile_cost(recipe_, max_lanes, block) : 0),
-                   by_pairs = 1.5 * pairs_cost(recipe_, max_lanes, length, block);
+                   by_pairs = kCarriedCost * pairs_cost(recipe_, max_lanes, length, block);
       blocks_.push_back({at, stop, by_pairs < by_lanes});
       cost += std::min(by_lanes, by_pairs);
       at = stop;
