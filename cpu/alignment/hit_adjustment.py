@@ -44,8 +44,8 @@ TARGET_SEG = SegParameters(window=10, trigger=1.8, extend=2.1)
 """Parameters with which blastp masks targets before it adjusts scores to their composition."""
 
 _MAX_PROFILE_BYTES = 16 << 20
-"""Maximum memory per thread for the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`). Longer targets are aligned
-one by one."""
+"""Maximum memory per thread for the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`). Longer targets are
+aligned one by one."""
 
 _PART_LETTERS = 16 << 20
 """Approximate number of target letters that are copied and masked at a time."""

@@ -18,8 +18,8 @@
 // Registers: 94 (S32 affine, 16 rows); 128 (U16x2 linear, 48 rows, PATHS); 140 (U16x2 affine local, 36 rows) on sm_90a (NVRTC 13.5). Shared
 // memory: (ROWS / kWordRows) LETTERS sizeof(ProfileWord) (1 + DOUBLED) + 64 ROWS PAIRED bytes, and two rings of carries.
 // Measured (one H200, 2026-11-28, benchmarks/results/nw_cuda.md), TCUPS of 16 bits: 16,000 x 1.5 kb linear 5/-4/6 14.9, affine 5/-4/10/1
-// 8.6, local affine 6.6; 20 protein queries x 240,000 proteins, local BLOSUM62 12/1: 6.0. Half floats (H16x2) on an H100, 2026-11-25: 14.87,
-// 8.62, 5.90 (benchmarks/results/older_cuda.md). 32 and 64 bits: not measured alone.
+// 8.6, local affine 6.6; 20 protein queries x 240,000 proteins, local BLOSUM62 12/1: 6.0. Half floats (H16x2) on an H100,
+// 2026-11-25: 14.87, 8.62, 5.90 (benchmarks/results/older_cuda.md). 32 and 64 bits: not measured alone.
 #include "carry_ring.cuh"
 #include "threads.cuh"
 
