@@ -260,8 +260,8 @@ struct LocalArgs {
   void* boundary;          // scratch: 3 * columns vectors
   void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
   int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
-  // Scores where each lane has a table of its own, of which `table` then has the best: elements [columns / kColumnsAtATime][letters]
-  // [kColumnsAtATime][lanes], by the letter of the query. Null: all lanes have `table`. Not for the kernels for one target.
+  // The scores of all columns, if each lane has a table of its own; `table` then has the best of the lanes. Elements
+  // [columns / kColumnsAtATime][letters][kColumnsAtATime][lanes], by the letter of the query. Null: all lanes have `table`.
   const void* profile;
   // To find the cells in which given scores are reached:
   const int64_t* goals;  // [lanes] the score to find, 0 in unused lanes
