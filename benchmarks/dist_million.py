@@ -42,7 +42,7 @@ _FOUNDERS = 10  # times as many changes in the first generation, whose samples w
 
 
 class Evolved:
-    """Samples of a tree. Implements of `Source` what `prepare` asks for, as an alignment without constant sites does."""
+    """Samples of a tree. Implements the parts of `Source` that `prepare` uses, as an alignment without constant sites does."""
 
     kind = CallKind.NUCLEOTIDE
     nbytes = 0

@@ -1,7 +1,6 @@
 #include "adjusted_hits.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <tuple>
 
@@ -59,17 +58,18 @@ class AdjustedScorer {
       std::sort(scored.begin(), scored.end(), [&](int64_t a, int64_t b) {
         return std::make_tuple(hits_[a].query, target(a).length, a) < std::make_tuple(hits_[b].query, target(b).length, b);
       });
-      const size_t lanes = static_cast<size_t>(kernels_.vector_bytes / width);
+      const int lanes = kernels_.vector_bytes / width;
       for (size_t first = 0, stop; first < scored.size(); first = stop) {
         LocalBlock block;
-        for (stop = first; stop < scored.size() && stop < first + lanes && hits_[scored[stop]].query == hits_[scored[first]].query; stop++)
+        for (stop = first;
+             stop < scored.size() && stop < first + static_cast<size_t>(lanes) && hits_[scored[stop]].query == hits_[scored[first]].query;
+             stop++)
           block.add(target(scored[stop]).length);
         const std::vector<int64_t> part(scored.begin() + static_cast<std::ptrdiff_t>(first),
                                         scored.begin() + static_cast<std::ptrdiff_t>(stop));
         const int64_t rows = queries_.length(hits_[part[0]].query);
-        const int lane_count = static_cast<int>(lanes);
-        const double by_lanes = kComputedShare * lanes_cost(recipe_, rows, block) + profile_cost(recipe_, lane_count, block);
-        if (pairs_cost(recipe_, lane_count, rows, block) < by_lanes)
+        const double by_lanes = kComputedShare * lanes_cost(recipe_, rows, block) + profile_cost(recipe_, lanes, block);
+        if (pairs_cost(recipe_, lanes, rows, block) < by_lanes)
           score_pairs(tables, part, width);
         else
           score_lanes(tables, part, width, left);
@@ -103,14 +103,8 @@ class AdjustedScorer {
     }
     codes_.pack(records, lanes, recipe_.padding);
     best_.resize(static_cast<size_t>(lanes));
-    const Record query = queries_.record(hits_[part[0]].query);
     LocalArgs a = local_arguments(recipe_, cancel_);
-    a.query = query.codes;
-    a.rows = query.length;
-    a.codes = codes_.codes();
-    a.columns = codes_.columns();
-    a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
+    set_lanes(a, kernels_, queries_.record(hits_[part[0]].query), codes_, boundary_);
     a.best = best_.data();
     profile_.set(lane_tables, width, lanes, a);
     kernels_.local[local_kernel(width)](a);

@@ -257,12 +257,7 @@ class HitTracer {
     LocalArgs a = local_arguments(recipe_, cancel_);
     if (swapped_) a.table = transposed_;
     a.rows_first = swapped_;
-    a.query = row;
-    a.rows = length;
-    a.codes = codes_.codes();
-    a.columns = codes_.columns();
-    a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
+    set_lanes(a, kernels_, {row, length}, codes_, boundary_);
     if (tables_) profile_.set(lane_tables_, width, lane_count, a);
     a.goals = goals.data();
     a.seeds = seeds;

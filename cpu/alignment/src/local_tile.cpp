@@ -147,12 +147,7 @@ class LocalScorer {
     const Record row = rows_.record(r);
     best_.resize(static_cast<size_t>(kernels_.vector_bytes));
     LocalArgs a = arguments_;
-    a.query = row.codes;
-    a.rows = row.length;
-    a.codes = codes_.codes();
-    a.columns = codes_.columns();
-    a.lengths = codes_.lengths();
-    a.boundary = boundary_.reserve(static_cast<size_t>(3 * a.columns * kernels_.vector_bytes));
+    set_lanes(a, kernels_, row, codes_, boundary_);
     a.best = best_.data();
     kernels_.local[local_kernel(width)](a);
     if (cancel_.requested) return false;
@@ -210,6 +205,15 @@ LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel) {
   a.extend = recipe.extend;
   a.cancel = &cancel;
   return a;
+}
+
+void set_lanes(LocalArgs& a, const Kernels& kernels, Record rows, LaneCodes& lanes, Scratch& boundary) {
+  a.query = rows.codes;
+  a.rows = rows.length;
+  a.codes = lanes.codes();
+  a.columns = lanes.columns();
+  a.lengths = lanes.lengths();
+  a.boundary = boundary.reserve(static_cast<size_t>(3 * a.columns * kernels.vector_bytes));
 }
 
 template <class Score>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/src/work.hpp"
+#include "lane_codes.hpp"
 
 namespace gpualign {
 
@@ -72,6 +73,9 @@ double pairs_cost(const LocalRecipe& recipe, int lanes, int64_t rows, const Loca
 
 // Returns kernel arguments with the fields that a recipe sets.
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel);
+
+// Sets the arguments for one record in the rows and packed records in the lanes. boundary: scratch of the kernel
+void set_lanes(LocalArgs& a, const Kernels& kernels, Record rows, LaneCodes& lanes, Scratch& boundary);
 
 // Returns the index of the kernel: 0, 1, 2, 3 for elements of 1, 2, 4, 8 bytes.
 inline int local_kernel(int width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : 3; }
