@@ -111,7 +111,7 @@ class PairThresholds:
         if edit and max_distance is not None:
             check_distance(max_distance, must_be_whole=True)
             max_edits, max_distance = int(max_distance), None
-        if max_distance is not None and max_distance > 1 and max_distance == int(max_distance):
+        if max_distance is not None and max_distance > 1 and float(max_distance).is_integer():
             edits, percent = f"at most {max_distance:g} edits add {parameter('edit')}", f"{max_distance:g} % is {max_distance / 100:g}"
             raise InputError(
                 f"{parameter('max_distance')} is 1 - identity, from 0 to 1; found {max_distance:g}: for {edits}; {percent};"

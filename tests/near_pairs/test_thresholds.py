@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
@@ -21,6 +21,7 @@ def is_count(value):
     return value is None or value in range(100)
 
 
+@example(None, None, None, math.inf, None, False, False)
 @given(st.none() | st.integers(-5, 5), NUMBERS, NUMBERS, NUMBERS, st.none() | st.integers(1, 3), st.booleans(), st.booleans())
 def test_thresholds_in_range_become_a_filter(score, identity, coverage, distance, nearest, edit, same):
     thresholds = PairThresholds(score, identity, coverage, distance, nearest)
