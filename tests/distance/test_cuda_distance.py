@@ -5,6 +5,7 @@ test_tensor_cores.py has the others on the host.
 
 import io
 import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
+from gpualign.core.execution.worker_pool import WorkerHandle
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance import engine as cuda_distance
 from gpualign.gpu.distance.engine import CudaDistanceEngine
@@ -298,14 +300,13 @@ def test_several_devices(rng, small_parts):
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, small_parts):
-    """The second device is within its first piece when the run is interrupted, and until the first one is closed."""
+    """The second device is within its first piece until the interrupt of the first one has reached the run."""
     small_pieces(monkeypatch)
-    busy, closed, pieces = threading.Event(), threading.Event(), []
+    busy, handles, pieces, next_tile = threading.Event(), [], [], WorkerHandle.next_tile
 
-    class First(HostDevice):
-        def close(self):
-            super().close()
-            closed.set()
+    def recorded(handle):
+        handles.append(handle)
+        return next_tile(handle)
 
     class Held(HostStream):
         def upload(self, address, source):
@@ -315,7 +316,8 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
         def launch(self, *launched):
             super().launch(*launched)
             busy.set()
-            closed.wait(LIMIT)
+            while not handles[0].stopped():
+                time.sleep(0.001)
 
     class Second(HostDevice):
         def create_stream(self):
@@ -323,17 +325,17 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
 
     def interrupt(_):
         assert busy.wait(LIMIT)
-        if not closed.is_set():
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
-    devices = [First(), Second()]
+    monkeypatch.setattr(WorkerHandle, "next_tile", recorded)
+    devices = [HostDevice(), Second()]
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, writes_compared_sites=False)
     source = dense_source(random_codes(rng, 40, 20_000, 2))
     prepared = prepare(source, task, side_by_side(CudaDistanceEngine(d, 1) for d in devices), DistanceBudget.of(1 << 28), io.BytesIO)
     with pytest.raises(KeyboardInterrupt):
         next(prepared.counter.count_function(prepared.panels, prepared.plan.bands(), prepared.counter.count_names, interrupt))
     assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
-    assert len(pieces) <= 2  # of seven; the next one may have begun when the first device is closed
+    assert len(pieces) == 1  # of seven
     for device in devices:
         assert device.used == 0
         assert not device.opened
