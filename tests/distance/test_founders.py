@@ -151,10 +151,13 @@ def test_in_python(codes):
     np.testing.assert_array_equal(python.dist("x.bed", metric="grm").values, values("x.bed", "--metric", "grm"))
 
 
-def test_plink2(codes):
+def test_plink2(codes, tmp_path):
     plink = shutil.which("plink2")
     if plink is None:
         pytest.skip("plink2 is not installed")
+    with_calls = codes[:, (codes[FOUNDERS] != MISSING).any(axis=0)]  # plink2 takes 0.5 as the frequency where no founder has a call
+    write_fileset(tmp_path / "x.bed", with_calls)
+    write_parents(tmp_path / "x.bed", PARENTS)
     for more in ([], ["--nonfounders"]):
         measure = [plink, "--bfile", "x", "--bad-freqs", "--maf", "0.1", "--make-rel", "square", "bin", *more, "--out", "x"]
         subprocess.run(measure, check=True, capture_output=True)
