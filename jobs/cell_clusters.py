@@ -104,7 +104,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     given = options.alignment_options
     nbytes = inputs.queries.nbytes
     memory = given.resources.memory or default_memory(nbytes)
-    pair_bytes = near_pair_memory(inputs.queries, memory)
+    pair_bytes = near_pair_memory(inputs.queries.nbytes, memory)
     searching = replace(given, resources=replace(given.resources, memory=memory - pair_bytes))
     job, cells = paired_chains.prepare(inputs, searching, given.make_filter(), Pairing.ABOVE, reporter)
     duplicates = job.equal_cells()

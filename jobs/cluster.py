@@ -25,7 +25,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import group_copies, singleton_groups, split_groups
+from gpualign.core.near_pairs.deduplication import copy_bytes, group_copies, singleton_groups, split_groups, worth_copying
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
@@ -306,19 +306,24 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
     threads = o.resources.host_threads
     groups = group_copies(records, scoring.v_genes, threads) if groups_equal else singleton_groups(records)
-    # Half of the memory is for near pairs.
-    memory = o.resources.memory or default_memory(records.nbytes + 2 * RECORD_BYTES * len(groups))
     if same := o.read_options.columns.same:
         selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
         numbers = np.arange(len(records))
         agrees_with_copies = selector.selection_mask(numbers, numbers)
         groups = split_groups(groups, np.where(agrees_with_copies, selector.queries, selector.queries.max() + 1 + numbers))
+    copied = copy_bytes(records, groups)
+    memory = o.resources.memory or default_memory(records.nbytes + copied + 2 * RECORD_BYTES * len(groups))
+    if not worth_copying(copied, memory - records.nbytes):
+        groups, copied = singleton_groups(records), 0
+    if same:
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
         distinct = inputs.queries.select(groups.first_records, threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    resources = replace(o.resources, memory=memory - near_pair_memory(records, memory))
+    near_bytes = near_pair_memory(records.nbytes + copied, memory)  # half of what is left
+    beside = records.nbytes if copied else 0
+    resources = replace(o.resources, memory=memory - near_bytes - beside)
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
     alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)

@@ -24,7 +24,6 @@ from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
-from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.output.result_writing import write_results
@@ -82,10 +81,10 @@ class DistanceSource(Protocol):
         """Return the rows that describe the plan in a dry run."""
 
 
-def near_pair_memory(records: SequenceSet, memory: int) -> int:
+def near_pair_memory(sequence_bytes: int, memory: int) -> int:
     """Return the bytes for near pairs: half of the memory that remains after the sequences. The other half is used first to find the pairs,
     then to process them."""
-    return max(0, memory - records.nbytes) // 2
+    return max(0, memory - sequence_bytes) // 2
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,13 @@ class AlignmentDistances:
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
     def near_pair_bytes(self, memory: int) -> int:
-        return near_pair_memory(self.task.queries, memory)
+        return near_pair_memory(self.sequence_bytes, memory)
+
+    @property
+    def sequence_bytes(self) -> int:
+        """Size of the records and, if some are equal, of the copy of the distinct ones, in bytes."""
+        records, distinct = self.task.queries, self.distinct_inputs.queries
+        return records.nbytes + (0 if distinct is records else distinct.nbytes)
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         edges = EdgeListBuilder(storage)

@@ -25,9 +25,11 @@ from gpualign.core.execution.totals import Closable, Progress, Totals
 from gpualign.core.near_pairs.deduplication import (
     DuplicateExpansion,
     DuplicateGroups,
+    copy_bytes,
     expansion_bytes,
     group_copies,
     singleton_groups,
+    worth_copying,
 )
 from gpualign.core.near_pairs.hamming import HammingCounter
 from gpualign.core.near_pairs.neighbour_counts import GroupPairs
@@ -437,10 +439,11 @@ def prepare_near_pair_job(
     """Plan the search for a task's near pairs.
 
     description_prefix: prefix for the reported plan
-    grouped: whether equal records are compared only once
+    grouped: whether equal records are compared only once, unless memory is too small for another set, of the distinct records
 
     Raises `RunError` if there is not enough memory.
     """
+    ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     listed = task.scoring.listed_distance
     has_distances = task.scoring.edit and listed in (None, ListedDistance.TCRDIST)  # as the engine finds them
     distance_suffices = has_distances and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
@@ -455,7 +458,12 @@ def prepare_near_pair_job(
     else:
         queries = targets.select_first(len(task.queries))
     records = len(targets.first_records) + (0 if one_set else len(queries.first_records))
-    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=records * RECORD_BYTES)
+    copied = copy_bytes(task.targets, targets) + (0 if one_set else copy_bytes(task.queries, queries))
+    extra = records * RECORD_BYTES + copied
+    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=extra)
+    if not worth_copying(copied, left):
+        return ungrouped()
+    left -= copied
     others = _select_distinct(task.targets, targets, host_threads)
     distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
     finds_edits = listed in (None, ListedDistance.HAMMING)
@@ -486,7 +494,6 @@ def prepare_near_pair_job(
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}{bounded_quantity(near)} {describe_bound(near)}; {prepared.kernel}")
-    ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     threads = text_thread_count(budget, host_threads)
     list_pairs = _max_list_pairs(task, near.mean_edit_bound, aligner, aligning.result_bytes)
     return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, list_pairs, ungrouped)

@@ -100,6 +100,22 @@ def split_groups(duplicates: DuplicateGroups, keys: Integers) -> DuplicateGroups
     return DuplicateGroups(rank[numbers], firsts[order])
 
 
+def copy_bytes(sequences: SequenceSet, groups: DuplicateGroups) -> int:
+    """Return the size, in bytes, of a set of the first record of each group; 0 if each group is a single record, which needs no new set."""
+    if not groups.repeated_count:
+        return 0
+    return int(sequences.lengths[groups.first_records].sum()) + sequences.offsets.itemsize * (len(groups) + 1)
+
+
+def worth_copying(copied_bytes: int, memory: int) -> bool:
+    """Return whether a run compares a copy of the distinct records instead of all records: whether the copy leaves a quarter of the memory.
+
+    copied_bytes: size of the copy
+    memory: memory in addition to all records, in bytes
+    """
+    return copied_bytes <= memory - memory // 4
+
+
 def expansion_bytes(queries: DuplicateGroups, targets: DuplicateGroups) -> int:
     """Return the memory, in bytes, that a `DuplicateExpansion` takes apart from near pairs."""
     if not (queries.repeated_count or targets.repeated_count):
