@@ -59,7 +59,7 @@ def _print_citation(ctx: click.Context, _: click.Parameter, requested: bool) -> 
     help="Show how to cite gpualign and its methods, and exit.",
 )
 def cli() -> None:
-    """Exact all-vs-all sequence alignment and SNP distance: every pair, no filter, bounded memory.
+    """Exact all-vs-all sequence alignment and SNP distance: no pair is lost, memory is bounded.
 
     \b
     Examples:

@@ -119,7 +119,7 @@ def plot(
     A network shows up to 500 clusters. Lines grow with the logarithm of their distance, and are longer where circles would overlap. Records
     without known distances between them are in separate trees.
 
-    Memory: about 40 bytes per pair of records; a matrix that is too large for this machine is refused.
+    Memory: about 40 bytes for each cell of the matrix; a matrix that is too large for this machine is refused.
     """
     from pathlib import Path
 
