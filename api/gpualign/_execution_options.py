@@ -156,11 +156,13 @@ def checked_count(name: str, value: int | None, minimum: int | None = None) -> i
     return number
 
 
-def check_numbers(**values: float | None) -> None:
-    """Raise `InputError` for anything but numbers and None."""
-    for name, one in values.items():
-        if one is not None and math.isnan(_to_float(one)):
-            raise InputError(f"{name} {_format_argument(one)}: expected a number")
+def checked_number(name: str, value: float | None) -> float | None:
+    """Return a number of any type as a float, integers as they are, and None for None. Raises `InputError` for anything else."""
+    if value is None:
+        return None
+    if math.isnan(number := _to_float(value)):
+        raise InputError(f"{name} {_format_argument(value)}: expected a number")
+    return value if isinstance(value, int) else number
 
 
 def checked_score(name: str, value: float | None) -> int | None:

@@ -11,12 +11,12 @@ from gpualign._execution_options import (
     LOG,
     ProgressCallback,
     ProgressReporter,
-    check_numbers,
     checked_choice,
     checked_count,
     checked_flag,
     checked_identity_definition,
     checked_names,
+    checked_number,
     checked_score,
     checked_titles,
     make_resources,
@@ -338,10 +338,15 @@ def pair_thresholds(
     min_score: int | None, min_identity: float | None, min_coverage: float | None, max_distance: float | None, coverage_of: str | None
 ) -> PairThresholds:
     """Return the thresholds. Raises `InputError` for anything but numbers and None, and for an unknown `coverage_of`."""
-    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
     if coverage_of is not None:
         checked_choice("coverage_of", coverage_of, (one.value for one in CoveredSequence))
-    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance, coverage_of=coverage_of)
+    return PairThresholds(
+        checked_score("min_score", min_score),
+        checked_number("min_identity", min_identity),
+        checked_number("min_coverage", min_coverage),
+        checked_number("max_distance", max_distance),
+        coverage_of=coverage_of,
+    )
 
 
 def _prepare_filtered_job(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gpualign._cluster import matrix_pairs
-from gpualign._execution_options import LOG, check_numbers
+from gpualign._execution_options import LOG, checked_number
 from gpualign._output import checked_output_path
 from gpualign._record_annotations import GroupsInput, row_annotations
 from gpualign._results import Matrix
@@ -84,9 +84,7 @@ def plot(
         check_text(name, text)
     if linkage not in LINKAGE_METHODS:
         raise InputError(f"linkage {linkage!r}: expected one of {', '.join(LINKAGE_METHODS)}")
-    check_numbers(vmin=vmin, vmax=vmax)
-    low, high = (None if value is None else float(value) for value in (vmin, vmax))
-    style = Style(title=title, cmap=cmap, linkage=linkage, vmin=low, vmax=high)
+    style = Style(title=title, cmap=cmap, linkage=linkage, vmin=checked_number("vmin", vmin), vmax=checked_number("vmax", vmax))
     check_style(style)
     listed = None if isinstance(order, str) and order in _ORDER_NAMES else _listed_positions(order)
     if network:
@@ -123,8 +121,8 @@ def _draw_network(
     """Draw the network of a matrix. order: name of the order, as in `RowOrder`."""
     from gpualign.jobs.plotting.network_output import NetworkStyle, check_network_options, write_network
 
-    check_numbers(collapse=collapse)
-    check_network_options(style, str(order), has_tree, float(collapse or 0.0))
+    collapse = float(checked_number("collapse", collapse) or 0.0)
+    check_network_options(style, str(order), has_tree, collapse)
     if matrix.value == "score":
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
     pairs = matrix_pairs(matrix, "network")
@@ -132,7 +130,7 @@ def _draw_network(
     shown = row_annotations(groups, list(matrix.ids))
     if len(shown) > 1:
         raise InputError(f"{parameter('groups')}: a network shows one column of groups; found {len(shown)}")
-    network = NetworkStyle(float(collapse or 0.0), style.title, label or "distance")
+    network = NetworkStyle(collapse, style.title, label or "distance")
     with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(path):
         picture = check_plot(str(path))
         write_network(files.open(path), picture, pairs, matrix.value == "identity", shown[0] if shown else None, network, LOG)

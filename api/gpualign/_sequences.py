@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign._execution_options import LOG, checked_choice, checked_flag, checked_items, checked_names, checked_titles, is_iterable
 from gpualign._scoring import Scoring
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet_name
@@ -105,20 +106,35 @@ class Sequences:
     def __getitem__(self, item: int) -> str: ...
 
     @overload
-    def __getitem__(self, item: slice) -> Sequences: ...
+    def __getitem__(self, item: slice | Sequence[int] | npt.NDArray[Any]) -> Sequences: ...
 
-    def __getitem__(self, item: int | slice) -> str | Sequences:
-        """Return the text of a record, in upper case, or a `Sequences` for a slice. Raises `InputError` for an empty slice."""
-        if isinstance(item, slice):
-            records = np.arange(len(self), dtype=np.int64)[item]
-            if not len(records):
-                raise InputError("a slice without sequences")
-            return Sequences.from_encoded(self.set.select(records), self.code)
-        number = range(len(self))[item]
+    def __getitem__(self, item: int | slice | Sequence[int] | npt.NDArray[Any]) -> str | Sequences:
+        """Return the text of a record, in upper case, or the `Sequences` of a slice, of a list of numbers in its order, or of a mask
+        (bool[records]). Raises `InputError` if there are none, or one twice, and `IndexError` for numbers out of range."""
+        if isinstance(item, slice) or is_iterable(item):
+            return Sequences.from_encoded(self.set.select(_selected_records(cast("slice | Iterable[int]", item), len(self))), self.code)
+        number = range(len(self))[cast("int", item)]
         return self.code.decoding[self.set.codes[self.set.offsets[number] : self.set.offsets[number + 1]]].tobytes().decode()
 
     def __repr__(self) -> str:
         return f"<Sequences: {len(self):,} {self.alphabet}, {int(self.set.offsets[-1]):,} letters>"
+
+
+def _selected_records(selection: slice | Iterable[int], count: int) -> Integers:
+    """Return the numbers of the selected records of `count` records: int64[selected]. Raises the errors of `Sequences.__getitem__`."""
+    every = np.arange(count, dtype=np.int64)
+    if isinstance(selection, slice):
+        records = every[selection]
+    else:
+        chosen = np.asarray(selection)
+        if chosen.ndim != 1:
+            raise InputError(f"a selection of {chosen.ndim} dimensions; expected a list of numbers, or a mask")
+        records = every[chosen] if len(chosen) else every[:0]
+    if not len(records):
+        raise InputError("a selection without sequences")
+    if len(np.unique(records)) < len(records):
+        raise InputError("a selection with the same record twice")
+    return records
 
 
 SequencesInput: TypeAlias = "Sequences | StrPath | BinaryIO | Iterable[RecordInput]"

@@ -14,12 +14,12 @@ from gpualign._execution_options import (
     LOG,
     ProgressCallback,
     ProgressReporter,
-    check_numbers,
     checked_choice,
     checked_count,
     checked_flag,
     checked_identity_definition,
     checked_names,
+    checked_number,
     checked_score,
     make_resources,
 )
@@ -142,7 +142,6 @@ def sw(
         if one is not None:
             checked_choice(name, one, _METHOD_NAMES[name])
     traceback = checked_flag("traceback", traceback)
-    check_numbers(max_evalue=max_evalue, min_identity=min_identity)
     options = SwOptions(
         scoring=checked_scoring(scoring, local=True).options(),
         resources=make_resources(device, threads, memory, executor),
@@ -158,8 +157,8 @@ def sw(
         max_hits=checked_count("max_hits", max_hits, 1),
         max_hsps=checked_count("max_hsps", max_hsps, 1) or 1,
         min_score=checked_score("min_score", min_score),
-        max_evalue=max_evalue,
-        min_identity=min_identity,
+        max_evalue=checked_number("max_evalue", max_evalue),
+        min_identity=checked_number("min_identity", min_identity),
         identity_def=checked_identity_definition(identity_def),
         no_traceback=not traceback,
     )

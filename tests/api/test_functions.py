@@ -66,6 +66,10 @@ def test_sequences_from_everywhere(small_16s, genes):
     assert part.ids == genes.ids[3:9:2]
     assert list(part) == list(genes)[3:9:2]
     assert genes[-1] == list(genes)[-1]
+    for selection in ([7, 0, -1], np.array([7, 0, 59]), np.isin(np.arange(60), [0, 7, 59])):
+        chosen = np.arange(60)[selection]
+        assert genes[selection].ids == [genes.ids[k] for k in chosen]
+        assert list(genes[selection]) == [genes[k] for k in chosen]
     assert part.lengths.tolist() == [len(text) for text in part]
     assert gpualign.Sequences(["MKV", "MK"]).alphabet == "protein"
     assert gpualign.Sequences(["ACGT"], alphabet="protein").alphabet == "protein"
@@ -336,6 +340,12 @@ def test_thresholds_are_numbers_of_any_kind():
         assert sum(len(hits) for hits in gpualign.sw(seqs, min_score=least, evalue="none", strand="plus", mask="none")) > 0
     for least in (0.8, np.float32(0.8), np.array(0.8), Fraction(4, 5), Decimal("0.8")):
         assert len(gpualign.pairs(seqs, min_identity=least)) == 1
+        assert len(gpualign.cluster(seqs, min_identity=least)) == 2
+    for most in (1, 1.0, np.int64(1), Fraction(1), Decimal(1)):
+        assert len(gpualign.pairs(seqs, metric="edit", max_distance=most)) == 1
+    proteins = ["MEEPQSDPSVEPPLSQETFSDLWKLLPENNVLSPLPSQAMDDLMLSPDDIEQWF"]
+    for most in (1e-9, Fraction(1, 10**9), Decimal("1e-9")):
+        assert sum(len(hits) for hits in gpualign.sw(proteins, list(proteins), max_evalue=most)) == 1
 
 
 def test_no_file_of_a_fileset_and_no_mapped_array_is_written_to(tmp_path, monkeypatch):

@@ -3,6 +3,8 @@
 import inspect
 import io
 from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -111,6 +113,12 @@ REFUSED = [
         "record '0' looks like DNA, and the other sequences are proteins",
     ),
     (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, max_distance=float("nan")), "max_distance nan: expected a number"),
+    (lambda: gpualign.pairs(["ACGT"], metric="edit", max_distance=Fraction(5, 2)), "a whole number of edits, 0 or more; found 2.5"),
+    (lambda: gpualign.pairs(["ACGT"], max_distance=Fraction(3, 2)), "from 0 to 1; found 1.5"),
+    (lambda: gpualign.sw(["ACGT"], max_evalue=Decimal("-1")), "max_evalue: expected 0 or more; found -1"),
+    (lambda: gpualign.Sequences(["ACGT", "AC"])[[1, 1]], "a selection with the same record twice"),
+    (lambda: gpualign.Sequences(["ACGT", "AC"])[[]], "a selection without sequences"),
+    (lambda: gpualign.Sequences(["ACGT", "AC"])[[[0, 1]]], "a selection of 2 dimensions; expected a list of numbers, or a mask"),
     (lambda: gpualign.pairs(["ACGT"], min_identity="0.9"), "min_identity '0.9': expected a number"),
     (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: expected a number"),
     (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: expected a number"),
