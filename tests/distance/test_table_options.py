@@ -133,6 +133,16 @@ def test_parents_beside_individuals_are_left_out(here):
     assert "columns 'PAT', 'MAT', 'SEX', 'PHENOTYPE' are left out as metadata" in gpualign_here("dist", "x.tsv")[1]
 
 
+def test_sites_of_one_name_are_told(here):
+    (here / "x.tsv").write_text("id\tL1\tL2\tL1\nA\t1\t2\t1\nB\t3\t2\t3\nC\t11\t12\t11\n")
+    (here / "rows.tsv").write_text("id\tA\tB\tC\nL1\t1\t3\t11\nL2\t2\t2\t12\nL1\t1\t3\t11\n")
+    for words in (["x.tsv"], ["rows.tsv", "--transpose"]):
+        table, notes = gpualign_here("dist", *words, "--type", "alleles")
+        assert table.splitlines()[1] == b"A\t0\t2\t3"
+        assert f"{words[0]}: several sites are called 'L1'; each of them counts" in notes
+    assert "several" not in gpualign_here("dist", "x.tsv", "--type", "alleles", "--columns", "L2")[1]
+
+
 def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
     (here / "small.tsv").write_text("id\tL1\tL2\tL3\nC\t0\t1\t0\nD\t2\t0\t1\n")
     (here / "large.tsv").write_text("id\tL1\tL2\tL3\nE\t1\t12\t1\nF\t2\t14\t2\n")

@@ -25,7 +25,7 @@ from gpualign.core.distance.tables.codings import (
     letter_coding,
     number_coding,
 )
-from gpualign.core.distance.tables.columns import describe_columns_left_out, describe_rows_left_out
+from gpualign.core.distance.tables.columns import describe_columns_left_out, describe_repeated_sites, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import EXAMINED_ROWS, describe_outliers
 from gpualign.core.files.delimited import open_delimited
@@ -59,6 +59,8 @@ def read_tables(
     kind, decode = _decide_kind_and_codes(tables, alleles, warn)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
+        if (report := describe_repeated_sites(table.row_ids if transpose else table.column_ids)) is not None:
+            warn(f"{table.source}: {report}")
         if kind is CallKind.ALLELE and table.cell_type is CellType.ALLELES:
             _warn_about_outliers(table, transpose, warn)
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -156,6 +157,17 @@ def describe_rows_left_out(titles: Sequence[str]) -> str:
     """Return a note on rows that are left out because of their titles."""
     shown, are = _format_titles(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
+
+
+def describe_repeated_sites(titles: Sequence[str]) -> str | None:
+    """Return a note on sites with equal titles, which may be copies of one site; None if there are none."""
+    if len(set(titles)) == len(titles):
+        return None
+    repeated = [title for title, count in Counter(titles).items() if count > 1 and title]
+    if not repeated:
+        return None
+    shown, _ = _format_titles(repeated)
+    return f"several sites are called {shown}; each of them counts"
 
 
 def _format_titles(titles: Sequence[str]) -> tuple[str, str]:
