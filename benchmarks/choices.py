@@ -1,6 +1,6 @@
 """Choices of strands, pairs and sites: whole commands beside those without the choice, and beside vsearch and plink 1.9 with the same one.
 
-python benchmarks/choices.py [--records 200] [--people 2000x20000] [--threads 2] [--runs 3] [--output results/choices.md]
+python benchmarks/choices.py [--records 200] [--people 2000x20000] [--threads 2] [--runs 3] [--output benchmarks/results/choices.md]
 
 Records are relatives of a gene of 1.5 kb, half of them the other way round, in twenty groups. People have 5 % of their calls missing, at
 some sites more. Commands run in turns; peers that are not installed are left out. vsearch compares every record with every one, in both

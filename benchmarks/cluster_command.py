@@ -1,6 +1,6 @@
 """The same job with threads and with Dask's workers on this machine, whole commands: what `--cluster` costs.
 
-python benchmarks/cluster_command.py [--records 1500] [--samples 4000] [--runs 3] [--output results/cluster_command.md]
+python benchmarks/cluster_command.py [--records 1500] [--samples 4000] [--runs 3] [--output benchmarks/results/cluster_command.md]
 
 Sequences are made up: relatives of 1.5 kb, and alignments of 30,000 sites (as in dist_command.py). dask:N has N processes
 that share the machine's threads. The time to start Python, Dask and its workers is part of a command's; "computing" is what the

@@ -1,7 +1,7 @@
 """Problems in the clusters of vsearch, MMseqs2 and CD-HIT by `gpualign cluster --verify`, and the records that `--fix` changes.
 
 python benchmarks/cluster_verification.py --genes 16s.fasta.gz --proteins proteins.fasta.gz [--size 10000]
-    [--output results/cluster_verification.md]
+    [--output benchmarks/results/cluster_verification.md]
 
 The sets, thresholds and commands are those of identity_command.py: genes at 97 %, proteins at 90 %, at least 0.8 of each record aligned.
 Programs that are not installed are left out.

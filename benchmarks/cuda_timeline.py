@@ -1,7 +1,7 @@
 """Whether the host keeps a GPU busy: copies and kernels of each batch of whole commands by the device's clock, figures and a picture.
 
 python benchmarks/cuda_timeline.py [--records 12000] [--queries queries.fa --targets proteins.gpa]
-    [--output results/cuda_timeline.md] [--chart results/cuda_timeline.svg]      (the chart: matplotlib)
+    [--output benchmarks/results/cuda_timeline.md] [--chart benchmarks/results/cuda_timeline.svg]      (the chart: matplotlib)
 
 The commands run in this process, twice; the second run finds kernels compiled and contexts open. Busy: the share of the time from the
 first kernel's begin to the last one's end in which a kernel ran, or waited for multiprocessors that another one had. Under

@@ -1,6 +1,6 @@
 """`--device auto` beside cpu and cuda, whole commands over a grid of sizes of jobs, on a machine with a GPU.
 
-python benchmarks/device_choice.py [--runs 9] [--only reads,sw] [--output results/device_choice.md]
+python benchmarks/device_choice.py [--runs 9] [--only reads,sw] [--output benchmarks/results/device_choice.md]
 
 Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), random ones, alignments of 30,000 sites (as in
 dist_command.py).

@@ -1,7 +1,7 @@
 """`gpualign dist` of a big alignment: reading, making bit planes and counting alone, and the whole command beside them; peers.
 
 python benchmarks/dist_command.py [--samples 5000] [--sites 30000] [--lines 0 60 80] [--threads 1 2] [--device cpu] [--runs 5]
-    [--peers PYTHON] [--choosing] [--output results/dist_command.md]
+    [--peers PYTHON] [--choosing] [--output benchmarks/results/dist_command.md]
 python benchmarks/dist_command.py --samples 40000 --device cuda:0 --threads 16
 python benchmarks/dist_command.py --samples 2000 --lines 80 --choosing
 

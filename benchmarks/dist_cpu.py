@@ -1,8 +1,8 @@
 """Distances on the CPU: the counting alone, whole commands beside plink 1.9 and hammingdist, alignments beside snp-dists, near pairs beside
 whole matrices.
 
-python benchmarks/dist_cpu.py [--samples 2000] [--sites 20000] [--snp-dists PATH] [--runs 7] [--output results/dist_cpu.md]
-python benchmarks/dist_cpu.py --parts near --output results/dist_near.md
+python benchmarks/dist_cpu.py [--samples 2000] [--sites 20000] [--snp-dists PATH] [--runs 7] [--output benchmarks/results/dist_cpu.md]
+python benchmarks/dist_cpu.py --parts near --output benchmarks/results/dist_near.md
 
 plink1.9 (Debian's package) and hammingdist (PyPI) are looked for; snp-dists by its path, or on the PATH. What is not there is left out.
 A comparison is two calls at a site, each pair of samples once. Everything is timed as the shell sees it, in turns.
@@ -31,7 +31,7 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure, make_reci
 from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
-HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"
+HAMMINGDIST = "import hammingdist; hammingdist.from_fasta_large('x.fa').dump_lower_triangular('lower.txt')"
 
 
 def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
@@ -175,6 +175,13 @@ def near_pairs(folder: Path, runs: int) -> list[list[str]]:
     return rows
 
 
+def describe_difference(text: bytes, count: int) -> str:
+    """What is wrong with a matrix of `count` samples that has other bytes."""
+    rows = text.splitlines()
+    broken = sum(row.count(b"\t") != count for row in rows)
+    return f"{broken} of {len(rows)} rows without {count} values" if broken else "other rows"
+
+
 def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
     rows = []
     for count, sites in ((100, 1_000_000), (1000, 1_000_000)):
@@ -192,7 +199,7 @@ def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
                 )
                 took = time.perf_counter() - start
                 same = done.stdout == (folder / "hamming.tsv").read_bytes()
-                what = f"snp-dists -j {threads}, {'the same bytes' if same else 'rows broken by its threads'}"
+                what = f"snp-dists -j {threads}, {'the same bytes' if same else describe_difference(done.stdout, count)}"
                 rows.append([f"{count:,} x {sites:,}", what, f"{took:.1f}", "", f"{work / took / 1e9:,.2f}"])
                 print(rows[-1], flush=True)
     return rows

@@ -1,6 +1,6 @@
 """Distances on a GPU: rates of the kernels, one set and all ordered pairs; the whole command, also for near pairs.
 
-python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--near 40000] [--output results/dist_cuda.md]
+python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--near 40000] [--output benchmarks/results/dist_cuda.md]
 
 A comparison is two calls at a site. "all ordered pairs" computes every element of the matrix; "one set" leaves out what mirrors, and is
 counted as the same whole matrix, which is what comes out.

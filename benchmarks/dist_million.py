@@ -1,7 +1,7 @@
 """Near pairs of up to a million samples that are made in memory: seconds of making bit planes, and of counting.
 
 python benchmarks/dist_million.py 5000 --device cpu
-python benchmarks/dist_million.py 1000000 --device cuda:0 [--sites 30000] [--max-distance 12] [--output results/dist_million.md]
+python benchmarks/dist_million.py 1000000 --device cuda:0 [--sites 30000] [--max-distance 12] [--output benchmarks/results/dist_million.md]
 
 Samples evolve: those of a generation descend from random ones of the generation before, with 4 changes at random sites on average (the
 first one from a common root, with 40), and each has a run of missing calls, 0.5 % of the sites. All sites are looked at; the summary says

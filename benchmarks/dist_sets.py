@@ -1,7 +1,7 @@
 """New genomes beside many old ones: from a set on disk and from the alignments, and beside snp-dists and fn6.
 
 python benchmarks/dist_sets.py [--old 200000] [--new 100] [--sites 30000] [--runs 5] [--fn6 PYTHON] [--peer-old 2000]
-    [--snp-dists PATH] [--output results/dist_sets.md]
+    [--snp-dists PATH] [--output benchmarks/results/dist_sets.md]
 
 Genomes are those of a tree: each is one of the 500 before it with 4 changes on average, every tenth lacks 2 % of
 its calls. Commands run in turns; the first turn of each is not counted, so that files are in the page cache. fn6 is a package of the Python

@@ -1,6 +1,6 @@
 """Distances as text: whole matrices and lists of all pairs from a finished matrix into files, beside the same number of plain bytes.
 
-python benchmarks/distance_text.py FOLDER [--samples 5000] [--threads 1,2] [--runs 8] [--output results/distance_text.md]
+python benchmarks/distance_text.py FOLDER [--samples 5000] [--threads 1,2] [--runs 8] [--output benchmarks/results/distance_text.md]
 
 What the commands do when everything is counted, without the counting: text is made in threads and written by another one. All files, those
 of plain bytes too, are on the disk (fsync) when a time ends.

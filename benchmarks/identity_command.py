@@ -1,7 +1,7 @@
 """`gpualign nw` and `cluster` by identity and coverage, as whole commands beside vsearch, MMseqs2 and CD-HIT, and what those miss.
 
 python benchmarks/identity_command.py --genes 16s.fasta.gz --proteins proteins.fasta.gz [--sizes 4000 10000] [--device cuda:0]
-    [--output results/identity_command.md]
+    [--output benchmarks/results/identity_command.md]
 
 Genes at 97 %, proteins at 90 %, at least 0.8 of each record aligned; families of records made from those of the files (near_sets.py). All
 programs have their default options otherwise. Those that are not installed are left out, and one that did not end within --limit seconds

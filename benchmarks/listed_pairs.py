@@ -1,6 +1,6 @@
 """Alignments of listed pairs, as thresholds leave them: each core of the CPU, the GPU, and parasail, with statistics and with paths.
 
-python benchmarks/listed_pairs.py 16s.fasta proteins.fasta [--pairs 200000] [--cuda] [--output results/listed_pairs.md]
+python benchmarks/listed_pairs.py 16s.fasta proteins.fasta [--pairs 200000] [--cuda] [--output benchmarks/results/listed_pairs.md]
 
 Families of mutated copies of real records; pairs within a family, from equal to 30 % apart. Of the pairs, 20 are aligned by parasail. Rates
 count the cells of whole matrices; bands compute only a part of them.

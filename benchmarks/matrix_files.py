@@ -1,7 +1,7 @@
 """Whole matrices of one set as .npy: bands of made-up values through the sink into a file, beside numpy.save of the finished matrix.
 
 python benchmarks/matrix_files.py /dev/shm /tmp [--samples 20000] [--rows 256] [--threads 2] [--runs 5] [--fsync]
-    [--output results/matrix_files.md]
+    [--output benchmarks/results/matrix_files.md]
 """
 
 from __future__ import annotations

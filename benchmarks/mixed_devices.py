@@ -1,6 +1,6 @@
 """GPUs with and without the CPU beside them, and two GPUs beside one: whole commands of some seconds, on a machine with GPUs.
 
-python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--gpus-alone] [--output results/mixed_devices.md]
+python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--gpus-alone] [--output benchmarks/results/mixed_devices.md]
 python benchmarks/mixed_devices.py --records 25000 --length 1536 --runs 1 --gpus-alone
 
 Sequences are made up: relatives of a gene of 1.5 kb, as many as one GPU takes about the given seconds for, or so many as are asked for. The

@@ -1,6 +1,6 @@
 """`gpualign nw` with thresholds, as whole commands beside whole runs of peers on the same files.
 
-python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000 1000000] [--output results/near_command.md]
+python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000 1000000] [--output benchmarks/results/near_command.md]
 
 Peers: `gpualign nw` of every pair, vsearch and sumatra (executables), symscan and rapidfuzz (from PyPI) in a Python of their own.
 Numbers of pairs are compared where they are the same thing: edit distances. What a machine lacks is left out and said.
@@ -87,12 +87,13 @@ class Bench:
             for k, (name, peer) in enumerate(peers.items())
         }
         found = medians({name: lambda line=line: seconds(*line) for name, line in words.items()}, self.runs)
-        count = lines(out)
+        clusters = command == "cluster"
+        count = Path(out).read_text().count(">") if clusters else lines(out)
         for k, name in enumerate(peers):
             if equal and lines(str(self.folder / f"{k}.tsv")) != count:
                 raise SystemExit(f"{what}: {name} writes another number of lines")
         beside = ", ".join(f"{name} {found[name]:.2f} ({found[name] / found['gpualign']:.1f})" for name in peers)
-        self.rows.append([what, f"{count:,}", f"{found['gpualign']:.2f}", beside or "-"])
+        self.rows.append([what, f"{count:,}{' clusters' if clusters else ''}", f"{found['gpualign']:.2f}", beside or "-"])
         print(self.rows[-1], file=sys.stderr)
 
 
@@ -114,7 +115,12 @@ def main() -> None:
         real, threads = str(plain), str(os.cpu_count())
         edits = ["--edit", "--max-distance", "45", "--allow-duplicates", real]
         every = [GPUALIGN, "nw", "-q", "--edit", "--allow-duplicates", real, "-o", str(Path(folder, "all.npy"))]
-        bench.compare("real 16S genes, 45 edits at most", edits, {"every pair": every} if arguments.every_pair else {}, False)
+        bench.compare(
+            f"{plain.read_bytes().count(b'>'):,} real genes, 45 edits at most",
+            edits,
+            {"every pair": every} if arguments.every_pair else {},
+            False,
+        )
         alike = ["--identity-def", "1", "--min-identity", "0.97", "--fields", "query,target,identity,cigar", "--allow-duplicates"]
         bench.compare("the same, 97 % alike with CIGAR", [*alike, real], {}, False)
         some = Path(folder, "some.fa")  # vsearch aligns every pair
@@ -131,11 +137,17 @@ def main() -> None:
         of_reads = ["--edit", "--max-distance", "5", "--alphabet", "dna", short]
         bench.compare("3,000 reads of 100 letters, 5 edits", of_reads, fuzz, True)
         bench.compare("the same", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False)
-        distinct = write(Path(folder, "distinct.fa"), sorted(set(reads(100_000, 100, 1))))
+        distinct_reads = sorted(set(reads(100_000, 100, 1)))
+        distinct = write(Path(folder, "distinct.fa"), distinct_reads)
         swarm = ["swarm", "-d", "1", "-n", "-a", "1", "-t", threads, "-o", "OUT", distinct]
-        # A line a cluster, of the representative's id, as swarm writes one.
         ours = ["--edit", "--max-distance", "1", "--alphabet", "dna", "--format", "fasta", distinct]
-        bench.compare("single linkage of their kind, 1 edit", ours, {"swarm": swarm} if shutil.which("swarm") else {}, False, "cluster")
+        bench.compare(
+            f"{len(distinct_reads):,} distinct reads of 100 letters, single-linkage clusters at 1 edit",
+            ours,
+            {"swarm": swarm} if shutil.which("swarm") else {},
+            False,
+            "cluster",
+        )
         for count in arguments.strings:
             strings = write(Path(folder, "strings.fa"), cdr3(count, 1))
             for most in ("1", "2"):
@@ -147,11 +159,13 @@ def main() -> None:
         notes = [
             f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many"
         ]
-        notes[0] += " times as long as gpualign. vsearch and sumatra (by a longest common subsequence) score otherwise, so that some of "
-        notes[0] += "their pairs are others; rapidfuzz and symscan write the same pairs."
+        notes[0] += (
+            " times as long as gpualign. vsearch and sumatra (which finds a longest common subsequence) score otherwise, so that some of "
+        )
+        notes[0] += "their pairs are others; rapidfuzz and symscan write as many pairs."
         notes += [f"Not on this machine: {', '.join(missing)}."] * bool(missing)
         text = f"# Near pairs\n\n{machine()}. Real genes: {Path(arguments.fasta).name}.\n\n"
-        header = ["work", "pairs", "`gpualign nw`", "peers (times as long)"]
+        header = ["work", "pairs or clusters", "gpualign, s", "peers, s (times as long)"]
         finish(text + table("Whole commands", header, bench.rows, notes), arguments.output)
 
 

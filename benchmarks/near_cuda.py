@@ -1,6 +1,6 @@
 """Near pairs on a GPU: rates of the screens and of the verification by events, and of the engine as a whole.
 
-python benchmarks/near_cuda.py [--genes 131072] [--reads 524288] [--output results/near_cuda.md]
+python benchmarks/near_cuda.py [--genes 131072] [--reads 524288] [--output benchmarks/results/near_cuda.md]
 
 Genes are made up like 16S: of 1,500 letters, of which two fifths differ, in groups that are nearer the smaller they are, compared at 97 %
 identity. Reads are 100 letters, eight near ones of each, compared at 3 edits. The first records are compared without sketches once more.

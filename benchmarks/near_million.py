@@ -1,7 +1,7 @@
 """Near pairs and clusters of up to millions of made-up genes and proteins as whole commands, on whatever this machine has.
 
 python benchmarks/near_million.py genes.fasta proteins.fasta [--folder sets] [--genes 20000 1000000] [--proteins 100000 1000000]
-    [--only "45 edits"] [--limit 240] [--output results/near_million.md]
+    [--only "45 edits"] [--limit 240] [--output benchmarks/results/near_million.md]
 
 The files give the founders of the families that near_sets.py makes; more than a million genes are sets of a million from several seeds.
 With --folder the sets are kept there and used again. --only runs the commands whose names contain its text.
@@ -116,7 +116,15 @@ def main() -> None:
                 print(rows[-1], file=sys.stderr, flush=True)
     if rows:
         header = ["set", "command", "seconds", "GB of memory", "summary"]
-        text = table("Whole commands", header, rows, ["Seconds of whole processes, one run each, and their largest resident memory."])
+        text = table(
+            "Whole commands",
+            header,
+            rows,
+            [
+                "Seconds of whole processes, one run each, and their largest resident memory. Summary: the last line of the command;",
+                "its pairs are all of the set.",
+            ],
+        )
         finish(f"# Near pairs by the million\n\n{machine()}.\n\n{text}", options.output)
 
 

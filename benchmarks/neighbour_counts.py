@@ -1,7 +1,7 @@
 """`gpualign dist --format counts` of aligned proteins: whole commands, beside a plain loop over some of the rows.
 
 python benchmarks/neighbour_counts.py [--rows 100000] [--columns 300] [--identity 0.8] [--device cpu] [--threads 2] [--runs 3]
-    [--checked 200] [--output results/neighbour_counts.md]
+    [--checked 200] [--output benchmarks/results/neighbour_counts.md]
 
 Families of aligned proteins from a seed: half of the columns are alike in all families, members differ from their ancestor at 2 to 25 % of
 the columns and have up to three gaps of up to 20 columns. The loop compares some rows with all others by NumPy, one row at a time; its

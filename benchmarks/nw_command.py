@@ -1,6 +1,6 @@
 """The whole `gpualign nw` command: wall time beside the engine's own, peak memory, start-up.
 
-python benchmarks/nw_command.py 16s.fasta.gz [--output results/nw_command.md]
+python benchmarks/nw_command.py 16s.fasta.gz [--output benchmarks/results/nw_command.md]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kernels as an older compute capability has them, on the GPU that there is: nvcc makes PTX, of which the driver makes code for it.
 
-python benchmarks/older_cuda.py [--capability 80] [--output results/older_cuda.md]
+python benchmarks/older_cuda.py [--capability 80] [--output benchmarks/results/older_cuda.md]
 
 What such a GPU's own clock and memory would do to the rates it does not tell; what its lack of instructions does, it does. Two scores in a
 word are tried as the engine takes them there and otherwise.

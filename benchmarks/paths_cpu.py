@@ -1,7 +1,7 @@
 """Alignments, not only scores, on one core: gpualign beside vsearch, edlib and parasail on all pairs of real genes; beside edlib and WFA on
 near pairs made from one of them.
 
-python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output results/paths_cpu.md]
+python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output benchmarks/results/paths_cpu.md]
 """
 
 from __future__ import annotations

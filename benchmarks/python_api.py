@@ -1,6 +1,6 @@
 """`import gpualign` beside the command, and beside loops over edlib, parasail and pyopal in Python.
 
-python benchmarks/python_api.py 16s.fasta.gz [--output results/python_api.md]
+python benchmarks/python_api.py 16s.fasta.gz [--output benchmarks/results/python_api.md]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sequences from a file to codes in memory, beside the unpacking of the file alone and readers that make a Python object a record.
 
-python benchmarks/reading.py 16s.fasta.gz [--megabytes 150] [--runs 5] [--threads 2] [--output results/reading.md]
+python benchmarks/reading.py 16s.fasta.gz [--megabytes 150] [--runs 5] [--threads 2] [--output benchmarks/results/reading.md]
 
 Files are made of the real genes, repeated: records of one line, lines of 80 letters, FASTQ, reads, all compressions; and of made-up
 receptors.

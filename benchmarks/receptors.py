@@ -1,7 +1,7 @@
 """Immune receptors: clones of an AIRR table and near CDR3s by two distances, as whole commands beside whole scripts of scirpy.
 
 python benchmarks/receptors.py [--clones 20000 1000000] [--tcrdist 20000 100000 1000000] [--python scirpy/bin/python] [--runs 3]
-                               [--align-distance 5000 20000 100000 1000000] [--output results/receptors.md]
+                               [--align-distance 5000 20000 100000 1000000] [--output benchmarks/results/receptors.md]
 
 Receptors are made up (near_sets.py): one chain for each cell, of 48 V genes; a fifth of the records repeat a CDR3, and 2 % are not
 productive. scirpy is in a Python of its own, which is named by --python, and runs on sets of up to --peer-records, or --peer-alignments if

@@ -1,6 +1,6 @@
 """Start-up: short commands from their start to their end, beside importing NumPy, and beside other programs on the same records.
 
-python benchmarks/start_up.py [--proteins proteins.fasta.gz] [--queries queries.fasta.gz] [--output results/start_up.md]
+python benchmarks/start_up.py [--proteins proteins.fasta.gz] [--queries queries.fasta.gz] [--output benchmarks/results/start_up.md]
 """
 
 from __future__ import annotations

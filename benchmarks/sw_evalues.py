@@ -1,7 +1,7 @@
 """E-values beside those of blastp and ssearch36 on the same pairs, how many hits chance gives on shuffled sequences, and what masking
 leaves of the hits among reversed ones, which keep their composition and repeats.
 
-python benchmarks/sw_evalues.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 100] [--output results/sw_evalues.md]
+python benchmarks/sw_evalues.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 100] [--output benchmarks/results/sw_evalues.md]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Protein search beside DIAMOND without seeds and with them, and beside blastp: whole commands in turns, and which hits each finds.
 
 python benchmarks/sw_exhaustive.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 20] [--diamond diamond] [--runs 3]
-    [--output results/sw_exhaustive.md]
+    [--output benchmarks/results/sw_exhaustive.md]
 
 All use BLOSUM62 with BLAST's gaps 11/1, without masks and without adjusting scores, so that hits can be compared. Databases are indexed
 beforehand by each program, which is not timed.

@@ -2,7 +2,7 @@
 adjusted to each pair. Alignments beside those of parasail.
 
 python benchmarks/sw_hits.py 16s.fasta --proteins queries.fasta.gz proteins.fasta.gz [--count 100] [--before BIN/gpualign]
-    [--output results/sw_hits.md]
+    [--output benchmarks/results/sw_hits.md]
 
 Two sets of genes against themselves: random records of the file, and families that evolve from them (near_sets.py). `sw` searches both
 strands, `nw` aligns each pair once in the order of the input. parasail aligns a sample of the pairs on the plus strand, with a traceback.

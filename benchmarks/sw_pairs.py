@@ -1,7 +1,7 @@
 """Local scores of one query and few targets, or long ones, on one core: gpualign beside parasail.
 
 python benchmarks/sw_pairs.py [--lengths 100 1000 10000] [--targets 1 4 16 64] [--kinds dna protein] [--instruction-set avx2]
-    [--seconds 0.2] [--output results/sw_pairs.md]
+    [--seconds 0.2] [--output benchmarks/results/sw_pairs.md]
 
 The query and its targets are random sequences of one length, or relatives: copies of the query with a tenth of the letters redrawn and a
 gap in every thousand. Both sides are called from Python: gpualign once for all targets, parasail once for each.

@@ -1,7 +1,7 @@
 """Local scores of one query and few targets, or long ones, on a GPU: gpualign beside parasail on one core.
 
 python benchmarks/sw_pairs_cuda.py [--shapes 1000x1000 1000x10000000] [--targets 1 4 16 64] [--kinds dna protein]
-    [--output results/sw_pairs_cuda.md]
+    [--output benchmarks/results/sw_pairs_cuda.md]
 
 A shape is the length of the query x that of each target. Sequences are random, or the longer one holds a copy of the shorter one with a
 tenth of the letters redrawn and a gap in every thousand. parasail is timed with the first target, whose score is compared.
