@@ -11,7 +11,7 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING_TOLERANCE = 1e-12
-"""Fraction of the height of the tree. A shorter branch is only the rounding difference between two equal means, and gets length 0."""
+"""Fraction of the largest distance. A shorter branch is only the rounding difference between two equal sums, and gets length 0."""
 _JOINS_PER_CALL = 20
 """Number of joins that the compiled function does before it returns: small, so that interrupts are handled quickly."""
 
@@ -33,7 +33,7 @@ def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
     joining = Joining(squareform(condensed, checks=False))
     while joining.join(_JOINS_PER_CALL):
         pass
-    return Tree(ids, joining.parents(), joining.lengths())
+    return Tree(ids, joining.parents(), _without_rounding_errors(joining.lengths(), condensed))
 
 
 def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
@@ -55,8 +55,12 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
         parents[joins[:, side].astype(np.int64)] = np.arange(count, 2 * count - 1)
     lengths = np.zeros(2 * count - 1)
     lengths[:-1] = heights[parents[:-1]] - heights[:-1]
-    lengths[abs(lengths) < _ROUNDING_TOLERANCE * heights[-1]] = 0.0
-    return Tree(ids, parents, lengths)
+    return Tree(ids, parents, _without_rounding_errors(lengths, condensed))
+
+
+def _without_rounding_errors(lengths: Reals, condensed: Reals) -> Reals:
+    """Return the lengths of branches, 0 for those that are only rounding errors. condensed: all distances"""
+    return np.where(abs(lengths) < _ROUNDING_TOLERANCE * condensed.max(), 0.0, lengths)
 
 
 def _tree_of_two(ids: Sequence[str], condensed: Reals) -> Tree:

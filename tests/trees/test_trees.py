@@ -314,6 +314,18 @@ def test_upgma_has_no_branches_of_rounding():
         assert ((lengths == 0) | (abs(lengths) > 1e-9)).all()
 
 
+def test_neighbour_joining_has_no_branches_of_rounding(rng):
+    """Distances with one decimal, on which sums of floats differ by their order: joined as whole numbers of tenths they are exact."""
+    for _ in range(50):
+        count = int(rng.integers(3, 8))
+        tenths = rng.integers(0, 6, count * (count - 1) // 2)
+        ids = [f"r{k}" for k in range(count)]
+        found, exact = neighbour_joining(ids, tenths / 10), neighbour_joining(ids, tenths.astype(float))
+        if (found.parents == exact.parents).all():  # sums that differ by rounding may make another pair the best
+            assert not found.lengths[exact.lengths == 0].any()
+        assert (abs(found.lengths[found.lengths != 0]) > 1e-13).all()
+
+
 def test_what_rounding_makes_of_no_length_is_none(tmp_path):
     """1 - 0.9 and 1 - 0.8 are no sum of tenths to the last bit."""
     (tmp_path / "i.tsv").write_text("\ta\tb\tc\na\t1\t0.9\t0.7\nb\t0.9\t1\t0.8\nc\t0.7\t0.8\t1\n")
