@@ -1,6 +1,6 @@
 """Kinships and relationships beside plink2: whole commands, from a PLINK fileset to a matrix and to a list of relatives, on the CPU.
 
-python benchmarks/kinship_command.py [--sizes 2000x20000 4000x50000] [--plink2 plink2] [--runs 3] [--output benchmarks/results/kinship_command.md]
+python benchmarks/kinship_command.py [--sizes 2000x20000 4000x50000] [--plink2 plink2] [--runs 3] [--output kinship_command.md]
 python benchmarks/kinship_command.py --metric grm --sizes 2000x20000 --output benchmarks/results/relationship_command.md
 
 People of which four in eight are a family, with 1 % of the calls missing; alleles with frequencies of 1 to 50 %. Commands run in turns.

@@ -1,6 +1,6 @@
 """Near CDR3s beside symscan, rapidfuzz and pwseqdist, which are packages for Python: whole processes, from the table to the pairs.
 
-python benchmarks/receptor_neighbours.py --python PYTHON [--records 20000 1000000] [--runs 3] [--output benchmarks/results/receptor_neighbours.md]
+python benchmarks/receptor_neighbours.py --python PYTHON [--records 20000 1000000] [--runs 3] [--output receptor_neighbours.md]
 
 The Python of --python has the packages. rapidfuzz and pwseqdist compute every pair, of sets of up to --peer-records; symscan, like
 gpualign, visits only strings that become equal by deletions. CDR3s are distinct and made up (near_sets.py). Numbers of pairs must be equal.

@@ -1,6 +1,6 @@
 """What 1 to 64 GPUs are expected to take for a job that is too long to try: the planner and the dispatcher on a clock that is counted.
 
-python benchmarks/simulate.py [--records 1000000] [--output benchmarks/results/simulate.md] [--chart docs/cluster_scaling.svg]   (chart: matplotlib)
+python benchmarks/simulate.py [--records 1000000] [--output simulate.md] [--chart docs/cluster_scaling.svg]   (chart: matplotlib)
 
 Needs no GPU. simulation.py says what is simulated; the constants below are what one H200 and its host were measured to take, or what is
 assumed where that was not measured. The first table says what the same simulator predicts for jobs that were timed on one and two H200s:

@@ -1,7 +1,7 @@
 """Searches of made-up protein databases larger than the memory for the run: peak memory, speed and the time that `--dry-run` foretells,
 the same search with plenty of memory, which must give the same bytes, and ssearch36, which also reads its database as it goes.
 
-python benchmarks/sw_large.py [--letters 1e8 5e8] [--queries 1 8] [--memory 128M] [--device cpu] [--no-peer] [--output benchmarks/results/sw_large.md]
+python benchmarks/sw_large.py [--letters 1e8 5e8] [--queries 1 8] [--memory 128M] [--device cpu] [--no-peer] [--output sw_large.md]
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Coding DNA is made of real proteins: each in random codons of the standard code between random letters, every second one as its reverse
 complement. blastx searches such DNA in the proteins of the database, tblastn the proteins in DNA made of a part of the database.
 
-python benchmarks/sw_translated.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 20] [--output benchmarks/results/sw_translated.md]
+python benchmarks/sw_translated.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 20] [--output sw_translated.md]
 """
 
 from __future__ import annotations

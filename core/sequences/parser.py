@@ -32,6 +32,8 @@ _MAX_THREADS = 32
 _DELETE_CHARACTER = 0x7F
 _MAX_LIST_LINE_LETTERS = 50
 """Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
+_LIST_TITLE = re.compile("(ANTIGEN|EPITOPE|FRAGMENT|LIGAND|PEPTIDE|PRIMER|PROTEIN|READ|SEQUENCE)S?|BARCODE|CDR|ID|JUNCTION|NAME|SEQ|TAG")
+"""Pattern of words that, as the first line of a list, are its title rather than a sequence."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
 _SAM_HEADER_STARTS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t")
@@ -170,6 +172,10 @@ def read_records(
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
         if _parse_list(first) is not None and (listed := _parse_list(text := stream.read())) is not None:
+            if _LIST_TITLE.fullmatch(title := listed.ids[0]):
+                raise InputError(
+                    f"{source}: {title!r} in the first line may be the title of the list; delete it, or write the list as FASTA"
+                )
             yield replace(listed, is_unterminated=text[-1:] not in (b"\r", b"\n"))
             return
         from gpualign.core.files.kinds import FileKind, kind_of

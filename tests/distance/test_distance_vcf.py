@@ -167,6 +167,15 @@ def test_htslib_has_the_last_word_about_a_damaged_file(packed):
     assert b"x.bcf: " in done.stderr
 
 
+def test_a_byte_order_mark_is_named(packed):
+    """htslib only says that the file is not valid."""
+    path = packed.parent / "x.vcf"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    done = gpualign("dist", path, "--device", "cpu", check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"x.vcf: begins with a byte-order mark, which is not part of VCF; remove it" in done.stderr
+
+
 def test_modules_in_the_working_directory_are_not_imported(packed):
     (packed.parent / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
     assert gpualign("dist", "x.bcf", "--device", "cpu", cwd=packed.parent).returncode == 0

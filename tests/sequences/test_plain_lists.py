@@ -63,6 +63,14 @@ def test_all_else_is_refused(data):
         read(data)
 
 
+@pytest.mark.parametrize("title", ["PEPTIDE", "SEQUENCE", "EPITOPES"])
+def test_a_title_is_no_sequence(title):
+    for data in (f"{title}\nCASSL\nCASSA\n", f"\r\n{title}\r\nCASSL"):
+        with pytest.raises(InputError, match=f"'{title}' in the first line may be the title of the list; delete it, or"):
+            read(data.encode())
+    assert list(read(f"CASSL\n{title}\n".encode()).ids) == ["CASSL", title]
+
+
 def test_repeated_ones():
     with pytest.raises(InputError, match=r"records 1 and 3 have the same id 'CASSL'; .* allow_duplicates"):
         read(b"CASSL\nCASSA\nCASSL\n")

@@ -323,7 +323,10 @@ class TableCells:
         if line_number == self._plan.first_line_number:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
         elif re.fullmatch(_LONG_GENOTYPE_PATTERN, cell):
-            advice = "; write genotypes as the number of alleles that are not the reference: 0, 1 or 2"
+            advice = (
+                "; write genotypes as the number of alleles that are not the reference, 0, 1 or 2, or give VCF or PLINK's .bed"
+                " (plink --make-bed makes it from .ped)"
+            )
         elif not letters and find_allele_evidence([[cell]]).is_proof:
             if options.all_letters:
                 raise self._no_letters_error()

@@ -29,6 +29,8 @@ class VcfLineChecker:
     def check(self) -> None:
         """Raise `InputError` naming the first invalid line. BCF is not checked, because it has no lines."""
         with open(self._path, "rb") as stream:
+            if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+                raise InputError(f"{self._source}: begins with a byte-order mark, which is not part of VCF; remove it")
             first, text = open_decompressed(stream, self._source)
             if not first.startswith(b"BCF"):
                 self._check_lines(text)
@@ -37,8 +39,6 @@ class VcfLineChecker:
         """Check the header and the number of cells in each row, and refuse empty lines. Raises `InputError` for the first defect."""
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
-            if number == 1 and line.startswith(codecs.BOM_UTF8):
-                raise InputError(f"{self._source}: begins with a byte-order mark, which is not part of VCF; remove it")
             if line[:1] == b"#":
                 if records:
                     after = f"after {records:,} record{'s'[: records != 1]}"
