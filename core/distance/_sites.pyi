@@ -111,12 +111,18 @@ SKIP_COLUMN: int = 1
 EMPTY: int = 2
 
 class Decimals:
-    """Counts of integers other than 0 that are written as decimals."""
+    """How integers are written as decimals."""
 
     @property
     def commas(self) -> list[int]:
         """
-        Number with a comma in each column that is read; empty before the first one.
+        Count of integers other than 0 with a comma in each column that is read; empty before the first comma.
+        """
+
+    @property
+    def zeros(self) -> list[int]:
+        """
+        Count of zeros with a comma in each column that is read; empty before the first comma.
         """
 
     @property

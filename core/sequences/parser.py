@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
+from gpualign.core.files.watched_stream import WatchedStream
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, PROTEIN, Alphabet, LetterKinds
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords, is_receptor_table, read_table_records
@@ -207,7 +208,7 @@ def read_records(
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if min_letters is None else 0, with_descriptions)
     kinds, encoded = LetterKinds(), EagerEncoding() if encode_eagerly and min_letters is None else None
-    watched = _WatchedStream(stream)
+    watched = WatchedStream(stream)
     parallel = None
     if location is not None:
         watched.position = location.start + skipped
@@ -221,38 +222,6 @@ def read_records(
             kinds = LetterKinds()
     kinds.add(scanner.count_kinds(*LETTER_KIND_DEFINITIONS))
     yield replace(_take_records(scanner, kinds, with_descriptions, encoded), is_unterminated=not watched.at_line_end)
-
-
-class _WatchedStream(io.BufferedIOBase):
-    """Stream that remembers its position and the last byte read. Callers may read it only through `readinto`.
-
-    position: position of the next byte
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = cast(io.BufferedReader, stream)
-        self._last = 0
-        self.position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        if count := self._stream.readinto(view):
-            self._last = view[count - 1]
-            self.position += count
-        return count
-
-    def continue_in(self, file: BinaryIO, position: int) -> None:
-        """Read the content of another stream from now on, from this position."""
-        file.seek(position)
-        self._stream, self.position = cast(io.BufferedReader, file), position
-
-    @property
-    def at_line_end(self) -> bool:
-        """True if the last byte read ends a line."""
-        return self._last in b"\r\n"
 
 
 class _ParallelScan:
@@ -271,7 +240,7 @@ class _ParallelScan:
         self,
         file: BinaryIO,
         text: PlainText,
-        stream: _WatchedStream,
+        stream: WatchedStream,
         threads: int,
         scanner: RecordScanner,
         kinds: LetterKinds,
@@ -343,7 +312,7 @@ def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions:
     return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), letter_kinds=kinds, eager_encoding=encoded)
 
 
-def _scan(stream: _WatchedStream, scanner: RecordScanner, source: str, fastq: bool, parallel: _ParallelScan | None) -> Iterator[None]:
+def _scan(stream: WatchedStream, scanner: RecordScanner, source: str, fastq: bool, parallel: _ParallelScan | None) -> Iterator[None]:
     """Pass a whole stream to a scanner. Text that the scanner does not accept is passed to Biopython instead.
 
     parallel: scans records with several threads, if possible

@@ -1,8 +1,10 @@
 """Files that hold alignments in other formats, or no calls at all: read as what they are, or named."""
 
+import gzip
+
 import numpy as np
 import pytest
-from command import gpualign_here
+from command import gpualign, gpualign_here
 from fuzz.alignments import SHORT, alignment, as_fasta, by_biopython, spellings
 from sites import vcf_text
 
@@ -39,6 +41,27 @@ def test_clustal_and_phylip_are_read(tmp_path, rng, end):
 def test_alignments_after_an_editor(tmp_path, text):
     (tmp_path / "x").write_bytes(text.encode())
     assert gpualign_here("dist", tmp_path / "x")[0] == b"\ta\tb\na\t0\t2\nb\t2\t0\n"
+
+
+PIPED = {
+    "table": "id\tL1\tL2\na\t11\t112\nb\t11\t11\n",
+    "FASTA": ">a\nACGT\n>b\nACGA\n",
+    "CLUSTAL": "CLUSTAL W\n\na ACGT\nb ACGA\n",
+    "PHYLIP": "2 4\na ACGT\nb ACGA\n",
+    "VCF": vcf_text("ab", [(["A", "C"], ["0/0", "0|1"])]),
+}
+
+
+@pytest.mark.parametrize("kind", PIPED)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_pipe_that_may_have_been_cut_is_told(tmp_path, kind, pack):
+    if kind == "VCF":
+        pytest.importorskip("cyvcf2")
+    for text, told in ((PIPED[kind].encode(), False), (PIPED[kind].encode()[:-1], True)):
+        notes = gpualign("dist", "-", "--device", "cpu", stdin=pack(text)).stderr.decode()
+        assert ("standard input: the last line has no line end, so it may be cut" in notes) == told
+        (tmp_path / "x").write_bytes(pack(text))
+        assert "line end" not in gpualign_here("dist", tmp_path / "x")[1]
 
 
 def test_rows_of_gaps_are_rows(tmp_path):

@@ -62,6 +62,12 @@ UNKNOWN_CELLS = [
     ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as the number of alleles that are not the reference"),
     ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as the number of alleles that are not the reference"),
 ]
+DECIMAL_COMMAS = [
+    ("id\ta\tb\nA\t11\t0,0\nB\t12\t5\nC\t13\t6\n", "--type alleles"),
+    ("id\ta\tb\nA\t11\t7,0\nB\t12\t5\nC\t13\t6\n", "--type alleles"),
+    ("id\ta\tb\nA\t1\t0,0\nB\t2\t1\nC\t0\t2\n", "--type calls"),
+    ("id\tA\tB\tC\na\t11\t12\t13\nb\t0,0\t5\t6\n", "--type alleles --transpose"),
+]
 SITES_AS_ROWS = [
     ("marker,chrom,pos,L1,L2\nm1,1,1200,0,1\nm2,1,5000,1,1\n", "columns 'chrom', 'pos' are annotation of sites .*--transpose"),
     ("rs# alleles chrom pos S1 S2\nr1 A/G 1 5 A G\n", "'alleles', 'chrom', 'pos' are annotation of sites .*--ignore-columns"),
@@ -72,6 +78,7 @@ CASES = [
     *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
     *UNKNOWN_CELLS,
+    *((text, options, "has numbers with commas beside whole numbers in it") for text, options in DECIMAL_COMMAS),
     *((text, "", message) for text, message in CROSSES),
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
     *((text, options, "the first row has one cell more than the header") for text, options in LONGER_ROWS),

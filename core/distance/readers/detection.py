@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -18,10 +19,11 @@ from gpualign.core.distance.readers.plink_fileset import SITE_MAJOR_MODE
 from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.files.decompression import PlainText, compression_of, open_decompressed, plain_text
+from gpualign.core.files.decompression import PlainText, compression_of, is_regular_file, open_decompressed, plain_text
 from gpualign.core.files.kinds import PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.files.paths import descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
+from gpualign.core.files.watched_stream import WatchedStream
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class _DetectedInput:
     stream: the decompressed file
     joins_previous: whether the input belongs to the same set as the previous one
     plain_text: location of the same bytes in a file; None if the input had to be decompressed
+    watched: the stream below `stream`, which knows whether the text ended with a line; None for regular files and binary formats
     """
 
     path: str | None
@@ -70,6 +73,7 @@ class _DetectedInput:
     stream: BinaryIO
     joins_previous: bool
     plain_text: PlainText | None
+    watched: WatchedStream | None
 
 
 _INPUT_KINDS = {
@@ -144,6 +148,9 @@ def fileset_files(path: str) -> list[str]:
     return [path, calls, *map(str, tables)]
 
 
+_BUFFER_BYTES = 1 << 20
+
+
 def _detect_format(file: CallFile) -> _DetectedInput:
     """Return the input together with its detected format. Raises `InputError` if it holds no calls, or if it is a PLINK fileset that is
     compressed or comes from a stream."""
@@ -157,7 +164,11 @@ def _detect_format(file: CallFile) -> _DetectedInput:
         with open(file.path, "rb") as raw:
             if raw.read(len(PLINK_MAGIC)) != PLINK_MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
-    return _DetectedInput(file.path, file.source, kind, format, unpacked, file.joins_previous, plain)
+    watched = None
+    if kind is not InputKind.FILESET and kind is not InputKind.FILESET2 and format is not FileKind.BCF and not is_regular_file(file.stream):
+        watched = WatchedStream(unpacked)
+        unpacked = io.BufferedReader(watched, _BUFFER_BYTES)
+    return _DetectedInput(file.path, file.source, kind, format, unpacked, file.joins_previous, plain, watched)
 
 
 def read_calls(
@@ -177,10 +188,33 @@ def read_calls(
     warn: receives notes on assumptions made and on ignored parts of a table
     threads: threads for inputs that can be read in parallel
     """
+    detected: list[_DetectedInput] = []
+    source = _read_detected(inputs, detected, options, memory, files, warn, threads)
+    for one in detected:
+        if one.watched is not None and not one.watched.at_line_end:
+            warn(f"{one.source}: the last line has no line end, so it may be cut")
+    return source
+
+
+def _read_detected(
+    inputs: Iterable[CallFile],
+    detected: list[_DetectedInput],
+    options: CallOptions,
+    memory: int,
+    files: ScratchFiles,
+    warn: Callable[[str], None],
+    threads: int,
+) -> Source:
+    """Read inputs as `read_calls` does. detected: receives each input once its format is known"""
+
+    def detect(file: CallFile) -> _DetectedInput:
+        detected.append(_detect_format(file))
+        return detected[-1]
+
     opened = iter(inputs)
-    first = _detect_format(next(opened))
+    first = detect(next(opened))
     _check_options(options, first)
-    others = (_require_alike(_detect_format(file), first) for file in opened)
+    others = (_require_alike(detect(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
         texts = (_as_alignment(known, files, warn) for known in chain([first], others))
         return read_alignments(texts, options, memory, files.new_scratch, threads)

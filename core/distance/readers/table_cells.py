@@ -262,18 +262,18 @@ class TableCells:
 
         If rows are sites, raise only if a row mixes commas and whole numbers, or if there are decimal points.
         """
-        commas = [decimals.commas for decimals in self._decimals if decimals.commas]
+        with_commas = [decimals for decimals in self._decimals if decimals.commas]
         points = any(decimals.points for decimals in self._decimals)
         mixed_row = any(decimals.mixed_line for decimals in self._decimals)
-        if not commas or (self._options.transpose and not mixed_row and not points):
+        if not with_commas or (self._options.transpose and not mixed_row and not points):
             return
-        with_comma = np.sum(commas, axis=0)
+        with_comma, zeros = (np.sum([getattr(one, name) for one in with_commas], axis=0) for name in ("commas", "zeros"))
         numbers = np.zeros_like(with_comma)
         step = max(1, _EXAMINED_BYTES // self.store.width)
         for start in range(0, self._row_count, step):
             block = self.store.rows(start, min(self._row_count, start + step))
             numbers += self._number_mask(block.view(np.uint32) if self.cell_type is CellType.ALLELES else block).sum(axis=0)
-        unlike = np.flatnonzero((with_comma > 0) & (points | (with_comma < numbers)))
+        unlike = np.flatnonzero((with_comma + zeros > 0) & (points | (with_comma < numbers)))
         if len(unlike):
             index = int(unlike[0])
             column, beside = self._columns.column_number(index) + 2, "decimal points" if points else "whole numbers in it"

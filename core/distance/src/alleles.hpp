@@ -59,13 +59,13 @@ inline bool read_allele(Cell cell, const MissingAlleles& missing, uint32_t& numb
 inline AlleleRow read_alleles(const char* at, const char* end, char separator, const std::vector<uint8_t>& columns,
                               const MissingAlleles& missing, uint32_t* out, int64_t room, Decimals& decimals) {
   AlleleRow row;
-  std::vector<std::pair<char, int64_t>> decimals_here;
+  std::vector<Decimal> decimals_here;
   row.line = each_cell(at, end, separator, columns, [&](int64_t place, int64_t, const char* from, const char* to) {
     uint32_t number;
     char point = 0;
     const bool other = (missing.numeric || !read_digits(from, to, number)) && !read_allele(Cell(from, to), missing, number, point);
     if (other) row.others.push_back(place);
-    if (point && (other || (number && number != kNoAllele))) decimals_here.emplace_back(point, place);
+    if (point && (other || number != kNoAllele)) decimals_here.push_back({point, place, !other && number == 0});
     row.numbers += number != kNoAllele;
     row.beyond += number > 2 && number != kNoAllele;
     if (number == 0) row.zeros++, number = kNoAllele;

@@ -92,7 +92,7 @@ class CallParser {
       // Most cells are one byte.
       char point = 0;
       const uint8_t code = to - from == 1 ? table_[static_cast<uint8_t>(*from)] : code_of(Cell(from, to), table_, missing_, point);
-      if (point && code != 0 && code != kMissing) decimals_here_.emplace_back(point, place);
+      if (point && code != kMissing) decimals_here_.push_back({point, place, code == 0});
       if (code == kBad && bad < 0) bad = column;
       if (place < room) row[place] = code;
     };
@@ -115,7 +115,7 @@ class CallParser {
   std::vector<std::string> missing_;
   int64_t counts_[256] = {};
   Decimals decimals_;
-  std::vector<std::pair<char, int64_t>> decimals_here_;
+  std::vector<Decimal> decimals_here_;
 };
 
 // ---- tables of alleles
@@ -327,8 +327,10 @@ NB_MODULE(_sites, m) {
   m.attr("READ") = static_cast<int>(Column::kRead);
   m.attr("SKIP_COLUMN") = static_cast<int>(Column::kSkip);
   m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
-  nb::class_<Decimals>(m, "Decimals", "Counts of integers other than 0 that are written as decimals.")
-      .def_ro("commas", &Decimals::commas, "Number with a comma in each column that is read; empty before the first one.")
+  nb::class_<Decimals>(m, "Decimals", "How integers are written as decimals.")
+      .def_ro("commas", &Decimals::commas,
+              "Count of integers other than 0 with a comma in each column that is read; empty before the first comma.")
+      .def_ro("zeros", &Decimals::zeros, "Count of zeros with a comma in each column that is read; empty before the first comma.")
       .def_ro("points", &Decimals::points, "Some have a point.")
       .def_ro("mixed_line", &Decimals::mixed_line, "Some line has numbers with and without a comma.");
   nb::class_<CallParser>(m, "CallParser", "Reads the rows of a table of calls, and counts their codes.")

@@ -45,22 +45,33 @@ struct Cell {
 };
 
 // Counts of integers other than 0 that are written as decimals.
+struct Decimal {
+  char point;
+  int64_t place;  // column read
+  bool is_zero;
+};
+
+// How the integers of a table are written as decimals. A 0 without a comma may be a missing allele beside numbers with one; a 0 with a
+// comma is a number.
 struct Decimals {
-  std::vector<int64_t> commas;  // [column read] number with a comma; empty before the first one
+  std::vector<int64_t> commas;  // [column read] count of integers other than 0 with a comma; empty before the first comma
+  std::vector<int64_t> zeros;   // [column read] count of zeros with a comma; empty before the first comma
   bool points = false;          // some have a point
   bool mixed_line = false;      // some line has numbers with and without a comma
 
-  // Adds the decimals of a line, (point, column read). columns: number of columns read. numbers: integers of the line other than 0.
-  void add(const std::vector<std::pair<char, int64_t>>& line, int64_t columns, int64_t numbers) {
+  // Adds the decimals of a line. columns: number of columns read. numbers: count of integers of the line other than 0.
+  void add(const std::vector<Decimal>& line, int64_t columns, int64_t numbers) {
     int64_t with_comma = 0;
-    for (const auto& [point, place] : line) {
-      points = points || point == '.';
-      if (point != ',' || place >= columns) continue;
-      commas.resize(static_cast<size_t>(columns));
-      commas[static_cast<size_t>(place)]++;
-      with_comma++;
+    bool has_comma = false;
+    for (const Decimal& decimal : line) {
+      points = points || (decimal.point == '.' && !decimal.is_zero);
+      if (decimal.point != ',' || decimal.place >= columns) continue;
+      has_comma = true;
+      commas.resize(static_cast<size_t>(columns)), zeros.resize(static_cast<size_t>(columns));
+      (decimal.is_zero ? zeros : commas)[static_cast<size_t>(decimal.place)]++;
+      with_comma += !decimal.is_zero;
     }
-    mixed_line = mixed_line || (with_comma && with_comma < numbers);
+    mixed_line = mixed_line || (has_comma && with_comma < numbers);
   }
 };
 
