@@ -35,10 +35,10 @@ def test_others_are_named(rng, samples, loci):
     numbers = some_alleles(rng, samples, loci, 40, 0)
     at = loci // 2
     for column, reason in (
-        (np.arange(samples) + 1101, "'x' (values go up by 1 from row to row)"),
-        (3 * np.arange(samples)[::-1] + 5, "'x' (values go up by -3 from row to row)"),
+        (np.arange(samples) + 1101, "'x' (values change by +1 from row to row)"),
+        (3 * np.arange(samples)[::-1] + 5, "'x' (values change by -3 from row to row)"),
         (2000 + np.arange(samples) % 7, "'x' (values are years)"),
-        (rng.permutation(9000)[:samples] + 3000, f"'x' ({samples} different values, other columns have about "),
+        (rng.permutation(9000)[:samples] + 3000, f"'x' ({samples} different values in {samples} rows, other columns have about "),
     ):
         if "different" in reason and samples < 12:  # three times as many as others is more than there are
             continue
@@ -63,7 +63,7 @@ def test_the_command_names_them(tmp_path, rng, words):
     (tmp_path / "t.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
     said = gpualign_here("dist", tmp_path / "t.tsv", *words)[1]
     what, advice = ("row", "delete it from the table") if words else ("column", "--ignore-columns leaves it out")
-    assert f"t.tsv: {what} 'locus7' (values go up by 1" in said
+    assert f"t.tsv: {what} 'locus7' (values change by +1" in said
     assert f"does not look like a locus but is counted as one; {advice}" in said
     if not words:
         assert "look like" not in gpualign_here("dist", tmp_path / "t.tsv", "--ignore-columns", "locus7")[1]

@@ -65,10 +65,10 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     others_large = np.count_nonzero(largest >= _LARGE_ALLELE) - np.count_nonzero(years)
     varied = (distinct >= _MIN_DISTINCT_NUMBERS) & (10 * distinct >= 9 * called) & (distinct >= _DISTINCT_NUMBERS_FACTOR * max(usual, 1.0))
     for k in np.flatnonzero(varied).tolist():
-        reasons[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
+        reasons[k] = f"{distinct[k]:,} different values in {samples:,} rows, other columns have about {usual:.0f}"
     if others_large * _LOCI_PER_OUTLIER <= loci:
         reasons |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
-    reasons |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
+    reasons |= {k: f"values change by {steps[0, k]:+} from row to row" for k in np.flatnonzero(counting).tolist()}
     return _describe_loci(reasons, titles, loci, transpose)
 
 
