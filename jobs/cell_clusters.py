@@ -23,6 +23,7 @@ from gpualign.jobs.cluster import ClusterJob, ClusterOptions
 from gpualign.jobs.cluster_distances import near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows
+from gpualign.jobs.near_pairs import RECORD_BYTES
 from gpualign.jobs.paired_chains import PairedChainJob
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
@@ -103,8 +104,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     options.check(aligned=True)
     given = options.alignment_options
     nbytes = inputs.queries.nbytes
-    memory = given.resources.memory or default_memory(nbytes)
-    pair_bytes = near_pair_memory(inputs.queries.nbytes, memory)
+    memory = given.resources.memory or default_memory(nbytes + 2 * RECORD_BYTES * len(inputs.queries))
+    pair_bytes = near_pair_memory(nbytes, memory)
     searching = replace(given, resources=replace(given.resources, memory=memory - pair_bytes))
     job, cells = paired_chains.prepare(inputs, searching, given.make_filter(), Pairing.ABOVE, reporter)
     duplicates = job.equal_cells()

@@ -31,7 +31,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob, WorkPerQuery
-from gpualign.jobs.near_pairs import NearPairTotals
+from gpualign.jobs.near_pairs import RECORD_BYTES, NearPairTotals
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
@@ -216,7 +216,7 @@ def prepare(
     for some in cells:
         _report_cells(some, names, reporter)
     nbytes = sum(one.nbytes for one in sets)
-    memory = options.resources.memory or default_memory(nbytes)
+    memory = options.resources.memory or default_memory(nbytes + RECORD_BYTES * sum(map(len, sets)))
     list_bytes = max(0, memory - nbytes) // 2
     searching = replace(options, resources=replace(options.resources, memory=memory - list_bytes))
     chains = replace(filter, nearest_count=None, one_set=False)
