@@ -318,7 +318,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     if same:
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
-        reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
+        reporter.detail(f"{groups.repeated_count:,} record{'s'[: groups.repeated_count != 1]} equal to earlier ones")
         distinct = inputs.queries.select(groups.first_records, threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     near_bytes = near_pair_memory(records.nbytes + copied, memory)  # half of what is left

@@ -492,7 +492,7 @@ def prepare_near_pair_job(
     elif not distance_suffices:
         aligner = engines.aligner.prepare_pair_aligner(task, aligning)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
-    equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
+    equal = f"{repeated:,} record{'s'[: repeated != 1]} equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}{bounded_quantity(near)} {describe_bound(near)}; {prepared.kernel}")
     threads = text_thread_count(budget, host_threads)
     list_pairs = _max_list_pairs(task, near.mean_edit_bound, aligner, aligning.result_bytes)
