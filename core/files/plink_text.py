@@ -17,13 +17,18 @@ _MIN_GENOTYPES = 4
 
 
 def is_ped(start: bytes) -> bool:
-    """Return whether a file may be a .ped, recognised from its first bytes: parents are individuals of the file or unknown, and the two
-    alleles of each genotype are both known or both missing."""
+    """Return whether a file may be a .ped, recognised from its first bytes: individuals are not called 0, parents are two other individuals
+    of the file or unknown, and the two alleles of each genotype are both known or both missing."""
     rows = _rows(start)
     if not _have_genotypes(rows, _PED_COLUMNS):
         return False
     individuals = {row[1] for row in rows}
-    return all({row[2], row[3]} <= individuals | {_UNKNOWN_PARENT} and row[4] in _SEXES for row in rows)
+    for _, individual, father, mother, sex, *_ in rows:
+        parents = [parent for parent in (father, mother) if parent != _UNKNOWN_PARENT]
+        family = {individual, *parents}
+        if individual == _UNKNOWN_PARENT or len(family) <= len(parents) or not family <= individuals or sex not in _SEXES:
+            return False
+    return True
 
 
 def is_tped(start: bytes) -> bool:

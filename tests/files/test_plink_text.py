@@ -16,7 +16,7 @@ def genotypes(rng, count, letters):
 
 def ped(rng, samples, sites, letters, separator=" "):
     rows = []
-    for k in range(samples):
+    for k in range(1, samples + 1):
         father, mother = ("1", "2") if k > 2 else ("0", "0")
         pairs = genotypes(rng, sites, letters)
         cells = [separator.join(pair) for pair in pairs] if separator == " " else [" ".join(pair) for pair in pairs]
