@@ -132,6 +132,7 @@ def plot(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
+    from gpualign.core.files.paths import STDIN_NAME, STDIO
     from gpualign.jobs.matrix_memory import DRAWING_USE
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, translate_output_errors
     from gpualign.jobs.plotting.figure import Style
@@ -170,8 +171,8 @@ def plot(
     check_style(style)
     check_matrix_size(matrix, DRAWING_USE)
     stored = read_matrix(matrix)
-    if stored.assumption_note is not None:
-        messages.warn(f"{matrix}: {stored.assumption_note}")
+    for note in stored.notes:
+        messages.warn(f"{STDIN_NAME if matrix == STDIO else matrix}: {note}")
     kind = value or guess_kind(stored.values, stored.value_name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"

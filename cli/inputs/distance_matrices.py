@@ -18,13 +18,14 @@ from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, par
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at_blanks
-from gpualign.core.files.decompression import open_decompressed
+from gpualign.core.files.decompression import is_regular_file, open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
+from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import refuse_control_characters
 
 Matrix = npt.NDArray[Any]
@@ -46,7 +47,7 @@ class StoredMatrix:
     row_ids, column_ids: ids; "1", "2", ... if the file has no ids
     one_set: whether rows and columns are the same records
     value_name: kind of values according to the file (for .npz the array name), None if unknown
-    assumption_note: assumption made when reading the file, None if the file was unambiguous
+    notes: assumptions made when reading the file, and whether its end may be missing
     """
 
     values: Matrix
@@ -54,25 +55,31 @@ class StoredMatrix:
     column_ids: list[str]
     one_set: bool
     value_name: str | None
-    assumption_note: str | None
+    notes: list[str]
 
 
 @dataclass(frozen=True)
 class _UncheckedMatrix:
-    """Contents of a matrix file before they are checked. row_ids, column_ids: None if the file has no ids; the other fields are those of
-    `StoredMatrix`."""
+    """Contents of a matrix file before they are checked.
+
+    row_ids, column_ids: None if the file has no ids
+    assumption_note: assumption made when reading the file, None if the file was unambiguous
+    is_unfinished: whether the file is text whose last line has no line end
+    others: as in `StoredMatrix`
+    """
 
     values: Matrix
     row_ids: list[str] | None
     column_ids: list[str] | None
     value_name: str | None = None
     assumption_note: str | None = None
+    is_unfinished: bool = False
 
 
 def read_matrix(path: str) -> StoredMatrix:
     """Read a matrix from an .npy, .npz or text file, or from standard input (-). Raises `InputError` for anything else."""
     with open_input(path) as (stream, source):
-        raw = stream.read()
+        raw, may_be_cut = stream.read(), not is_regular_file(stream)
     if raw.startswith(NPY_MAGIC):
         values = parse_npy(raw, source)
         rows, columns = _read_companion_ids(Path(path), values) if path != STDIO else (None, None)
@@ -81,10 +88,10 @@ def read_matrix(path: str) -> StoredMatrix:
         contents = _matrix_from_npz(parse_npz(raw, source), source)
     else:
         contents = _matrix_from_text_file(raw, path, source)
-    return _check_matrix(contents, source)
+    return _check_matrix(contents, source, may_be_cut and contents.is_unfinished)
 
 
-def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
+def _check_matrix(contents: _UncheckedMatrix, source: str, may_be_cut: bool) -> StoredMatrix:
     values = contents.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
@@ -102,10 +109,9 @@ def _check_matrix(contents: _UncheckedMatrix, source: str) -> StoredMatrix:
     for name in dict.fromkeys([*rows, *columns]):
         refuse_control_characters(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
-    numbered = "no ids in it or beside it; records are numbered from 1"
-    return StoredMatrix(
-        values, rows, columns, one_set, contents.value_name, contents.assumption_note or (numbered if contents.row_ids is None else None)
-    )
+    numbered = "no ids in it or beside it; records are numbered from 1" if contents.row_ids is None else None
+    notes = [contents.assumption_note or numbered, CUT_NOTE if may_be_cut else None]
+    return StoredMatrix(values, rows, columns, one_set, contents.value_name, [note for note in notes if note])
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:
@@ -180,8 +186,10 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
     ids, beside = (None, None) if path == STDIO else _read_plink_ids(Path(path))
+    text = unpacked.read()
+    is_unfinished = not text.endswith((b"\n", b"\r"))
     try:
-        contents = _parse_text_matrix(unpacked.read(), source, None if ids is None else len(ids))
+        contents = _parse_text_matrix(text, source, None if ids is None else len(ids))
     except InputError:
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _reject_file_kind(kind, source, name)
@@ -192,7 +200,7 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
         if len(ids) != len(contents.values):
             raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
         return _UncheckedMatrix(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
-    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption_note)
+    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption_note, is_unfinished)
 
 
 def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:

@@ -24,6 +24,7 @@ from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.square_matrices import parse_number
+from gpualign.core.files.watched_stream import watch_line_end
 from gpualign.core.sequences.ids import refuse_control_characters
 
 _ID_TITLES = ("query", "target")
@@ -48,10 +49,12 @@ class PairList:
 
     pairs: pairs and values
     are_identities: whether the values are identities, not distances
+    may_be_cut: whether the list came from a pipe and its last line has no line end
     """
 
     pairs: ListedPairs
     are_identities: bool
+    may_be_cut: bool
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def read_pair_list(
         start, unpacked = open_decompressed(stream, source)
         if b"\0" in start:
             raise InputError(f"{source}: a binary file; expected a list of pairs, as .tsv or .csv")
+        unpacked, watched = watch_line_end(stream, unpacked)
         rows = open_delimited(unpacked, source).rows()
         first = next((row for row in rows if any(row[1])), None)
         if first is None:
@@ -102,7 +106,7 @@ def read_pair_list(
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
-    return PairList(pairs, columns.value_title == "identity")
+    return PairList(pairs, columns.value_title == "identity", watched is not None and not watched.at_line_end)
 
 
 def refuse_pair_lists(paths: Sequence[str]) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import io
 from typing import BinaryIO, cast
 
+from gpualign.core.files.decompression import is_regular_file
+
+_BUFFER_BYTES = 1 << 20
+
 
 class WatchedStream(io.RawIOBase):
     """Stream that remembers its position and the last byte read.
@@ -36,3 +40,19 @@ class WatchedStream(io.RawIOBase):
     def at_line_end(self) -> bool:
         """True if the last byte read ends a line."""
         return self._last in b"\r\n"
+
+
+CUT_NOTE = "the last line has no line end, so it may be cut"
+
+
+def watch_line_end(stream: BinaryIO, text: BinaryIO) -> tuple[BinaryIO, WatchedStream | None]:
+    """Return (text, the stream below it, which knows whether what was read ends with a line end; None for a regular file, which ends where
+    its writer wanted).
+
+    stream: the input
+    text: its decompressed text
+    """
+    if is_regular_file(stream):
+        return text, None
+    watched = WatchedStream(text)
+    return io.BufferedReader(watched, _BUFFER_BYTES), watched

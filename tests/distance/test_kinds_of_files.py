@@ -64,6 +64,25 @@ def test_a_pipe_that_may_have_been_cut_is_told(tmp_path, kind, pack):
         assert "line end" not in gpualign_here("dist", tmp_path / "x")[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["tree", "-"], "   3\na\nb 12\nc 5 17\n"),
+        (["tree", "-"], "\ta\tb\na\t0\t1\nb\t1\t0\n"),
+        (["cluster", "--distances", "-", "--max-distance", "1"], "\ta\tb\na\t0\t1\nb\t1\t0\n"),
+        (["cluster", "--edges", "-", "--max-distance", "1"], "query\ttarget\tdistance\na\tb\t1\n"),
+        (["tree", "--edges", "-", "--method", "mst"], "a\tb\t1\nb\tc\t2\n"),
+    ],
+)
+def test_distances_from_a_pipe_that_may_have_been_cut(tmp_path, words, text):
+    pytest.importorskip("scipy")
+    for piped, told in ((text, False), (text[:-1], True)):
+        notes = gpualign(*words, stdin=piped.encode()).stderr.decode()
+        assert ("standard input: the last line has no line end, so it may be cut" in notes) == told
+    (tmp_path / "x").write_text(text[:-1])
+    assert "line end" not in gpualign_here(*(tmp_path / "x" if word == "-" else word for word in words))[1]
+
+
 def test_rows_of_gaps_are_rows(tmp_path):
     for first in ("a ------", "a ??????", "a ACG ---"):
         (tmp_path / "x").write_text(f"2 6\n{first}\nb ACGAAG\n")

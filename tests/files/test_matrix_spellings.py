@@ -24,8 +24,8 @@ def check(path, one):
         return f"{one.name}: refused ({error})" if one.certain else None
     ids = one.ids or [str(k) for k in range(1, len(one.values) + 1)]
     right = found.one_set and found.row_ids == found.column_ids == ids and np.allclose(found.values, one.values)
-    if right and (found.assumption_note is not None) != (one.ids is None or "alone" in one.name):
-        return f"{one.name}: said {found.assumption_note}"
+    if right and bool(found.notes) != (one.ids is None or "alone" in one.name):
+        return f"{one.name}: said {found.notes}"
     return None if right else f"{one.name}: {found.row_ids}, {found.column_ids}, {found.values.tolist()}"
 
 
@@ -203,7 +203,7 @@ def test_ids_that_plink_writes_beside_a_matrix(tmp_path):
     path.write_text("0\t0.38\t0.27\n0.38\t0\t0.31\n0.27\t0.31\t0\n")
     (tmp_path / "plink.mdist.id").write_text("f1\ta\nf2\tb\nf3\tc\n")
     found = read_matrix(str(path))
-    assert (found.row_ids, found.assumption_note) == (["a", "b", "c"], f"its ids are taken from {path}.id")
+    assert (found.row_ids, found.notes) == (["a", "b", "c"], [f"its ids are taken from {path}.id"])
     (tmp_path / "plink.mdist.id").write_text("#FID\tIID\nf1\ta\nf2\ta\nf3\tc\n")
     assert read_matrix(str(path)).row_ids == ["f1_a", "f2_a", "f3_c"]
     (tmp_path / "plink.mdist.id").write_text("f1\ta\n")

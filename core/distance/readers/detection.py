@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -19,11 +18,11 @@ from gpualign.core.distance.readers.plink_fileset import SITE_MAJOR_MODE
 from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.files.decompression import PlainText, compression_of, is_regular_file, open_decompressed, plain_text
+from gpualign.core.files.decompression import PlainText, compression_of, open_decompressed, plain_text
 from gpualign.core.files.kinds import PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.files.paths import descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
-from gpualign.core.files.watched_stream import WatchedStream
+from gpualign.core.files.watched_stream import CUT_NOTE, WatchedStream, watch_line_end
 
 
 @dataclass(frozen=True)
@@ -148,9 +147,6 @@ def fileset_files(path: str) -> list[str]:
     return [path, calls, *map(str, tables)]
 
 
-_BUFFER_BYTES = 1 << 20
-
-
 def _detect_format(file: CallFile) -> _DetectedInput:
     """Return the input together with its detected format. Raises `InputError` if it holds no calls, or if it is a PLINK fileset that is
     compressed or comes from a stream."""
@@ -165,9 +161,8 @@ def _detect_format(file: CallFile) -> _DetectedInput:
             if raw.read(len(PLINK_MAGIC)) != PLINK_MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
     watched = None
-    if kind is not InputKind.FILESET and kind is not InputKind.FILESET2 and format is not FileKind.BCF and not is_regular_file(file.stream):
-        watched = WatchedStream(unpacked)
-        unpacked = io.BufferedReader(watched, _BUFFER_BYTES)
+    if kind in (InputKind.ALIGNMENT, InputKind.TABLE) or format is FileKind.VCF:
+        unpacked, watched = watch_line_end(file.stream, unpacked)
     return _DetectedInput(file.path, file.source, kind, format, unpacked, file.joins_previous, plain, watched)
 
 
@@ -192,7 +187,7 @@ def read_calls(
     source = _read_detected(inputs, detected, options, memory, files, warn, threads)
     for one in detected:
         if one.watched is not None and not one.watched.at_line_end:
-            warn(f"{one.source}: the last line has no line end, so it may be cut")
+            warn(f"{one.source}: {CUT_NOTE}")
     return source
 
 
