@@ -62,6 +62,7 @@ UNKNOWN_CELLS = [
     ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as the number of alleles that are not the reference"),
     ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as the number of alleles that are not the reference"),
 ]
+RARE_ALLELES = [(f"id\ta\tb\nA\t1\t2\nB\t{cell}\t1\n", "", "alleles are read with --type alleles") for cell in ("2?", "~1", "1;2", "X")]
 DECIMAL_COMMAS = [
     ("id\ta\tb\nA\t11\t0,0\nB\t12\t5\nC\t13\t6\n", "--type alleles"),
     ("id\ta\tb\nA\t11\t7,0\nB\t12\t5\nC\t13\t6\n", "--type alleles"),
@@ -78,6 +79,7 @@ CASES = [
     *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
     *UNKNOWN_CELLS,
+    *RARE_ALLELES,
     *((text, options, "has numbers with commas beside whole numbers in it") for text, options in DECIMAL_COMMAS),
     *((text, "", message) for text, message in CROSSES),
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),

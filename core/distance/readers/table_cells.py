@@ -331,6 +331,8 @@ class TableCells:
             if options.all_letters:
                 raise self._no_letters_error()
             advice = f"; alleles are read with {parameter('type', 'alleles')}"
+        elif not letters and not options.all_letters and self._alleles.could_be_allele(cell):
+            advice += f"; alleles are read with {parameter('type', 'alleles')}"
         shown = f"{cell[:_MAX_CELL_CHARS_IN_MESSAGE]!r} in a table of {kind}"
         raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_CALL_SPELLINGS}{advice}")
 
