@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.common.memory import free_memory
 from gpualign.core.common.units import format_bytes
 
@@ -35,7 +35,7 @@ TREE_MATRIX_USES = {
 
 
 def check_memory(use: MatrixUse, source: str, rows: int, columns: int, bytes_per_cell: int = 0) -> None:
-    """Raise `InputError` for a matrix that needs more memory than is still available to this process; never raises if the
+    """Raise `RunError` for a matrix that needs more memory than is still available to this process; never raises if the
     available memory is unknown.
 
     source: file, or parameter that requests the matrix; the message begins with it
@@ -43,7 +43,7 @@ def check_memory(use: MatrixUse, source: str, rows: int, columns: int, bytes_per
     """
     needed, available = rows * columns * max(use.pair_bytes, bytes_per_cell), free_memory()
     if available is not None and needed > available:
-        raise InputError(
+        raise RunError(
             f"{source}: {rows:,} x {columns:,} values take about {format_bytes(needed)} of memory {use.purpose}, and this process may have"
             f" {format_bytes(available)}; {use.advice}, or take a machine with more memory"
         )

@@ -66,8 +66,8 @@ def plot(
         then shares of the circles
     collapse: for a network, distance within which records are one circle (default: 0)
 
-    Raises `InputError` for bad arguments, or if drawing the matrix needs more memory than is available; `RunError` if matplotlib or scipy
-    is missing, or if the file cannot be written.
+    Raises `InputError` for bad arguments; `RunError` if drawing the matrix needs more memory than is available, if matplotlib or scipy is
+    missing, or if the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

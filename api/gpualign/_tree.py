@@ -43,8 +43,8 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None, *, leaves:
     leaves: for "mst", whether every record becomes a leaf: inner records get a branch of length 0
 
     Returns a `Tree`.
-    Raises `InputError` for anything but distances within one set, for pairs without a distance (allowed for "mst"), or if there is not
-    enough memory for the number of records; `RunError` if scipy is missing.
+    Raises `InputError` for anything but distances within one set, and for pairs without a distance (allowed for "mst"); `RunError` if there
+    is not enough memory for the number of records, or if scipy is missing.
 
     >>> import numpy as np
     >>> ids = ["a", "b", "c"]

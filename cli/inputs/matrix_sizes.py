@@ -22,7 +22,7 @@ records."""
 
 
 def check_matrix_size(path: str, use: MatrixUse) -> None:
-    """Raise `InputError` for a matrix that needs more memory than is available to this process. use: what the
+    """Raise `RunError` for a matrix that needs more memory than is available to this process. use: what the
     matrix is for.
 
     The size is determined from the .npy and .npz headers, or from the first line of text. Pipes (which can be read only once), text

@@ -127,7 +127,7 @@ def test_several_threads_leave_a_programs_settings_as_they_were(tmp_path, matrix
 
 def test_a_matrix_that_the_memory_does_not_hold(tmp_path, monkeypatch, matrix):
     monkeypatch.setattr(matrix_memory, "free_memory", lambda: 1000)
-    with pytest.raises(gpualign.InputError, match=r"matrix: 7 x 7 values take about 1\.9 KiB of memory to draw, and this process may have"):
+    with pytest.raises(gpualign.RunError, match=r"matrix: 7 x 7 values take about 1\.9 KiB of memory to draw, and this process may have"):
         gpualign.plot(matrix, tmp_path / "x.png")
     assert not list(tmp_path.iterdir())
 

@@ -16,7 +16,7 @@ pytest.importorskip("scipy")
 import gpualign as gpualign_package
 from gpualign.core.common import memory as budget
 from gpualign.core.common.cgroups import GroupLimits
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import RunError
 from gpualign.jobs import matrix_memory
 
 MANY = 1_000_000
@@ -33,7 +33,7 @@ def test_a_matrix_that_no_machine_holds_is_refused_before_it_is_read(tmp_path):
         file.write(header((MANY, MANY)))
         file.truncate(file.tell() + MANY * MANY)  # a hole, which takes no room
     done = gpualign("plot", "d.npy", "-o", "x.png", cwd=tmp_path, check=False)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert b"d.npy: 1,000,000 x 1,000,000 values take about 36.4 TiB of memory to draw, and this process may have " in done.stderr
     assert not (tmp_path / "x.png").exists()
 
@@ -76,7 +76,7 @@ def allow(monkeypatch, there, limits=None):
 def test_what_is_free_counts(tmp_path, monkeypatch, name, content, limits):
     (tmp_path / name).write_bytes(content)
     allow(monkeypatch, 30 << 20, limits)
-    with pytest.raises(InputError, match=r"1,000 x 1,000 values take about 38.1 MiB of memory to draw, and this process may have 30.0 MiB"):
+    with pytest.raises(RunError, match=r"1,000 x 1,000 values take about 38.1 MiB of memory to draw, and this process may have 30.0 MiB"):
         gpualign_here("plot", tmp_path / name, "-o", tmp_path / "x.png")
 
 
@@ -119,7 +119,7 @@ def test_nothing_is_computed_for_what_the_memory_does_not_hold(tmp_path, monkeyp
     (tmp_path / "genes.fa").write_text("".join(f">s{k}\nACGT\n" for k in range(60)))
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr(matrix_memory, "free_memory", lambda: 20 << 10)
-    with pytest.raises(InputError, match=re.escape(reason)):
+    with pytest.raises(RunError, match=re.escape(reason)):
         gpualign_here(*words)
     assert sorted(tmp_path.iterdir()) == before
 
@@ -135,5 +135,5 @@ def test_a_condensed_matrix_that_fits_is_clustered(tmp_path, monkeypatch):
 def test_a_tree_in_python(monkeypatch):
     found = gpualign_package.dist(np.eye(60, dtype=np.int8))
     monkeypatch.setattr(matrix_memory, "free_memory", lambda: 20 << 10)
-    with pytest.raises(InputError, match=r"matrix: 60 x 60 values take about 109\.0 KiB of memory to make a tree of"):
+    with pytest.raises(RunError, match=r"matrix: 60 x 60 values take about 109\.0 KiB of memory to make a tree of"):
         gpualign_package.tree(found)
