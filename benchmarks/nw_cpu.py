@@ -238,7 +238,7 @@ def main() -> None:
         "Edit distance of one pair of 100 kb",
         ["pair", "edlib", "gpualign", "times as fast"],
         long_pair(engine, arguments.runs),
-        ["Letters are replaced at random, a quarter of them by themselves; a tenth as many are left out."],
+        ["The given share is redrawn at random (a quarter of it stays the same), and a tenth as many letters are deleted."],
     )
     notes = ["One run each: 1,000 records with AVX-512 and AVX2, 300 with the others."]
     text += table("Instruction sets, one core, GCUPS", ["set", "linear 5/-4/6", "linear 2/-1/1", "affine", "edit distance"], every, notes)
