@@ -176,7 +176,7 @@ def near_pairs(folder: Path, runs: int) -> list[list[str]]:
 
 
 def describe_difference(text: bytes, count: int) -> str:
-    """What is wrong with a matrix of `count` samples that has other bytes."""
+    """Describe what differs in a matrix of `count` samples."""
     rows = text.splitlines()
     broken = sum(row.count(b"\t") != count for row in rows)
     return f"{broken} of {len(rows)} rows without {count} values" if broken else "other rows"

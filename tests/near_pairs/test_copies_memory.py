@@ -1,4 +1,4 @@
-"""Memory of sets with equal records: those who compare only the distinct ones hold them twice."""
+"""Memory of sets with equal records: a run that compares only the distinct records holds these twice."""
 
 import json
 
@@ -16,7 +16,7 @@ LETTERS = 120_000_000
 
 @pytest.fixture(scope="module")
 def long_records(tmp_path_factory):
-    """2,400 records of 50,000 letters, of which the last is equal to the first."""
+    """2,400 records of 50,000 letters; the last one equals the first."""
     path = tmp_path_factory.mktemp("copies") / "x.fa"
     codes = np.random.default_rng(1).integers(0, 4, (2400, LETTERS // 2400), dtype=np.uint8)
     codes[-1] = codes[0]
