@@ -104,7 +104,7 @@ def cluster(
     from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
     from gpualign.core.common.errors import InputError
-    from gpualign.core.files.paths import STDIN_NAME, STDIO
+    from gpualign.core.files.paths import input_name
     from gpualign.core.scoring import matrices
     from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
     from gpualign.jobs.cluster_names import NamesFiles
@@ -207,7 +207,7 @@ def cluster(
                 if short is not None:
                     messages.note(short)
             if edges is not None and known_ids is None:
-                source = STDIN_NAME if edges == STDIO else edges
+                source = input_name(edges)
                 count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
                 messages.note(
                     f"{source} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"

@@ -132,7 +132,7 @@ def plot(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
-    from gpualign.core.files.paths import STDIN_NAME, STDIO
+    from gpualign.core.files.paths import input_name
     from gpualign.jobs.matrix_memory import DRAWING_USE
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, translate_output_errors
     from gpualign.jobs.plotting.figure import Style
@@ -172,7 +172,7 @@ def plot(
     check_matrix_size(matrix, DRAWING_USE)
     stored = read_matrix(matrix)
     for note in stored.notes:
-        messages.warn(f"{STDIN_NAME if matrix == STDIO else matrix}: {note}")
+        messages.warn(f"{input_name(matrix)}: {note}")
     kind = value or guess_kind(stored.values, stored.value_name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"

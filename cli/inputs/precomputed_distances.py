@@ -11,7 +11,7 @@ from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.paths import STDIN_NAME, STDIO
+from gpualign.core.files.paths import input_name
 from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster_distances import PrecomputedDistances
@@ -39,12 +39,12 @@ def read_precomputed(
     if edges is not None:
         listed = read_pair_list(edges, edit, wants_identities, ids, storage)
         if listed.may_be_cut:
-            warn(f"{_source_name(edges)}: {CUT_NOTE}")
+            warn(f"{input_name(edges)}: {CUT_NOTE}")
         return listed.pairs, listed.are_identities
     assert distances is not None
     stored = read_matrix(distances)
     for note in stored.notes:
-        warn(f"{_source_name(distances)}: {note}")
+        warn(f"{input_name(distances)}: {note}")
     check_ids(stored.row_ids, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
@@ -84,7 +84,7 @@ def describe_short_reach(
     been written with another threshold, and then lacks pairs. None otherwise."""
     if not isinstance(pairs, ListedPairs) or (found := pairs.value_range) is None:
         return None
-    source = _source_name(path)
+    source = input_name(path)
     smallest, largest = found
     if are_identities and min_identity is not None and 2 * (1 - smallest) <= 1 - min_identity:
         threshold = f"{parameter('min_identity', f'{min_identity:g}')} or less"
@@ -112,8 +112,3 @@ def order_sequences(precomputed: PrecomputedDistances, sequences: Inputs | None)
     place = {name: k for k, name in enumerate(sequences.queries.ids)}
     ordered = sequences.queries.select(np.array([place[name] for name in precomputed.ids], dtype=np.int64))
     return Inputs(ordered, ordered, sequences.alphabet, sequences.alphabet_reason)
-
-
-def _source_name(path: str) -> str:
-    """Return the name of an input for messages."""
-    return STDIN_NAME if path == STDIO else path

@@ -45,11 +45,16 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
         raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
 
 
+def input_name(path: str) -> str:
+    """Return the name of an input for messages: its path, or "standard input" for "-"."""
+    return STDIN_NAME if path == STDIO else path
+
+
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     """Yield (binary stream, name for messages) for a file or, for "-", standard input. Raises `InputError` if opening fails."""
     if path == STDIO:
-        yield sys.stdin.buffer, STDIN_NAME
+        yield sys.stdin.buffer, input_name(path)
         return
     with open_file(path) as stream:
         yield stream, path

@@ -324,8 +324,8 @@ class TableCells:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
         elif re.fullmatch(_LONG_GENOTYPE_PATTERN, cell):
             advice = (
-                "; write genotypes as the number of alleles that are not the reference, 0, 1 or 2, or give VCF or PLINK's .bed"
-                " (plink --make-bed makes it from .ped)"
+                "; write genotypes as the number of alleles that are not the reference, 0, 1 or 2, or give VCF or PLINK's .bed, which plink"
+                " makes of a .ped"
             )
         elif not letters and find_allele_evidence([[cell]]).is_proof:
             if options.all_letters:
