@@ -1,4 +1,4 @@
-"""Array types, and replacements for parts of NumPy that load slowly. Pure.
+"""Array types, and functions on arrays that NumPy lacks or loads slowly. Pure.
 
 Loading those parts of NumPy takes as long as loading all other modules of a short run.
 """
@@ -29,3 +29,12 @@ def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def expand_ranges(starts: Integers, sizes: Integers) -> tuple[Integers, Integers]:
+    """Return (number of its range, number) for each number of some ranges, range by range.
+
+    starts, sizes: first number and number of numbers of each range
+    """
+    places = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    return places, np.arange(len(places), dtype=np.int64) + (starts - (np.cumsum(sizes) - sizes))[places]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Integers, expand_ranges
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.sequences.string_column import StringColumn
@@ -58,15 +58,6 @@ class IndexLists:
         """Return (place in `items`, number) for each number in the lists of these items, list by list."""
         places, indices = expand_ranges(self.offsets[items], self.sizes[items])
         return places, self.values[indices]
-
-
-def expand_ranges(starts: Integers, sizes: Integers) -> tuple[Integers, Integers]:
-    """Return (number of its range, number) for each number of some ranges, range by range.
-
-    starts, sizes: first number and number of numbers of each range
-    """
-    places = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-    return places, np.arange(len(places), dtype=np.int64) + (starts - (np.cumsum(sizes) - sizes))[places]
 
 
 def equal_items(lists: Sequence[IndexLists]) -> DuplicateGroups:

@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Integers, expand_ranges
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.core.near_pairs.index_lists import IndexLists, expand_ranges
+from gpualign.core.near_pairs.index_lists import IndexLists
 
 ENTRY_BYTES = 8
 """Memory for a near pair of distinct chains, in bytes. Pairs within one set are stored in both directions."""

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.common.arrays import Integers, distinct
+from gpualign.core.common.arrays import Integers, distinct, expand_ranges
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import map_in_order
@@ -22,8 +22,11 @@ SEG, DUST, NONE = "seg", "dust", "none"
 MASKS = (SEG, DUST, NONE)
 
 _METHOD_BY_ALPHABET = {"protein": SEG, "dna": DUST}
-_CHUNK_LETTERS = 4 << 20
-"""Approximate number of letters between two checks for a stop request."""
+_MAX_CHUNK_LETTERS = 4 << 20
+"""Maximum number of letters, approximately, between two checks for a stop request."""
+
+_CHUNKS_PER_THREAD = 4
+"""Number of chunks per thread, approximately, so that threads end at about the same time."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,12 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
             return _masking.dust(sequences.codes, offsets)
         return _masking.seg(sequences.codes, offsets, seg.window, seg.trigger, seg.extend)
 
+    letters = min(_MAX_CHUNK_LETTERS, int(sequences.offsets[-1]) // (_CHUNKS_PER_THREAD * threads) + 1)
+
     def chunks() -> Iterator[Integers]:
         first = 0
         while first < len(sequences):
-            reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _CHUNK_LETTERS, side="right")) - 1
+            reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + letters, side="right")) - 1
             stop = max(first + 1, reach)
             yield sequences.offsets[first : stop + 1]
             first = stop
@@ -107,16 +112,15 @@ def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAUL
     """
     intervals = low_complexity_intervals(sequences, alphabet, seg, threads)
     codes = sequences.codes.copy()
-    unknown = alphabet.unknown_code
-    for begin, end in intervals.tolist():
-        codes[begin:end] = unknown
+    begins, lengths = intervals[:, 0], intervals[:, 1] - intervals[:, 0]
+    codes[expand_ranges(begins, lengths)[1]] = alphabet.unknown_code
     changed = int(np.count_nonzero(codes != sequences.codes))
     if not changed:
         return MaskedSequences(sequences, 0, np.zeros(0, dtype=np.int64))
-    touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
-    whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
+    touched = distinct(np.searchsorted(sequences.offsets, begins, side="right") - 1)
+    whole = touched[np.logical_and.reduceat(codes == alphabet.unknown_code, sequences.offsets[:-1])[touched]]
     masked = replace(sequences, codes=codes, known_code_counts=None, known_used_codes=None, is_mapped=False)
-    return MaskedSequences(masked, changed, np.array(whole, dtype=np.int64))
+    return MaskedSequences(masked, changed, whole)
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet, of_queries: bool = True, of_targets: bool = False) -> Scoring:

@@ -121,7 +121,7 @@ class HitAdjuster:
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         kernel = partial(_kernels.trace_adjusted_hits, path_recipe=self._path_recipe)
         for part in self._parts(hits):
-            targets = _MaskedTargets(self._task.targets, hits.targets[part])
+            targets = _MaskedTargets(self._task.targets, hits.targets[part], self._threads.threads)
             for batch, (_, counts, data, starts, sizes) in self._run(kernel, hits.select(part), targets):
                 place = part.start + batch
                 statistics[place] = counts.view(STATISTICS)[:, 0]
@@ -134,13 +134,13 @@ class HitAdjuster:
         parts = []
         kernel = partial(_kernels.trace_adjusted_hsps, path_recipe=self._path_recipe, max_count=max_count)
         for part in self._parts(hits):
-            targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part]), min_scores[part]
+            targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part], self._threads.threads), min_scores[part]
             for batch, arrays in self._run(kernel, hits.select(part), targets, min_scores=part_min_scores):
                 parts.append((part.start + batch, hsps_of_arrays(arrays)))
         return join_hsps(parts)
 
     def _adjust(self, hits: Hits) -> AdjustedHits:
-        targets = _MaskedTargets(self._task.targets, hits.targets)
+        targets = _MaskedTargets(self._task.targets, hits.targets, self._threads.threads)
         adjusted = AdjustedHits(hits.queries, hits.targets, hits.scores, *self._windows_and_masks(hits, targets))
         scores = np.zeros(len(hits), dtype=np.int64)
         for batch, batch_scores in self._run(_kernels.score_adjusted_hits, adjusted, targets):
@@ -218,12 +218,13 @@ class _MaskedTargets:
 
     targets: the database
     numbers: target of each hit, int64[hits]
+    threads: maximum number of threads
     """
 
-    def __init__(self, targets: SequenceSet, numbers: Integers) -> None:
+    def __init__(self, targets: SequenceSet, numbers: Integers, threads: int) -> None:
         distinct, self.places = np.unique(numbers, return_inverse=True)
-        self.originals = targets.select(distinct)
-        self._masked_codes = mask(self.originals, PROTEIN, TARGET_SEG).sequences.codes
+        self.originals = targets.select(distinct, threads)
+        self._masked_codes = mask(self.originals, PROTEIN, TARGET_SEG, threads).sequences.codes
 
     @cached_property
     def is_biased(self) -> Booleans:
