@@ -104,6 +104,10 @@ class Device(Protocol):
     def deactivate(self) -> None:
         """Undo `activate`. Called by each thread that has called `activate`, before the device is closed."""
 
+    def wait_until_idle(self) -> None:
+        """Wait until the device has finished all work queued so far, while other threads of Python run. Raises `RunError` if the device
+        failed."""
+
     def free_memory(self) -> int:
         """Return the free device memory, in bytes."""
 

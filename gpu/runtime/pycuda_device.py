@@ -165,6 +165,10 @@ class CudaDevice:
         with _convert_errors():
             cuda.Context.pop()
 
+    def wait_until_idle(self) -> None:
+        with _convert_errors():
+            cuda.Context.synchronize()
+
     def free_memory(self) -> int:
         with _convert_errors():
             return int(cuda.mem_get_info()[0])

@@ -26,8 +26,9 @@ _STOP_BYTE = 0x3F  # value of every byte of the queue's counter: more units than
 class StreamBuffers:
     """Stream with named buffers, which grow as batches require and are kept for the next batch.
 
-    Enlarging a buffer waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods
-    that allocate raise `OutOfMemory` if too little memory is left.
+    Replacing a buffer, or allocating a pinned one, waits until the device has finished its current work, so small buffers are allocated
+    larger than requested. The driver itself would wait, but PyCUDA would keep all threads of Python from running meanwhile. Methods that
+    allocate raise `OutOfMemory` if too little memory is left.
 
     number: index of the stream
     passed: events recorded by `mark_event` since the last `begin_batch`
@@ -66,6 +67,7 @@ class StreamBuffers:
             if memory is not None:
                 roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]
+                self._device.wait_until_idle()
                 memory.free()
             memory, size = self._memory[name] = _allocate_with_fallback(self._device.allocate, nbytes, roomy)
         return memory.address
@@ -73,6 +75,7 @@ class StreamBuffers:
     def host_buffer(self, name: str, nbytes: int) -> ByteArray:
         """Return the first `nbytes` bytes of the named pinned buffer, after replacing it if it is smaller."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
+            self._device.wait_until_idle()
             self._pinned.pop(name, None)
             self._pinned[name], _ = _allocate_with_fallback(
                 self._device.allocate_pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL_BUFFER_BYTES // 2))

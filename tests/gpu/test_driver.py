@@ -72,6 +72,10 @@ class Context:
     def pop():
         STACK.pop()
 
+    @staticmethod
+    def synchronize():
+        assert STACK
+
     def detach(self):
         Context.retained -= 1
 

@@ -54,6 +54,43 @@ def test_a_buffer_takes_no_more_than_it_may(most, made):
     assert device.asked == [made]
 
 
+class Busy(HostDevice):
+    """Computes until it is waited for. What the driver does only on an idle device is not asked for before."""
+
+    busy = False
+
+    def wait_until_idle(self):
+        self.busy = False
+
+    def allocate(self, nbytes):
+        memory = super().allocate(nbytes)
+        free = memory.free
+
+        def free_when_idle():
+            assert not self.busy
+            free()
+
+        memory.free = free_when_idle
+        return memory
+
+    def allocate_pinned(self, nbytes):
+        assert not self.busy
+        return super().allocate_pinned(nbytes)
+
+
+def test_buffers_are_replaced_on_an_idle_device():
+    device = Busy()
+    slot = StreamBuffers(device, 0)
+    for nbytes in (1 << 20, 8 << 20, 64 << 20):
+        for get in (slot.address, slot.host_buffer):
+            device.busy = True
+            get("results", nbytes)
+            assert device.busy == (get == slot.address and nbytes == 1 << 20)  # nothing is waited for without a need
+            device.busy = True
+            get("results", nbytes)
+            assert device.busy
+
+
 def test_where_memory_is_short_it_is_as_asked():
     device = Counting(limit=30_000)
     slot = StreamBuffers(device, 0)
