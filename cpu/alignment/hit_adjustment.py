@@ -155,26 +155,27 @@ class HitAdjuster:
         windows = np.stack((first, query_lengths, first, self._task.targets.lengths[hits.targets]), axis=1)
         is_masked = np.ones(len(hits), dtype=bool)
         min_length = np.minimum(query_lengths, _NEAR_IDENTICAL_LENGTH)
-        may_be_identical = targets.is_biased & (hits.scores >= self._near_identical_points * (min_length - 1))
-        traced = np.flatnonzero(may_be_identical | self._frame_sets.is_translated)
-        if not len(traced):
+        is_translated = self._frame_sets.is_translated
+        may_be_identical = targets.is_biased & (is_translated | (hits.scores >= self._near_identical_points * (min_length - 1)))
+        located = np.flatnonzero(may_be_identical | is_translated)
+        if not len(located):
             return windows, is_masked
-        statistics, _ = self._tracer.trace(hits.select(traced))
-        query_start, query_end, target_start, target_end = (
-            statistics[name].astype(np.int64) for name in ("query_start", "query_end", "target_start", "target_end")
-        )
+        query_start, query_end, target_start, target_end = self._tracer.bounds(hits.select(located)).T
         shorter = np.minimum(query_end - query_start, target_end - target_start)
-        is_masked[traced] = (
-            (target_end - target_start + 1 < min_length[traced])
-            | (hits.scores[traced] < self._near_identical_points * shorter)
-            | (statistics["matches"] <= _NEAR_IDENTITY * shorter)
+        may_be_identical[located] &= (target_end - target_start + 1 >= min_length[located]) & (
+            hits.scores[located] >= self._near_identical_points * shorter
         )
+        traced = may_be_identical[located]
+        statistics, _ = self._tracer.trace(hits.select(located[traced]))
+        is_masked[located[traced]] = statistics["matches"] <= _NEAR_IDENTITY * shorter[traced]
         if self._frame_sets.queries.is_translated:
-            numbers, places = np.unique(hits.queries[traced], return_inverse=True)
-            windows[traced, 0], windows[traced, 1] = translation_windows(self._task.queries.select(numbers), places, query_start, query_end)
+            numbers, places = np.unique(hits.queries[located], return_inverse=True)
+            windows[located, 0], windows[located, 1] = translation_windows(
+                self._task.queries.select(numbers), places, query_start, query_end
+            )
         if self._frame_sets.targets.is_translated:
-            windows[traced, 2], windows[traced, 3] = translation_windows(
-                targets.originals, targets.places[traced], target_start, target_end
+            windows[located, 2], windows[located, 3] = translation_windows(
+                targets.originals, targets.places[located], target_start, target_end
             )
         return windows, is_masked
 

@@ -125,6 +125,15 @@ class HitTracer:
             runs.add(place, Runs([data], starts, sizes))
         return statistics, runs.build()
 
+    def bounds(self, hits: Hits) -> Integers:
+        """Return the bounds of the alignments that `trace` finds: int64[hits][4] (query start, end, target start, end)."""
+        bounds = np.zeros((len(hits), 4), dtype=np.int64)
+        places = self._split(hits)
+        self._cells += float(self._pair_cells(hits).sum())
+        for place, found in zip(places, self._map(self._find_bounds, map(hits.select, places)), strict=True):
+            bounds[place] = found
+        return bounds
+
     def trace_hsps(self, hits: Hits, max_count: int, min_scores: Integers) -> Hsps:
         """Return up to `max_count` alignments of each hit that share no pair of letters: the one that `trace` finds, and then those with at
         least `min_scores`, int64[hits]. Raises `TooLittleMemory` if a pair needs more memory than is available."""
@@ -177,6 +186,12 @@ class HitTracer:
             problem = f"the memory budget is too small to trace a hit ({error})"
             raise TooLittleMemory(problem, advice=SCRATCH_MEMORY_ADVICE) from None
         return _unless_stopped(traced)
+
+    def _find_bounds(self, hits: Hits) -> Integers:
+        bounds: Integers = _unless_stopped(
+            _kernels.find_hit_bounds(self._name, *self._pair_arrays(hits), hits.scores, self._recipe, self._cancel)
+        )
+        return bounds
 
     def _score(self, pairs: Hits) -> Integers:
         scores: Integers = _unless_stopped(_kernels.score_local_pairs(self._name, *self._pair_arrays(pairs), self._recipe, self._cancel))

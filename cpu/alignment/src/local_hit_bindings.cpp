@@ -60,6 +60,24 @@ nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Num
   return path_arrays(std::move(sink), {hits.size()});
 }
 
+nb::object bounds_of_hits(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
+                          Codes target_codes, Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe,
+                          const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
+  const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
+  std::vector<HitBounds> bounds(hits.size());
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = find_hit_bounds(kernels, queries, targets, recipe, hits.data(), static_cast<int64_t>(hits.size()), bounds.data(), cancel);
+  }
+  if (!done) return nb::none();
+  std::vector<int64_t> flat;
+  for (const HitBounds& b : bounds) flat.insert(flat.end(), {b.query_start, b.query_end, b.target_start, b.target_end});
+  return nb::cast(owned_array(std::move(flat), {hits.size(), 4}));
+}
+
 // Returns the alignments of hits as NumPy arrays: (hit of each, scores, statistics, runs, starts, sizes).
 nb::object hsp_arrays(Hsps&& hsps) {
   const size_t count = hsps.hits.size();
@@ -188,6 +206,11 @@ void bind_local_hits(nb::module_& m) {
         nb::arg("path_recipe"), nb::arg("cancel"),
         "Trace local alignments with known scores. Returns (int64 scores, int32 statistics[hits, 9], runs, starts, sizes); None "
         "if cancelled.");
+  m.def("find_hit_bounds", &bounds_of_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"),
+        nb::arg("recipe"), nb::arg("cancel"),
+        "Return the bounds of the alignments that trace_local_hits traces, int64[hits][4] (query start, end, target start, end); None if "
+        "cancelled.");
   m.def("trace_hsps", &trace_all_hsps, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"),
         nb::arg("path_recipe"), nb::arg("max_count"), nb::arg("min_scores"), nb::arg("cancel"),

@@ -1,22 +1,13 @@
 // Alignment paths of local alignments with known scores: the hits of a search.
 //
-// The ends are found by a pass over all hits of a query at once, one per lane (or of a target, if that takes fewer steps), and the starts
-// by a pass back from the ends (local.hpp). Of several ends, the one in the first column is taken, then in the first row; of several
-// starts, the one that makes the alignment shortest, in the same order. The part between is a global alignment of the same score, traced as
-// any other.
+// The part between the bounds of a hit is a global alignment of the same score, traced as any other.
 #pragma once
 #include <vector>
 
-#include "lane_profile.hpp"
-#include "local_tile.hpp"
+#include "hit_bounds.hpp"
 #include "path.hpp"
 
 namespace gpualign {
-
-struct LocalHit {
-  int64_t query, target;  // record numbers
-  int64_t score;          // > 0
-};
 
 // Gives both recipes of a scoring the score table of a pair.
 void set_table(const PairTable& table, LocalRecipe& recipe, PathRecipe& path_recipe);
