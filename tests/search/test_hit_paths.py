@@ -13,6 +13,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.cpu.alignment import hit_tracing as hit_paths
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.hit_tracing import HitTracer, split_hits
+from gpualign.cpu.alignment.native_recipes import native_path_recipe
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +56,19 @@ def test_paths(rng, name, scale, linear):
     relatives = [np.where(rng.random(90) < 0.3, rng.integers(0, 20, 90), first)[: rng.integers(1, 91)] for _ in range(6)]
     others = [rng.integers(0, 20, rng.integers(1, 80)) for _ in range(4)]
     check(sequence_set([first, others[0]]), sequence_set(relatives + others), scheme, name)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("scale", "scratch"), [(60, 9_500), (5000, 14_000)], ids=["16 bits", "32 bits"])
+def test_boxes_in_strips(rng, monkeypatch, name, scale, scratch):
+    """The directions of 90 letters against 90 do not fit into memory, those of 30 to 45 columns do."""
+    monkeypatch.setattr(hit_paths, "native_path_recipe", lambda recipe, _: native_path_recipe(recipe, scratch))
+    table = rng.integers(-7, 8, (20, 20))
+    scheme = scoring((table + table.T) // 2 * scale + np.eye(20, dtype=np.int64) * 4 * scale, 9 * scale, 2 * scale)
+    first = rng.integers(0, 20, 90)
+    relatives = [np.where(rng.random(90) < 0.2, rng.integers(0, 20, 90), first) for _ in range(6)]
+    relatives += [np.delete(first, slice(20, 50)), np.insert(first, 40, rng.integers(0, 20, 30))]
+    check(sequence_set([first]), sequence_set(relatives), scheme, name)
 
 
 sequences = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=25), min_size=1, max_size=6)

@@ -32,15 +32,17 @@ static void box(const LocalArgs& a) {
 
   const int64_t segments = box_segments(a.rows, kLanes);
   V* const profile = static_cast<V*>(a.scratch);
-  V* const h = profile + a.letters * segments;  // of the column computed last
-  V* const e = h + segments;                    // that enters the column
-  V* const paired = e + segments;               // scores with the letters of the cell paired
+  V* const h = profile + box_state_start(a.letters, segments);  // of the column computed last
+  V* const e = h + segments;                                    // that enters the column
+  V* const paired = e + segments;                               // scores with the letters of the cell paired
   typedef uint8_t Narrow __attribute__((vector_size(kLanes)));
   uint8_t* directions = a.directions;
-  Rows::set_profile(a, 0, a.rows, segments, segments, profile);
   const V below = broadcast<E>(kBelow), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
-  for (int64_t s = 0; s < segments; s++) h[s] = e[s] = below;
-  for (int64_t j = 0; j < a.columns; j++) {
+  if (!a.first_column) {
+    Rows::set_profile(a, 0, a.rows, segments, segments, profile);
+    for (int64_t s = 0; s < segments; s++) h[s] = e[s] = below;
+  }
+  for (int64_t j = a.first_column; j < a.columns; j++) {
     if (j % 256 == 0 && a.cancel->requested) return;
     const V* scores = profile + a.codes[j] * segments;
     V diagonal = Rows::lane_up(h[segments - 1], broadcast<E>(j ? kBelow : kStart)), f = below;

@@ -1,4 +1,8 @@
 // Alignment paths of hits whose first and last pair of letters are known, one by one (box.hpp).
+//
+// Directions that do not fit into memory are made in strips of columns: the way forward keeps H and E before each strip, and on the way
+// back all strips but the last are computed again. That is at most twice the work, and still faster than the tiles of pair_paths.hpp,
+// which are computed cell by cell unless differences fit bytes.
 #pragma once
 #include <vector>
 
@@ -14,7 +18,7 @@ class BoxPaths {
   BoxPaths(const Kernels& kernels, const LocalRecipe& recipe, const PathRecipe& path_recipe, const Cancel& cancel);
 
   // Traces the path of a pair of parts that begins with the first letters of both, ends with the last ones, and has the best local score of
-  // both. Returns false if cancelled, or if the directions do not fit into memory or the score into an element.
+  // both. Returns false if cancelled, if the score does not fit into an element, or if another way is faster or takes less memory.
   bool align(Record query, Record target, int64_t score, int64_t pair, PathSink& sink);
 
  private:
@@ -25,7 +29,7 @@ class BoxPaths {
   const LocalRecipe& recipe_;
   const PathRecipe& path_recipe_;
   const Cancel& cancel_;
-  Scratch scratch_, directions_;
+  Scratch scratch_, states_, directions_;
   std::vector<uint8_t> runs_;
 };
 

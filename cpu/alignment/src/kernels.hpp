@@ -274,7 +274,10 @@ struct LocalArgs {
   // are the rows of column j. Null: none. No score may exceed half of the range of an element.
   const int64_t* excluded_bounds;  // [columns + 1]
   const int64_t* excluded_rows;
-  uint8_t* directions;  // out of the kernels for boxes: [columns][box_segments][lanes]
+  // Of the kernels for boxes: the first column to compute, and what they return. For columns other than 0, scratch is as the call for the
+  // columns before has left it, and its H and E, from box_state_start on, are those before this column.
+  int64_t first_column;
+  uint8_t* directions;  // out: [columns - first_column][box_segments][lanes]
   const Cancel* cancel;
 };
 
@@ -288,6 +291,10 @@ static inline int64_t striped_segments(int64_t rows, int lanes) {
 
 // Returns the vectors of rows of a box.
 static inline int64_t box_segments(int64_t rows, int lanes) { return (rows + lanes - 1) / lanes; }
+
+// Returns the vectors of the scratch of a box before its H and E, which take box_segments vectors each, and of all of it.
+static inline int64_t box_state_start(int letters, int64_t segments) { return letters * segments; }
+static inline int64_t box_scratch_vectors(int letters, int64_t segments) { return (letters + 3) * segments; }
 
 constexpr int kPlaneMargin = 64;  // bytes that a kernel for single pairs may read before and after a plane
 
