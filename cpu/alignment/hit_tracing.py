@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_MAX_CALL_HITS, _MIN_CALL_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
+_MAX_CALL_HITS = 256  # of one call: few enough to stop soon
+_MIN_CALL_HITS = 8  # of one call of short queries
 MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
@@ -54,7 +55,7 @@ def split_hits(queries: Integers, cells: Integers, threads: int) -> list[Integer
     for start, stop in pairwise(bounds):
         hits = stop - start
         pieces = round((cells_before[stop] - cells_before[start]) / share)
-        size = -(-hits // max(1, min(pieces, hits // _MIN_CALL_HITS), -(-hits // _MAX_CALL_HITS)))
+        size = -(-hits // max(1, min(pieces, hits), -(-hits // _MAX_CALL_HITS)))
         if start > cuts[-1] and (size < hits or stop - cuts[-1] > _MAX_CALL_HITS):
             cuts.append(start)
         cuts += range(start + size, stop, size)
