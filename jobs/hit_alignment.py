@@ -86,6 +86,10 @@ class HitAligner:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the work in progress, whose callers get a `RunError`, and end the threads."""
         self._stack.close()
 
     def adjust(self, hits: Hits) -> Hits:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import field, replace
-from typing import ClassVar, cast
+from functools import partial
+from typing import Any, ClassVar, cast
 
-from gpualign.core.alignment.hits import HitBatch
+from gpualign.core.alignment.hits import HitBatch, Hits
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction
+from gpualign.core.common.threads import map_ahead
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Closable, ExtendableProgress, Totals
 from gpualign.core.output.pairs import FilteredBlocks
@@ -43,6 +45,8 @@ from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 DEFAULT_MAX_HITS = 25
+_BATCHES_AT_ONCE = 3  # batches of hits that are scored, and that are aligned, at the same time
+_BATCHES_AHEAD = 3
 _TRACE_DIVISOR = 4  # one part in four of the memory beside the sequences is for tracing hits
 
 
@@ -247,22 +251,39 @@ class SearchJob:
     ) -> Iterator[FilteredBlocks]:
         search, task = self.search_plan, self._unmasked_task
         with ExitStack() as stack:
-            aligner = None
+            aligner, call = None, cast("Callable[..., Iterator[Any]]", map)
             if self.needs_paths or self.matrix_model is not None:
                 aligner = stack.enter_context(
                     HitAligner(search, task, self.filter, space, self.matrix_model, self._cpu_engine(), self.trace_memory)
                 )
+                if not isinstance(self.engine, CpuEngine):
+                    # The processors are idle otherwise, and threads that have finished their part of a batch continue with the next.
+                    call = partial(map_ahead, ahead=_BATCHES_AHEAD, stop=aligner.close, threads=_BATCHES_AT_ONCE)
             found = stack.enter_context(closing(cast("Closable", find_hits(search, space, self.engine, progress, totals))))
-            for batch in cast("Iterator[HitBatch]", found):
-                for hits in selector.chunks(batch.hits if aligner is None else aligner.adjust(batch.hits)):
-                    aligned = aligner.align(hits) if aligner is not None and self.needs_paths else AlignedHits.without_paths(hits)
-                    block = HitBlock(
-                        task, self.options.identity_def, search.frame_sets, aligned.hits, space, aligned.paths, aligned.hsp_numbers
-                    )
-                    mask = self.filter.pair_filter.mask(block)
-                    totals.hit_count += len(aligned.hits) if mask is None else int(mask.sum())
-                    yield FilteredBlocks([(block, mask)])
-                yield FilteredBlocks([], batch.record_stop)
+
+            def adjust(batch: HitBatch) -> HitBatch:
+                return batch if aligner is None else replace(batch, hits=aligner.adjust(batch.hits))
+
+            def parts() -> Iterator[Hits | int]:
+                """Yield the hits of each batch in chunks, and then its `record_stop`."""
+                for batch in call(adjust, cast("Iterator[HitBatch]", found)):
+                    yield from selector.chunks(batch.hits)
+                    yield batch.record_stop
+
+            def align(part: Hits | int) -> tuple[FilteredBlocks, int]:
+                """Return (blocks, number of hits)."""
+                if isinstance(part, int):
+                    return FilteredBlocks([], part), 0
+                aligned = aligner.align(part) if aligner is not None and self.needs_paths else AlignedHits.without_paths(part)
+                block = HitBlock(
+                    task, self.options.identity_def, search.frame_sets, aligned.hits, space, aligned.paths, aligned.hsp_numbers
+                )
+                mask = self.filter.pair_filter.mask(block)
+                return FilteredBlocks([(block, mask)]), len(aligned.hits) if mask is None else int(mask.sum())
+
+            for blocks, hit_count in call(align, parts()):
+                totals.hit_count += hit_count
+                yield blocks
 
     @property
     def _unmasked_task(self) -> Task:

@@ -63,7 +63,7 @@ IN_FLIGHT_PER_THREAD = 2
 
 
 class ThreadPool:
-    """Pool of threads that share work. A pool of one thread uses the caller's thread.
+    """Pool of threads that share work. A pool of one thread uses the caller's thread. Several threads may call `map` simultaneously.
 
     The threads are started on first use and kept until `close`, because starting sixteen threads takes as long as formatting some
     megabytes of text.
@@ -71,14 +71,16 @@ class ThreadPool:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
+        self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
 
     def _executor(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
+        with self._lock:
+            if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor
 
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-pool")
-        return self._pool
+                self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-pool")
+            return self._pool
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return `function(item)` for each item, in order."""

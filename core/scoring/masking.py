@@ -22,11 +22,12 @@ SEG, DUST, NONE = "seg", "dust", "none"
 MASKS = (SEG, DUST, NONE)
 
 _METHOD_BY_ALPHABET = {"protein": SEG, "dna": DUST}
-_MAX_CHUNK_LETTERS = 4 << 20
-"""Maximum number of letters, approximately, between two checks for a stop request."""
+_MIN_CHUNK_LETTERS, _MAX_CHUNK_LETTERS = 1 << 19, 4 << 20
+"""Minimum and maximum number of letters, approximately, that a thread masks at a time: starting sixteen threads takes as long as masking
+the minimum, and requests to stop are noticed between two chunks."""
 
 _CHUNKS_PER_THREAD = 4
-"""Number of chunks per thread, approximately, so that threads end at about the same time."""
+"""Number of chunks per thread of large sets, so that threads end at about the same time."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
             return _masking.dust(sequences.codes, offsets)
         return _masking.seg(sequences.codes, offsets, seg.window, seg.trigger, seg.extend)
 
-    letters = min(_MAX_CHUNK_LETTERS, int(sequences.offsets[-1]) // (_CHUNKS_PER_THREAD * threads) + 1)
+    letters = min(_MAX_CHUNK_LETTERS, max(_MIN_CHUNK_LETTERS, int(sequences.offsets[-1]) // (_CHUNKS_PER_THREAD * threads)))
 
     def chunks() -> Iterator[Integers]:
         first = 0

@@ -191,8 +191,8 @@ class HitAdjuster:
 
     def _run(
         self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets, **hit_values: Integers
-    ) -> Iterator[tuple[Integers, Any]]:
-        """Yield (indices of the hits, result of the kernel) for batches of hits. hit_values: further arguments with a value for each hit"""
+    ) -> list[tuple[Integers, Any]]:
+        """Return (indices of the hits, result of the kernel) for batches of hits. hit_values: further arguments, one value per hit"""
         queries, target_numbers = self._task.queries, targets.numbers_to_align(hits.is_masked)
 
         def call(batch: Integers) -> tuple[Integers, Any]:
@@ -211,7 +211,7 @@ class HitAdjuster:
             return batch, result
 
         cells = queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
-        return self._threads.imap(call, split_hits(hits.queries, cells, self._threads.threads))
+        return self._threads.map(call, split_hits(hits.queries, cells, self._threads.threads))
 
 
 class _MaskedTargets:

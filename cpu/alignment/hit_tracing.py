@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -99,6 +100,7 @@ class HitTracer:
         self._paths = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
         self._cells = 0.0  # of all hits so far
+        self._lock = Lock()
         self._pool: ThreadPoolExecutor | None = None
 
     @property
@@ -161,10 +163,11 @@ class HitTracer:
     def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function to each item. If there is little work, no threads are used, because loading the thread library alone takes
         several milliseconds."""
-        if self._pool is None and self._cells > MAX_UNTHREADED_CELLS:
-            from concurrent.futures import ThreadPoolExecutor
+        with self._lock:
+            if self._pool is None and self._cells > MAX_UNTHREADED_CELLS:
+                from concurrent.futures import ThreadPoolExecutor
 
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
+                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
         return map(function, items) if self._pool is None else self._pool.map(function, items)
 
     def _pair_cells(self, hits: Hits) -> Integers:

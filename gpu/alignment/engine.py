@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
@@ -29,7 +30,10 @@ TILE_SECONDS = 0.4
 """Estimated computing time of a tile, in seconds. It is long compared with the host's share of the work, but short enough that all devices
 are equally busy and that a run stops quickly."""
 
-_TILES_PER_SEARCH_BAND = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
+_SEARCH_BAND_SECONDS = 0.1
+"""Estimated computing time of a band of a search, in seconds. The host scores and traces a band's hits while the next bands are computed,
+so that only the last band's hits are waited for."""
+
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 BAND_ROWS = 1024  # queries of a band, unless a search asks for fewer
 TARGET_COUNT_STEP = 1024  # step of the number of targets of a tile: whole blocks of every kernel
@@ -133,9 +137,8 @@ class CudaEngine:
         cells = int(rate * TILE_SECONDS)
         rows = BAND_ROWS
         if task.top_count is not None:
-            # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-            rows = max(1, min(BAND_ROWS, -(-_TILES_PER_SEARCH_BAND * cells // mean)))
+            rows = max(1, min(BAND_ROWS, math.ceil(rate * _SEARCH_BAND_SECONDS / mean)))
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(
