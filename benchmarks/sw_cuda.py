@@ -1,7 +1,7 @@
 """Database search on a GPU: gpualign's kernel and whole command, beside StringZilla's CUDA Smith-Waterman and CUDASW++4.0.
 
 python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--cudasw FOLDER]
-                             [--only kernels,command,cudasw,peer] [--output benchmarks/results/sw_cuda.md]
+                             [--only kernels,command,adjusting,cudasw,peer] [--output benchmarks/results/sw_cuda.md]
 
 CUDASW++4.0 is in no package: `make` in https://github.com/asbschmidt/CUDASW4 builds `align` and `makedb`, and FOLDER is where they are.
 
@@ -40,6 +40,16 @@ CUDASW_NOTES = [
     "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (DPX, 16 bits, gaps 12/1).",
     f"The least of {RUNS}, of one with the many queries. CUDASW++ prints scores; gpualign traces the hits as well, unless told not to.",
     "MB: of RAM at the peak, the driver's own with it; gpualign's budget is the default, 2 GiB.",
+]
+ADJUSTING_HEADER = [
+    f"{20 * QUERY_SETS} queries",
+    "by default, s",
+    "--composition none, s",
+    "--composition none --mask none, s",
+    "by default / --composition none",
+]
+ADJUSTING_NOTES = [
+    f"Whole commands, in turn, the least of {RUNS}. `--composition none` masks the queries by SEG, the default does not.",
 ]
 
 
@@ -134,21 +144,40 @@ def kernels(device: CudaDevice, queries: SequenceSet, database: SequenceSet, sco
     return rows
 
 
-def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet, more: str | None) -> tuple[list[list[str]], bool]:
+def adjusting(folder: Path, index: Path, database: SequenceSet, real: str | None) -> list[list[str]]:
+    """Whole commands with and without adjustment of scores to compositions; they take turns."""
+    count = 20 * QUERY_SETS
+    sets = [("cut from the database, as above", cut_queries(database, QUERY_SETS))]
+    if real:
+        queries = proteins(real, 1)
+        name = f"{count} of {Path(real).name}, spread over the file"
+        sets.append((name, queries.select(np.linspace(0, len(queries) - 1, count).astype(np.int64))))
+    rows = []
+    for name, queries in sets:
+        path, out = folder / "adjusting.fa", folder / "adjusting.m8"
+        write_fasta(path, queries)
+        words = [sys.executable, "-m", "gpualign", "sw", "-q", path, index, "-o", out]
+        forms = [words, [*words, "--composition", "none"], [*words, "--composition", "none", "--mask", "none"]]
+        found = [[usage(form, folder)[0] for form in forms] for _ in range(RUNS)]
+        adjusted, masked, plain = np.min(found, axis=0)
+        rows.append([name, f"{adjusted:.2f}", f"{masked:.2f}", f"{plain:.2f}", f"{adjusted / masked:.2f}"])
+        print(rows[-1], flush=True)
+    return rows
+
+
+def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet) -> tuple[list[list[str]], bool]:
     """Rows, and whether the CPU engine finds the same hits to the byte."""
     few, many, out, other = (folder / name for name in ("few.fa", "many.fa", "hits.tsv", "cpu.tsv"))
     write_fasta(few, cut_queries(database, 1))
     write_fasta(many, cut_queries(database, QUERY_SETS))
     letters, rows = int(database.offsets[-1]), []
     cells = sum(QUERY_LENGTHS) * letters
-    for name, query, count, options in (
+    for name, query, total, options in (
         ("20 queries", few, cells, ()),
         ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
         (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
         (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
-        *([("all queries of " + Path(more).name, Path(more), 0, ())] if more else []),
     ):
-        total = count or sum(len(s) for s in _letters(query)) * letters
         seconds = command(query, index, out, *options)
         rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
         print(rows[-1], flush=True)
@@ -175,30 +204,32 @@ def beside_stringzilla(device: CudaDevice, database: SequenceSet, scoring: Scori
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database")
-    parser.add_argument("--queries", help="FASTA of more queries, for the whole command.")
+    parser.add_argument("--queries", help="FASTA of real queries, to measure what adjusting costs.")
     parser.add_argument("--cudasw", metavar="FOLDER", help="Where CUDASW++4.0's align and makedb are.")
-    parser.add_argument("--only", default="kernels,command,cudasw,peer")
+    parser.add_argument("--only", default="kernels,command,adjusting,cudasw,peer")
     parser.add_argument("--output")
     arguments = parser.parse_args()
     device = CudaDevice(0)
     database = proteins(arguments.database, REPEATS)
     queries = cut_queries(database, 1)
     scoring = make_scoring(PROTEIN, ScoringOptions(), local=True)
-    rows, cudasw, notes = [], [], []
+    rows, adjusted, cudasw, notes = [], [], [], []
     if "kernels" in arguments.only:
         rows += kernels(device, queries, database, scoring)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fasta, index = folder / "db.fa", folder / "db.gpa"
-        if "command" in arguments.only or "cudasw" in arguments.only:
+        if any(part in arguments.only for part in ("command", "adjusting", "cudasw")):
             write_fasta(fasta, database)
             start = time.perf_counter()
             subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
             notes.append(f"Building the index took {time.perf_counter() - start:.1f} s.")
         if "command" in arguments.only:
-            found, same = commands(folder, fasta, index, database, arguments.queries)
+            found, same = commands(folder, fasta, index, database)
             rows += found
             notes.append("The hits of the CPU engine are " + ("the same to the byte." if same else "DIFFERENT."))
+        if "adjusting" in arguments.only:
+            adjusted = adjusting(folder, index, database, arguments.queries)
         if arguments.cudasw and "cudasw" in arguments.only:
             cudasw = beside_cudasw(Path(arguments.cudasw), folder, fasta, index, database)
     if "peer" in arguments.only:
@@ -211,16 +242,11 @@ def main() -> None:
             f"as the shell sees it (best of {RUNS}).",
         ]
         text += table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes)
+    if adjusted:
+        text += table("What adjusting costs", ADJUSTING_HEADER, adjusted, ADJUSTING_NOTES)
     if cudasw:
         text += table("Beside CUDASW++4.0", CUDASW_HEADER, cudasw, CUDASW_NOTES)
     finish(text, arguments.output)
-
-
-def _letters(path: Path) -> list[str]:
-    import gzip
-
-    with gzip.open(path, "rt") as stream:
-        return ["".join(record.split("\n")[1:]) for record in ("\n" + stream.read()).split("\n>")[1:]]
 
 
 if __name__ == "__main__":
