@@ -47,7 +47,7 @@ _MAX_PROFILE_BYTES = 16 << 20
 """Maximum memory per thread for the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`). Longer targets are
 aligned one by one."""
 
-_PART_LETTERS = 16 << 20
+_PART_LETTERS = 4 << 20
 """Approximate number of target letters that are copied and masked at a time."""
 
 _NEAR_IDENTITY = 0.95
