@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,14 +16,12 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import RunError, TooLittleMemory
+from gpualign.core.common.threads import ThreadPool
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine, code_count
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -100,8 +97,7 @@ class HitTracer:
         self._paths = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
         self._cells = 0.0  # of all hits so far
-        self._lock = Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPool(self._threads)
 
     @property
     def threads(self) -> int:
@@ -113,8 +109,7 @@ class HitTracer:
 
     def __exit__(self, *error: object) -> None:
         self._cancel.request()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """Return the statistics (`STATISTICS`[hits]) and the paths (`Runs` of shape [hits]) of the hits. Raises `TooLittleMemory` if a pair
@@ -160,15 +155,10 @@ class HitTracer:
         scores: Integers = np.concatenate([pairs.scores[:0], *self._map(self._score, batches)])
         return scores
 
-    def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to each item. If there is little work, no threads are used, because loading the thread library alone takes
         several milliseconds."""
-        with self._lock:
-            if self._pool is None and self._cells > MAX_UNTHREADED_CELLS:
-                from concurrent.futures import ThreadPoolExecutor
-
-                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
-        return map(function, items) if self._pool is None else self._pool.map(function, items)
+        return self._pool.map(function, items) if self._cells > MAX_UNTHREADED_CELLS else list(map(function, items))
 
     def _pair_cells(self, hits: Hits) -> Integers:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
