@@ -13,6 +13,7 @@ from typing import BinaryIO, Protocol, cast
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
+from gpualign.core.files.bgzf_blocks import CUT_BETWEEN_BLOCKS, BgzfBlockStream
 from gpualign.core.files.paths import open_file
 
 _PEEK_BYTES = 4096
@@ -88,12 +89,41 @@ class _MemberReader(io.RawIOBase):
         return packed
 
 
+class _MissingEndBlock(Exception):
+    """Raised at the end of a BGZF file that was cut between two of its blocks."""
+
+
+class _GzipReader(io.RawIOBase):
+    """Stream of the decompressed content of a gzip file.
+
+    The empty block at the end of a BGZF file may be missing if the text ends with a line end: bcl2fastq never writes it. A file that was
+    cut between two blocks nearly always ends within a line.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        try:
+            gzip = import_module("isal.igzip")  # two to three times as fast
+        except ImportError:
+            gzip = import_module("gzip")
+        self._blocks = BgzfBlockStream(stream)
+        self._content = gzip.GzipFile(fileobj=self._blocks)
+        self._last = b"\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        count: int = self._content.readinto(view)
+        if count:
+            self._last = bytes(view[count - 1 : count])
+        elif self._last not in b"\r\n" and self._blocks.lacks_end:
+            raise _MissingEndBlock
+        return count
+
+
 def _open_gzip(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
-    try:
-        gzip = import_module("isal.igzip")  # two to three times as fast
-    except ImportError:
-        gzip = import_module("gzip")
-    return cast(io.BufferedIOBase, gzip.GzipFile(fileobj=stream))
+    return io.BufferedReader(_GzipReader(stream))
 
 
 def _open_bzip2(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
@@ -186,6 +216,8 @@ class _DecompressedStream(io.RawIOBase):
         raise InputError(f"{self._source}: {self._damage}")
 
     def _describe(self, error: Exception) -> str:
+        if isinstance(error, _MissingEndBlock):
+            return CUT_BETWEEN_BLOCKS
         if isinstance(error, EOFError):
             # A few bytes after the end of a gzip file could be the beginning of another one.
             other = ", or something else follows its end" if self._kind == "gzip" else ""

@@ -10,6 +10,7 @@ import struct
 import zlib
 
 from gpualign.core.common.threads import ThreadPool
+from gpualign.core.files.bgzf_blocks import BGZF_EOF_BLOCK
 from gpualign.core.output.writer import ByteWriter, TextBytes
 
 MEMBER_TEXT_BYTES = 0xFF00
@@ -21,9 +22,6 @@ third more. The library isal is faster still, but does not always produce equal 
 
 _MEMBER_HEADER = struct.Struct("<4BIBBHBBHH")
 _MEMBER_TRAILER = struct.Struct("<II")
-
-_EOF_MARKER = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty member at the end, which marks a complete file."""
 
 
 def _compress_member(text: bytes) -> bytes:
@@ -67,4 +65,4 @@ class BgzfWriter:
         if self._held:
             self._write_member(_compress_member(bytes(self._held)), len(self._held))
             self._held.clear()
-        self._file.write(_EOF_MARKER)
+        self._file.write(BGZF_EOF_BLOCK)

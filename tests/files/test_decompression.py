@@ -4,6 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
+import sys
+import zlib
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 from zstandard_codec import zstd
 
 from gpualign.core.common.errors import InputError
+from gpualign.core.files.bgzf_blocks import BgzfBlockStream
 from gpualign.core.files.decompression import open_decompressed
 
 
@@ -82,3 +86,45 @@ def test_no_member_is_left_out_silently(kind, at, flipped):
         assert text == FIRST + SECOND
         return
     assert message.startswith((f"x.fa: damaged {kind} file", f"x.fa: truncated {kind} file", "x.fa: something else follows the end"))
+
+
+def bgzipped(text, size):
+    """BGZF with blocks of `size` bytes of text, and the block at the end."""
+    members = []
+    for piece in (*(text[start : start + size] for start in range(0, len(text), size)), b""):
+        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+        packed = packer.compress(piece) + packer.flush()
+        header = struct.pack("<4BIBBHBBHH", 31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(packed) + 25)
+        members.append(header + packed + struct.pack("<II", zlib.crc32(piece), len(piece)))
+    return members
+
+
+@pytest.mark.parametrize("without_isal", [False, True])
+def test_bgzipped_files_cut_between_two_blocks_are_refused(monkeypatch, without_isal):
+    if without_isal:
+        monkeypatch.setitem(sys.modules, "isal.igzip", None)
+    message = "x.fa: truncated bgzip file: the last block, which is empty, is missing; copy or make it again"
+    members = bgzipped(FIRST, 5_000)
+    assert unpacked(b"".join(members)) == FIRST
+    for count in range(2, len(members)):
+        if FIRST[: 5_000 * count].endswith(b"\n"):
+            assert unpacked(b"".join(members[:count])) == FIRST[: 5_000 * count]
+        else:
+            assert error_of(b"".join(members[:count])) == message
+        assert error_of(b"".join(members[:count])[:-1]).startswith("x.fa: truncated gzip file")
+    assert unpacked(b"".join(members[:-1])) == FIRST  # as bcl2fastq writes them
+    unfinished = bgzipped(FIRST[:-1], 5_000)  # a last line without an end, in a file that is complete
+    assert unpacked(b"".join(unfinished)) == FIRST[:-1]
+    assert unpacked(b"".join(unfinished) + bytes(100)) == FIRST[:-1]
+    assert error_of(b"".join(unfinished[:-1])) == message
+    for other in (gzip.compress(SECOND[:-1]), b"".join(bgzipped(SECOND[:-1], 300))):
+        assert unpacked(b"".join(unfinished[:-1]) + other) == FIRST[:-1] + SECOND[:-1]
+
+
+@given(st.binary(max_size=3000), st.integers(1, 500), st.integers(1, 40))
+def test_blocks_are_followed_however_they_are_read(text, size, step):
+    for members in (bgzipped(text, size), bgzipped(text, size)[:-1]):
+        stream = BgzfBlockStream(io.BytesIO(b"".join(members)))
+        while stream.read(step):
+            pass
+        assert stream.lacks_end == (0 < len(members) < len(bgzipped(text, size)))

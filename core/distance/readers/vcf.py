@@ -31,16 +31,12 @@ from gpualign.core.distance.readers import vcf_records
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource, RowStore
 from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme, are_same_record
 from gpualign.core.distance.readers.vcf_lines import VcfLineChecker
+from gpualign.core.files.bgzf_blocks import BGZF_EOF_BLOCK, BLOCK_HEADER_BYTES, CUT_BETWEEN_BLOCKS, begins_block
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
 """Child program, which looks for modules only where this process does, never in the working directory."""
-
-
-_BGZF_HEADER_BYTES = 18
-_BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""Empty block that ends a complete bgzipped file (SAM specification, section 4.1.2)."""
 
 
 class _VariantFile:
@@ -152,12 +148,11 @@ class _ReaderProcess:
 def _refuse_truncated(path: str, source: str) -> None:
     """Raise `InputError` if a bgzipped file does not end with an empty block: htslib only warns about it, and records would be lost."""
     with open(path, "rb") as stream:
-        first = stream.read(_BGZF_HEADER_BYTES)
-        if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
+        if not begins_block(stream.read(BLOCK_HEADER_BYTES)):
             return
-        stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_EOF_BLOCK)))
-        if stream.read() != _BGZF_EOF_BLOCK:
-            raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is missing; copy or make it again")
+        stream.seek(max(0, stream.seek(0, 2) - len(BGZF_EOF_BLOCK)))
+        if stream.read() != BGZF_EOF_BLOCK:
+            raise InputError(f"{source}: {CUT_BETWEEN_BLOCKS}")
 
 
 def _skip_site_module_option() -> list[str]:
