@@ -309,6 +309,8 @@ def test_a_slip_in_genotypes_makes_no_alleles(rng):
         table(text)
     with pytest.raises(InputError, match="'3' in a table of genotypes"):
         table("id\tr1\tr2\na\t0\t3\n", type=TableType.CALLS)
+    with pytest.raises(InputError, match="'1000000000' in a table of genotypes.*missing_code=1000000000"):  # a hash, as an allele
+        table("id\tG1\tG2\tG3\na\t1000000000\t1\t1\nb\t1\t2\t2\nc\t1\t1\t1\n")
 
 
 @pytest.mark.parametrize(

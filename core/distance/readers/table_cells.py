@@ -223,7 +223,9 @@ class TableCells:
         if not self.first_places:
             indices = np.flatnonzero((row > 2) & (row != NO_ALLELE))
             if len(indices):
-                self.first_places[0] = f"{self._describe_place(line_number, name, int(indices[0]))}: {str(row[indices[0]])!r}"
+                first = int(indices[0])
+                cell = cells_of(line, self._plan.delimiter)[columns.column_number(first) + 1]
+                self.first_places[0] = f"{self._describe_place(line_number, name, first)}: {cell[:_MAX_CELL_CHARS_IN_MESSAGE]!r}"
 
     def _is_allele(self, line: bytes, column: int) -> bool:
         """Return whether a cell that is not a call shows that the table holds alleles."""
