@@ -14,7 +14,7 @@ root=$here/../..
 case $what in
   kernels)
     variants=alignment/src/variant.cpp
-    files=("$root"/cpu/alignment/src/{tile,pairs,slice_masks,slice_tables,lane_paths,sliced_paths,pair_paths,band_bound,band_paths,list_paths,path_tile,local_tile,local_paths,box_paths,local_pairs}.cpp)
+    files=("$root"/cpu/alignment/src/{tile,pairs,slice_masks,slice_tables,lane_paths,sliced_paths,pair_paths,band_bound,band_paths,list_paths,path_tile,local_tile,local_paths,hit_bounds,box_paths,local_pairs}.cpp)
     ;;
   distance)
     variants=distance/src/distance_variant.cpp

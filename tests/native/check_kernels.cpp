@@ -264,7 +264,6 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
   PathRecipe paths;
   paths.differences = difference_recipe(w, letters, w.match + 2 * w.extend + 4 * (w.open - w.extend) < 256 ? 8 : 32);
   paths.extend = static_cast<uint32_t>(w.extend);
-  paths.worker_bytes = int64_t(1) << 26;
   paths.banded = paths.differences.width == 8;
   for (int i = 0; i < kLetters * kLetters; i++) paths.usable[i] = (i % (kLetters + 1) ? w.mismatch : w.match) >= -2 * w.open;
   std::vector<LocalHit> hits;
@@ -278,13 +277,19 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
         std::printf("%s, %s: local pair %zu %zu is %ld, %ld and %ld, not %ld\n", kernels.name, what, q, t, static_cast<long>(scores[pair]),
                     static_cast<long>(turned[2 * t + q]), static_cast<long>(alone[pair]), static_cast<long>(expected));
     }
-  PathSink sink(static_cast<int64_t>(hits.size()), true);
-  trace_local_hits(kernels, set, set, recipe, paths, hits.data(), static_cast<int64_t>(hits.size()), sink, cancel);
-  for (size_t k = 0; k < hits.size(); k++) {
-    const int64_t worth = path_score(sink, k, records[static_cast<size_t>(hits[k].query)], records[static_cast<size_t>(hits[k].target)], w);
-    if (worth != hits[k].score && failures++ < 10)
-      std::printf("%s, %s: the path of hit %zu is worth %ld, not %ld\n", kernels.name, what, k, static_cast<long>(worth),
-                  static_cast<long>(hits[k].score));
+  // Of the smaller memory, boxes of 1,500 letters are traced in strips.
+  for (const int64_t bytes : {int64_t(1) << 26, int64_t(1) << 19}) {
+    paths.worker_bytes = bytes;
+    PathSink sink(static_cast<int64_t>(hits.size()), true);
+    trace_local_hits(kernels, set, set, recipe, paths, hits.data(), static_cast<int64_t>(hits.size()), sink, cancel);
+    for (size_t k = 0; k < hits.size(); k++) {
+      const std::vector<uint8_t>&query = records[static_cast<size_t>(hits[k].query)],
+            &target = records[static_cast<size_t>(hits[k].target)];
+      const int64_t worth = path_score(sink, k, query, target, w);
+      if (worth != hits[k].score && failures++ < 10)
+        std::printf("%s, %s: the path of hit %zu is worth %ld, not %ld\n", kernels.name, what, k, static_cast<long>(worth),
+                    static_cast<long>(hits[k].score));
+    }
   }
 }
 
