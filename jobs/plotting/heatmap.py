@@ -401,10 +401,10 @@ def shorten_text(text: str) -> str:
     return _truncate(_make_printable(text), _MAX_ID_CHARS)
 
 
-def shorten_names(ids: list[str]) -> list[str]:
-    """Return ids as drawn, shortened as in `shorten_text`, but never so that two different ids look the same."""
-    names = [_make_printable(name) for name in ids]
-    longest = max(map(len, names))
+def shorten_names(texts: Sequence[str]) -> list[str]:
+    """Return ids or names of groups as drawn, shortened as in `shorten_text`, but never so that two different ones look the same."""
+    names = [_make_printable(text) for text in texts]
+    longest = max(map(len, names), default=0)
     limit = _MAX_ID_CHARS
     while limit < longest:
         cut = [_truncate(name, limit) for name in names]

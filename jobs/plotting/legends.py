@@ -20,7 +20,7 @@ from gpualign.jobs.plotting.figure_layout import (
     wrap_text,
 )
 from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
-from gpualign.jobs.plotting.heatmap import ColourScale, Heatmap, shorten_text
+from gpualign.jobs.plotting.heatmap import ColourScale, Heatmap, shorten_names, shorten_text
 from gpualign.jobs.plotting.heatmap_colours import DIAGONAL_COLOUR, MISSING_COLOUR
 
 _BAR_WIDTH = 0.16
@@ -117,7 +117,8 @@ def legends_of(heatmap: Heatmap, has_diagonal_colour: bool, groups: Sequence[Col
 
 def legend_of(strip: ColourStrip) -> Legend:
     """Return the legend of a strip of colours, in which records without a group are white."""
-    entries = [(shorten_text(label), colour) for label, colour in strip.legend]
+    names = shorten_names([label for label, _ in strip.legend])
+    entries = [(name, colour) for name, (_, colour) in zip(names, strip.legend, strict=True)]
     return Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.row_colours else [])], strip.gradient)
 
 

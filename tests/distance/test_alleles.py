@@ -309,8 +309,17 @@ def test_a_slip_in_genotypes_makes_no_alleles(rng):
         table(text)
     with pytest.raises(InputError, match="'3' in a table of genotypes"):
         table("id\tr1\tr2\na\t0\t3\n", type=TableType.CALLS)
-    with pytest.raises(InputError, match="'1000000000' in a table of genotypes.*missing_code=1000000000"):  # a hash, as an allele
+    with pytest.raises(InputError, match=r"'1000000000' in a table of genotypes.*missing_code=1000000000"):  # a hash, as an allele
         table("id\tG1\tG2\tG3\na\t1000000000\t1\t1\nb\t1\t2\t2\nc\t1\t1\t1\n")
+
+
+@pytest.mark.parametrize(
+    "title", ["ST", "st", "cgMLST ST", "ST (Achtman)", "Sequence Type", "sequence_type", "mlst_st", "CC", "clonal_complex"]
+)
+def test_titles_of_sequence_types_and_clonal_complexes(title):
+    rows = "s1\t5\t1\t1\ns2\t6\t2\t2\ns3\t6\t1\t1\n"
+    assert table(f"id\t{title}\ta\tb\n{rows}")[0].kind is CallKind.ALLELE
+    assert table(f"id\tyear\ta\tb\n{rows}")[0].kind is CallKind.GENOTYPE
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,7 @@ def test_long_ids_are_cut_in_the_middle():
     same_ends = [f"{'a' * 40}{k}{'b' * 40}" for k in range(3)]
     assert shorten_names(same_ends) == same_ends  # cut, they would be one
     assert shorten_names(["x" * 40, "y"]) == ["x" * 40, "y"]
+    assert shorten_names([]) == []
     assert shorten_names(["a\x07b\udcff"]) == ["a\ufffdb\ufffd"]
 
 

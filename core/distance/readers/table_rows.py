@@ -35,6 +35,10 @@ _EXAMINED_BYTES = 1 << 16
 examined."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE_BYTES = b'\t,; "\r\n'
+_TYPING_SCHEME_TITLE_PATTERN = re.compile(
+    r"(?<![A-Za-z])(?:cg|r|wg)?ST(?![a-z])|(?i:(?<![a-z])(?:(?:cg|r|wg)?sts?|cc)(?![a-z])|mlst|clonal.?complex|sequence.?type)"
+)
+"""Titles of columns that only allele tables have: sequence types and clonal complexes."""
 
 
 @dataclass
@@ -131,7 +135,10 @@ class TableReader:
             self._refuse_data_as_header(header, None, plan)
             raise InputError(f"{self._source}: no {plan.row_word}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
-        scheme = any(map(_is_typing_scheme_title, columns.ignored_titles)) or cell_text(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
+        scheme = (
+            any(map(_TYPING_SCHEME_TITLE_PATTERN.search, columns.ignored_titles))
+            or cell_text(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
+        )
         is_typing_scheme = scheme and not options.transpose
         corner = cells_of(header, self._delimiter)[0]
         if options.transpose or options.no_header or corner.strip("# ").lower() not in SITE_TITLES:
@@ -385,8 +392,3 @@ def _first_line_letter_codes(all_letters: bool) -> Codes:
     if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table
-
-
-def _is_typing_scheme_title(title: str) -> bool:
-    """Return whether only allele tables have a column with this title."""
-    return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None
