@@ -221,14 +221,15 @@ def run_workers(
         if stop is not None:
             stop()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # it has been started: a signal may arrive before that
+                thread.join()
 
     # A program may end with this iterator left open, which is closed when Python no longer runs daemon threads: from 3.13 on, joining would
     # take forever.
     atexit.register(end)
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         running = len(threads)
         while running:
             try:

@@ -1,5 +1,6 @@
 """Workers that pull tiles: order, errors, and workers that fail."""
 
+import atexit
 import threading
 import time
 from types import SimpleNamespace
@@ -30,6 +31,24 @@ def work(counter):
 
 def numbers(results):
     return sorted(result.tile.number for result in results)
+
+
+def test_an_interrupt_while_the_threads_start(monkeypatch):
+    """The threads that have started end, and nothing is left for the end of the process."""
+    started, ended, start, unregister = [], [], threading.Thread.start, atexit.unregister
+
+    def interrupted(thread):
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    monkeypatch.setattr(atexit, "unregister", lambda function: (unregister(function), ended.append(function)))
+    with pytest.raises(KeyboardInterrupt):
+        next(run_workers(tiles_of(100), [work] * 3, WAITING, "test"))
+    assert not started[0].is_alive()
+    assert len(ended) == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
