@@ -97,8 +97,8 @@ class CheckpointedOutput:
                 pass  # no run is writing this output, or a `RunError` was raised
             self._silent = True
             note(
-                f"{journal}, of an interrupted run, and its part files are left alone; {resume} resumes that run. This run starts from"
-                " scratch and cannot be resumed"
+                f"{journal} exists: it and its part files are left alone; {resume} resumes the interrupted run that they are of. This run"
+                " starts from scratch and cannot be resumed"
             )
 
     def _resume(self, earlier: InterruptedRun) -> None:
