@@ -47,6 +47,7 @@ from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 DEFAULT_MAX_HITS = 25
 _BATCHES_AT_ONCE = 3  # batches of hits that are scored, and that are aligned, at the same time
 _BATCHES_AHEAD = 3
+_MIN_CONCURRENT_MEMORY = 128 << 20  # of the memory for tracing hits, in bytes: with less, one batch is scored or aligned at a time
 _TRACE_DIVISOR = 4  # one part in four of the memory beside the sequences is for tracing hits
 
 
@@ -256,7 +257,7 @@ class SearchJob:
                 aligner = stack.enter_context(
                     HitAligner(search, task, self.filter, space, self.matrix_model, self._cpu_engine(), self.trace_memory)
                 )
-                if not isinstance(self.engine, CpuEngine):
+                if not isinstance(self.engine, CpuEngine) and self.trace_memory >= _MIN_CONCURRENT_MEMORY:
                     # The processors are idle otherwise, and threads that have finished their part of a batch continue with the next.
                     call = partial(map_ahead, ahead=_BATCHES_AHEAD, stop=aligner.close, threads=_BATCHES_AT_ONCE)
             found = stack.enter_context(closing(cast("Closable", find_hits(search, space, self.engine, progress, totals))))
