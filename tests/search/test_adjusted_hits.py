@@ -3,6 +3,8 @@
 import math
 import shutil
 import subprocess
+import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -10,14 +12,20 @@ from Bio import Align
 from Bio.Align import substitution_matrices
 from command import gpualign
 from places import DATA
+from work import sequence_set
 
+from gpualign.core.execution.totals import NullProgress
 from gpualign.core.scoring.composition import ADJUST, UNITS_PER_POINT, matrix_model
 from gpualign.core.scoring.masking import mask
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_adjustment import TARGET_SEG
+from gpualign.gpu.alignment import engine as cuda
+from gpualign.jobs.sequence_loading import Inputs
+from gpualign.jobs.sw import SwOptions, prepare
 
 QUERY, DB = DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"
 
@@ -105,3 +113,25 @@ def test_refusals(arguments, message):
     assert done.returncode == 2
     assert message in done.stderr.decode()
     assert not done.stdout
+
+
+@pytest.mark.slow
+def test_batches_of_a_device_are_aligned_at_a_time(rng, device, monkeypatch):
+    """Several bands are scored and aligned at the same time; whoever stops reading leaves no thread behind."""
+    monkeypatch.setattr(cuda, "_SEARCH_BAND_SECONDS", 1e-7)
+    genes = [rng.integers(0, 20, 60) for _ in range(8)]
+    relatives = [np.where(rng.random(60) < 0.3, rng.integers(0, 20, 60), genes[k % 8]) for k in range(60)]
+    inputs = Inputs(sequence_set(genes), sequence_set(relatives), PROTEIN, "made up")
+    found = []
+    for engine in (CpuEngine(1), cuda.CudaEngine([device])):
+        job = prepare(inputs, SwOptions(), engine=engine)
+        results, totals = job.run(NullProgress())
+        blocks = [block.hits for item in results for block, _ in item.blocks]
+        found.append([np.concatenate([getattr(hits, name) for hits in blocks]) for name in ("queries", "targets", "scores")])
+        assert totals.hit_count == len(found[-1][0]) > 100
+    np.testing.assert_array_equal(*found)
+    assert job.search_plan.plan.band_count == 8
+    threads = set(threading.enumerate())
+    with closing(job.run(NullProgress())[0]) as results:
+        next(results)
+    assert set(threading.enumerate()) <= threads
