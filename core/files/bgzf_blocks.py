@@ -28,8 +28,8 @@ class BgzfBlockStream(io.RawIOBase):
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
         self._header = b""
-        self._remaining = 0  # bytes of the current block after those read
-        self._block_bytes = 0  # of the last block that has begun
+        self._remaining = 0  # unread bytes of the current block
+        self._block_bytes = 0  # size of the current block
         self._all_blocks = True
 
     def readable(self) -> bool:
