@@ -96,7 +96,7 @@ def near_rows(gene: str, runs: int) -> list[list[str]]:
         )
         affine, edit = times["affine"], times["edit"]
         peers = [f"{times[peer]:.0f} ({times[peer] / own:.1f})" for peer, own in (("wfa", affine), ("edlib", edit))]
-        rows.append([f"{length:,} letters, {share:.1%} unchanged", f"{affine:.0f}", peers[0], f"{edit:.0f}", peers[1]])
+        rows.append([f"{length:,} letters, {100 - 100 * share:.3g} % redrawn", f"{affine:.0f}", peers[0], f"{edit:.0f}", peers[1]])
     return rows
 
 
