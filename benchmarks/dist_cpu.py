@@ -64,8 +64,8 @@ def counting_table(samples: int, sites: int) -> str:
         ["instruction set", "none missing, G/s", "some missing, G/s"],
         rows,
         [
-            f"10^9 comparisons a second, random bits as of {samples:,} x {sites:,} genotypes, each pair once; the making of the matrix included, "
-            "that of the planes not."
+            f"10^9 comparisons a second, random bits as of {samples:,} x {sites:,} genotypes, each pair once; the making of the matrix "
+            "included, that of the planes not."
         ],
     )
 
