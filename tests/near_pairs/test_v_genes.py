@@ -176,6 +176,7 @@ def test_both_chains_of_cells(tmp_path, rng):
     """The distance of two cells is the sum of both chains with their V genes. Cells without a known gene are near no other."""
     texts = repertoire(rng, 120)
     calls = [(str(rng.choice(("TRBV7-2*01", "TRBV5-1*01", ""))), str(rng.choice(("TRAV1-1*01", "")))) for _ in range(60)]
+    texts[2:4], calls[:2] = texts[:2], [("TRBV7-2*01", "TRAV1-1*01")] * 2  # two cells are near each other, whatever the others are
     lines = ["sequence_id\tcell_id\tlocus\tv_call\tjunction_aa"]
     for k, pair in enumerate(calls):
         lines += [f"{k}{locus}\tc{k}\t{locus}\t{pair[n]}\t{texts[2 * k + n]}" for n, locus in enumerate(("TRB", "TRA"))]

@@ -148,7 +148,7 @@ def test_protein_evalues(rng, monkeypatch):
 
 def test_more_targets_are_kept_for_a_larger_evalue(family, monkeypatch):
     """Then no query is searched twice, for the same hits."""
-    monkeypatch.setattr(runner, "FIRST_PASS_TOP_PER_EVALUE", 10)
+    monkeypatch.setattr(runner, "FIRST_PASS_TOP_PER_EVALUE", 15)  # of 158 targets, chance brings over 100 to an E-value of 10
     queries, targets = family
     space = dna_space(targets)
     known = expected(queries, targets, SCHEME, HitFilter(None, 1, 10), space)
