@@ -17,7 +17,7 @@ REAL_DATA = Path(os.environ.get("GPUALIGN_TEST_DATA", ROOT.parent / "shared" / "
 
 # derandomize: hypothesis takes the same examples each time where a variable CI is set, unless told otherwise.
 settings.register_profile("gpualign", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("half", settings.get_profile("gpualign"), max_examples=50)  # of .ci/run, whose every run has others
+settings.register_profile("half", settings.get_profile("gpualign"), max_examples=50)  # of .ci/run, where every tree has others
 settings.load_profile("gpualign")
 
 
