@@ -66,16 +66,19 @@ class ThreadPool:
     """Pool of threads that share work. A pool of one thread uses the caller's thread. Several threads may call `map` simultaneously.
 
     The threads are started on first use and kept until `close`, because starting sixteen threads takes as long as formatting some
-    megabytes of text.
+    megabytes of text. After `close`, `map` and `imap` raise `RunError`, because nobody would end the threads that they start.
     """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
+        self._is_closed = False
 
     def _executor(self) -> ThreadPoolExecutor:
         with self._lock:
+            if self._is_closed:
+                raise RunError("the work has been stopped")
             if self._pool is None:
                 from concurrent.futures import ThreadPoolExecutor
 
@@ -132,9 +135,11 @@ class ThreadPool:
 
     def close(self) -> None:
         """Cancel the items that have not been started, wait for the items in progress, and end the threads."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        with self._lock:
+            self._is_closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

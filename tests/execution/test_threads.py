@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.threads import SerialExecutor, map_ahead
+from gpualign.core.common.threads import SerialExecutor, ThreadPool, map_ahead
 
 
 def refuse_to_stop():
@@ -78,3 +78,16 @@ def test_an_executor_refuses_actions_after_its_end():
     executor.close()
     with pytest.raises(RunError, match="has been stopped"):
         executor.submit(lambda: 6).result(timeout=60)
+
+
+def test_a_closed_pool_starts_no_threads():
+    """A search that is stopped closes its pool while other threads are about to use it."""
+    pool = ThreadPool(2)
+    assert pool.map(abs, (-1, 2)) == [1, 2]
+    pool.close()
+    threads = set(threading.enumerate())
+    for use in (pool.map, lambda *a: list(pool.imap(*a))):
+        with pytest.raises(RunError, match="stopped"):
+            use(abs, (-1, 2))
+    pool.close()
+    assert set(threading.enumerate()) <= threads
