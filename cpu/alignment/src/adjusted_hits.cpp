@@ -16,7 +16,7 @@ constexpr double kComputedShare = 0.3;
 
 // Makes the score table of a hit. Returns false if its sequences have no scores.
 bool make_pair_table(const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster, const LocalRecipe& recipe,
-                     const LocalHit& hit, const CompositionWindow& window, PairTable& out) {
+                     const LocalHit& hit, const HitBounds& window, PairTable& out) {
   const int64_t query_length = window.query_end - window.query_start, target_length = window.target_end - window.target_start;
   const Composition query = composition_of(queries.record(hit.query).codes + window.query_start, query_length),
                     target = composition_of(targets.record(hit.target).codes + window.target_start, target_length);
@@ -32,7 +32,7 @@ bool make_pair_table(const Sequences& queries, const Sequences& targets, const M
 
 // Makes the score tables of hits, all of which have scores.
 std::vector<PairTable> make_pair_tables(const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                                        const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count) {
+                                        const LocalRecipe& recipe, const LocalHit* hits, const HitBounds* windows, int64_t count) {
   std::vector<PairTable> tables(static_cast<size_t>(count));
   for (int64_t k = 0; k < count; k++)
     if (!make_pair_table(queries, targets, adjuster, recipe, hits[k], windows[k], tables[static_cast<size_t>(k)]))
@@ -132,7 +132,7 @@ class AdjustedScorer {
 }  // namespace
 
 bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count, int64_t* scores,
+                         const LocalRecipe& recipe, const LocalHit* hits, const HitBounds* windows, int64_t count, int64_t* scores,
                          const Cancel& cancel) {
   std::vector<PairTable> tables(static_cast<size_t>(count));
   std::vector<int64_t> scored;
@@ -144,14 +144,14 @@ bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const
 }
 
 bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const HitBounds* windows,
                          int64_t count, PathSink& sink, const Cancel& cancel) {
   const std::vector<PairTable> tables = make_pair_tables(queries, targets, adjuster, recipe, hits, windows, count);
   return trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits, count, sink, cancel, &tables);
 }
 
 bool trace_adjusted_hsps(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const HitBounds* windows,
                          int64_t count, const HspLimits& limits, Hsps& out, const Cancel& cancel) {
   const std::vector<PairTable> tables = make_pair_tables(queries, targets, adjuster, recipe, hits, windows, count);
   PathSink firsts(count, true);

@@ -4,31 +4,28 @@
 // few or too long for that: in 16 bits, and in 32 where these are not enough.
 #pragma once
 #include "core/scoring/src/composition.hpp"
+#include "hit_bounds.hpp"
 #include "hsps.hpp"
 #include "local_paths.hpp"
 
 namespace gpualign {
 
-// The parts of two sequences whose compositions decide on the scores of their alignment: half-open intervals of letters.
-struct CompositionWindow {
-  int64_t query_start, query_end, target_start, target_end;
-};
-
-// Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of the windows has no amino acids. hits: with the
-// scores of the search, which tell how wide elements have to be. Returns false if cancelled.
+// Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of its windows has no amino acids. windows: the parts
+// whose compositions decide on the scores of a hit. hits: with the scores of the search, which tell how wide elements have to be. Returns
+// false if cancelled.
 bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const LocalHit* hits, const CompositionWindow* windows, int64_t count, int64_t* scores,
+                         const LocalRecipe& recipe, const LocalHit* hits, const HitBounds* windows, int64_t count, int64_t* scores,
                          const Cancel& cancel);
 
 // Traces hits with known scores, as trace_local_hits does. recipe, path_recipe: for the gap costs in these units; their score tables are
 // not used.
 bool trace_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const HitBounds* windows,
                          int64_t count, PathSink& sink, const Cancel& cancel);
 
 // Traces several alignments of each of these hits, as trace_hsps does.
 bool trace_adjusted_hsps(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
-                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const CompositionWindow* windows,
+                         const LocalRecipe& recipe, const PathRecipe& path_recipe, const LocalHit* hits, const HitBounds* windows,
                          int64_t count, const HspLimits& limits, Hsps& out, const Cancel& cancel);
 
 }  // namespace gpualign

@@ -16,7 +16,7 @@ struct LocalHit {
   int64_t score;          // > 0
 };
 
-// The aligned parts of two sequences: half-open intervals of letters.
+// Parts of the two sequences of a hit: half-open intervals of letters.
 struct HitBounds {
   int64_t query_start, query_end, target_start, target_end;
 };

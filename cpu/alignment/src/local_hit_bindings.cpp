@@ -109,11 +109,11 @@ nb::object trace_all_hsps(const std::string& instruction_set, Codes query_codes,
 
 using Windows = nb::ndarray<const int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
 
-std::vector<CompositionWindow> windows_of(const Windows& windows, const std::vector<LocalHit>& hits, const Sequences& queries,
-                                          const Sequences& targets) {
+std::vector<HitBounds> windows_of(const Windows& windows, const std::vector<LocalHit>& hits, const Sequences& queries,
+                                  const Sequences& targets) {
   if (windows.shape(0) != hits.size()) throw nb::value_error("a hit has a window");
   const auto is_part = [](int64_t start, int64_t stop, int64_t length) { return 0 <= start && start <= stop && stop <= length; };
-  std::vector<CompositionWindow> out(hits.size());
+  std::vector<HitBounds> out(hits.size());
   for (size_t k = 0; k < out.size(); k++) {
     out[k] = {windows(k, 0), windows(k, 1), windows(k, 2), windows(k, 3)};
     if (!is_part(out[k].query_start, out[k].query_end, queries.length(hits[k].query)) ||
@@ -129,7 +129,7 @@ nb::object score_adjusted(const std::string& instruction_set, Codes query_codes,
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, unadjusted);
-  const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
+  const std::vector<HitBounds> parts = windows_of(windows, hits, queries, targets);
   std::vector<int64_t> scores(hits.size());
   bool done;
   {
@@ -147,7 +147,7 @@ nb::object trace_adjusted(const std::string& instruction_set, Codes query_codes,
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
-  const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
+  const std::vector<HitBounds> parts = windows_of(windows, hits, queries, targets);
   const auto count = static_cast<int64_t>(hits.size());
   PathSink sink(count, true);
   bool done;
@@ -167,7 +167,7 @@ nb::object trace_all_adjusted_hsps(const std::string& instruction_set, Codes que
   const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   const std::vector<LocalHit> hits = hits_of(query_ids, target_ids, scores);
   const HspLimits limits = hsp_limits(max_count, min_scores, hits.size());
-  const std::vector<CompositionWindow> parts = windows_of(windows, hits, queries, targets);
+  const std::vector<HitBounds> parts = windows_of(windows, hits, queries, targets);
   Hsps out;
   bool done;
   {
