@@ -37,8 +37,9 @@ RUNS = 3
 PEER_TARGETS = 20_000
 CUDASW_HEADER = ["queries", "gpualign, s", "--no-traceback, s", "CUDASW++4.0, s", "times", "--no-traceback, times", "MB", "CUDASW++4.0, MB"]
 CUDASW_NOTES = [
-    "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (DPX, 16 bits, gaps 12/1).",
-    f"The least of {RUNS}, of one with the many queries. CUDASW++ prints scores; gpualign traces the hits as well, unless told not to.",
+    "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (`--dpx`, 16 bits, gaps 12/1).",
+    f"The least of {RUNS}, or one run with the many queries. CUDASW++ prints scores (`--top 25`); gpualign traces hits as well, or does not"
+    " with `--no-traceback`.",
     "MB: of RAM at the peak, the driver's own with it; gpualign's budget is the default, 2 GiB.",
 ]
 ADJUSTING_HEADER = [
@@ -138,8 +139,8 @@ def kernels(device: CudaDevice, queries: SequenceSet, database: SequenceSet, sco
     for top in (None, 25):
         task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top_count=top)
         m = measure(device, task, Pairing.ALL, 1e15)
-        what = "every score to the host" if top is None else f"{top} hits a query chosen on the device"
-        rows.append([f"kernels, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])
+        what = "all scores to the host" if top is None else f"{top} hits of each chosen on the device"
+        rows.append([f"kernels, {len(queries)} queries, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])
         print(rows[-1], flush=True)
     return rows
 
