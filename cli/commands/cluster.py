@@ -19,9 +19,7 @@ from gpualign.cli.options.thresholds import same_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpualign.core.sequences.cells import Cells
-    from gpualign.jobs.cell_clusters import CellDistances
-    from gpualign.jobs.cluster_distances import AlignmentDistances
+    from gpualign.jobs.cluster import ClusterOptions
 
 
 @click.command(cls=CommandWithHeadings, short_help="Cluster records, or check clusters of other programs.")
@@ -97,17 +95,15 @@ def cluster(
     from dataclasses import replace
 
     from gpualign.cli.inputs.file_lists import check_stdin
-    from gpualign.cli.inputs.precomputed_distances import describe_short_reach, order_sequences, read_precomputed
+    from gpualign.cli.inputs.precomputed_distances import read_cluster_distances
     from gpualign.cli.inputs.record_groups import read_dates, read_ids, split_file_and_columns
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
-    from gpualign.core.clustering.abundances import table_abundances
     from gpualign.core.clustering.edge_builder import EdgeStorage
-    from gpualign.core.common.errors import InputError
-    from gpualign.core.files.paths import input_name
     from gpualign.core.scoring import matrices
-    from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory, prepare, prepare_precomputed
+    from gpualign.jobs.cluster import ClusterOptions, listed_pair_memory
     from gpualign.jobs.cluster_names import NamesFiles
+    from gpualign.jobs.cluster_sources import prepare_known_distances, prepare_sequences
     from gpualign.jobs.cluster_verification import method_of, read_listed_clusters
     from gpualign.jobs.cluster_verification import prepare as prepare_check
     from gpualign.jobs.devices.memory import default_memory
@@ -136,98 +132,40 @@ def cluster(
     if listed is not None and not is_given("method"):
         options = replace(options, method=method_of(listed))
         messages.note(f"{listed.source}: {listed.kind.value}, verified as by --method {options.method}")
-    reading = options.alignment_options.read_options
-    reading = replace(
-        reading,
-        keep_descriptions=spec.writes_sequences,
-        rereads_tables=spec.may_extend_tables,
-        columns=replace(reading.columns, reads_abundances=options.needs_abundances),
-    )
-    alignment = replace(options.alignment_options, resources=resources, read_options=reading)
-    options = replace(options, alignment_options=alignment)
-    try:
-        options.check(aligned=known is None)
-    except InputError:
-        if known is None:
-            from gpualign.cli.inputs.pair_lists import refuse_pair_lists
-
-            refuse_pair_lists(read.paths)  # whose distances are mostly no fractions
-        raise
-    joined = bool(reading.columns.and_locus)
-    if joined:
-        from gpualign.jobs.cell_clusters import check_cell_options
-
-        check_cell_options(options, spec.formats)
+    reading = spec.read_options(options)
+    options = replace(options, alignment_options=replace(options.alignment_options, resources=resources, read_options=reading))
+    _check_options(options, spec.formats, read.paths, known, distances)
     earlier = None if names is None else names.read(messages)
-    if distances is not None:
-        from gpualign.cli.inputs.matrix_sizes import check_matrix_size
-        from gpualign.jobs.matrix_memory import CLUSTERING_USE
-
-        check_matrix_size(distances, CLUSTERING_USE)
 
     with OutputFiles(messages.note) as files:
         inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
-        alignments: AlignmentDistances | CellDistances | None = None
-        records: Sequence[str]
-        cells: Cells | None = None
         if names is None:
             spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            if joined:
-                from gpualign.jobs.cell_clusters import prepare as prepare_cells
-
-                job, alignments = found = prepare_cells(inputs, options, messages)
-                cells = found[1].cells
-            else:
-                job, alignments = prepare(inputs, options, messages)
-            records = inputs.queries.ids if cells is None else cells.ids
-            are_identities = not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
+            source = prepare_sequences(inputs, options, messages)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
             if edges is not None and known_ids is None and listed is not None:
                 known_ids = listed.ids
             if edges is not None and known_ids is not None and earlier is not None:
                 known_ids, inputs = earlier.with_ids(known_ids), None
-            precomputed, are_identities = read_precomputed(
-                edges,
-                distances,
-                alignment.scoring.edit,
-                alignment.thresholds.min_identity is not None,
-                known_ids,
-                messages.warn,
-                EdgeStorage(listed_pair_memory(resources.memory or default_memory()), files.new_scratch),
-            )
+            storage = EdgeStorage(listed_pair_memory(resources.memory or default_memory()), files.new_scratch)
+            values, are_identities = read_cluster_distances(edges, distances, known_ids, options, messages, storage)
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            if edges is not None and options.previous is None:
-                limits = alignment.thresholds
-                short = describe_short_reach(edges, precomputed, are_identities, limits.max_distance, limits.min_identity)
-                if short is not None:
-                    messages.note(short)
-            if edges is not None and known_ids is None:
-                source = input_name(edges)
-                count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
-                messages.note(
-                    f"{source} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
-                    " sequences"
-                )
-            inputs, records = order_sequences(precomputed, inputs), list(precomputed.ids)
-            lengths = inputs.queries.lengths if inputs else None
-            sizes = table_abundances(inputs.queries) if inputs else None
-            job = prepare_precomputed(precomputed, are_identities, lengths, options, messages, sizes)
+            source = prepare_known_distances(values, are_identities, inputs, options, messages)
         if earlier is not None and edges is None:
-            earlier.check_compared(records)
-        all_records = records if earlier is None else earlier.with_ids(records)
-        dates = None if options.dates is None else read_dates(options.dates, all_records, messages.warn)
-        check = None if listed is None else prepare_check(listed, records, job)
+            earlier.check_compared(source.ids)
+        all_ids = source.ids if earlier is None else earlier.with_ids(source.ids)
+        dates = None if options.dates is None else read_dates(options.dates, all_ids, messages.warn)
+        check = None if listed is None else prepare_check(listed, source.ids, source.job)
         if dry_run:
-            size = describe_clusters_size(spec, records, inputs, are_identities) if earlier is None else earlier.describe_size(records)
-            messages.print_plan([*job.describe(), ("output", size)])
+            size = describe_clusters_size(spec, source) if earlier is None else earlier.describe_size(source.ids)
+            messages.print_plan([*source.job.describe(), ("output", size)])
             return
-        engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
-        run = ClusterRun(job, records, inputs, alignments, are_identities, cells, options, spec, dates, files, messages)
+        run = ClusterRun(source, options, spec, dates, files, messages)
         results: dict[str, object]
         if names is not None and earlier is not None:
             # A list may lack pairs of earlier records, whose names say that they are connected.
@@ -240,9 +178,40 @@ def cluster(
             clustering, near, changed = run.write_clusters(check)
             results = {**clustering.summary, **({} if changed is None else {"changed": changed})}
             report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count, changed_count=changed)
-        pairs = {}
-        if alignments is not None:
+        engine, pairs = None, {}
+        if (alignments := source.alignments) is not None:
+            engine = (alignments.job.hardware, alignments.job.kernel)
             messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pair_count
-        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near.count, **results})
+        messages.run_summary.write(files, engine, {"sequences": len(source.ids), **pairs, "near_pairs": near.count, **results})
     report(engine and engine[0])
+
+
+def _check_options(options: ClusterOptions, formats: Sequence[str], seqs: Sequence[str], known: str | None, distances: str | None) -> None:
+    """Raise `InputError` for options that contradict each other or do not apply to the input, and for a matrix that does not fit the
+    memory.
+
+    formats: formats of all outputs
+    seqs: paths of the sequences
+    known: file of known distances; None: records are aligned
+    distances: the same file, if it is a matrix
+    """
+    from gpualign.core.common.errors import InputError
+
+    try:
+        options.check(aligned=known is None)
+    except InputError:
+        if known is None:
+            from gpualign.cli.inputs.pair_lists import refuse_pair_lists
+
+            refuse_pair_lists(seqs)  # whose distances are mostly no fractions
+        raise
+    if options.alignment_options.read_options.columns.and_locus:
+        from gpualign.jobs.cell_clusters import check_cell_options
+
+        check_cell_options(options, formats)
+    if distances is not None:
+        from gpualign.cli.inputs.matrix_sizes import check_matrix_size
+        from gpualign.jobs.matrix_memory import CLUSTERING_USE
+
+        check_matrix_size(distances, CLUSTERING_USE)

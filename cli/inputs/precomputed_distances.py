@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster_distances import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
-from gpualign.jobs.sequence_loading import Inputs
+from gpualign.jobs.reporter import Reporter
+
+if TYPE_CHECKING:
+    from gpualign.jobs.cluster import ClusterOptions
 
 
 def read_precomputed(
@@ -77,7 +81,37 @@ def read_precomputed(
     return MatrixOfPairs(rows, values), kind == "identity"
 
 
-def describe_short_reach(
+def read_cluster_distances(
+    edges: str | None,
+    distances: str | None,
+    ids: Sequence[str] | None,
+    options: ClusterOptions,
+    reporter: Reporter,
+    storage: EdgeStorage,
+) -> tuple[PrecomputedDistances, bool]:
+    """Return (values, whether the values are identities) as `read_precomputed` does, and tell of what a list may lack.
+
+    ids: ids of the records; None: those that the file names
+    """
+    given = options.alignment_options
+    limits = given.thresholds
+    values, are_identities = read_precomputed(
+        edges, distances, given.scoring.edit, limits.min_identity is not None, ids, reporter.warn, storage
+    )
+    if edges is not None and options.previous is None:
+        short = _describe_short_reach(edges, values, are_identities, limits.max_distance, limits.min_identity)
+        if short is not None:
+            reporter.note(short)
+    if edges is not None and ids is None:
+        count = f"{len(values.ids):,} record{'s'[: len(values.ids) != 1]}"
+        reporter.note(
+            f"{input_name(edges)} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
+            " sequences"
+        )
+    return values, are_identities
+
+
+def _describe_short_reach(
     path: str, pairs: PrecomputedDistances, are_identities: bool, max_distance: float | None, min_identity: float | None
 ) -> str | None:
     """Return a note if even the farthest pair of a list is at less than half of the distance at which clusters are made: the list may have
@@ -103,12 +137,3 @@ def _describe_two_sets(stored: StoredMatrix) -> str:
         return f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
-
-
-def order_sequences(precomputed: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
-    """Return the sequences in the order of the records in `precomputed`; None if there are no sequences."""
-    if sequences is None or list(sequences.queries.ids) == list(precomputed.ids):
-        return sequences
-    place = {name: k for k, name in enumerate(sequences.queries.ids)}
-    ordered = sequences.queries.select(np.array([place[name] for name in precomputed.ids], dtype=np.int64))
-    return Inputs(ordered, ordered, sequences.alphabet, sequences.alphabet_reason)

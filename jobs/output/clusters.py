@@ -22,13 +22,14 @@ from gpualign.core.output.writer import CountingStream
 from gpualign.jobs.member_alignments import MemberAlignments
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import container_of, pick_format, pick_output
-from gpualign.jobs.sequence_loading import Inputs
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.sequences.cells import Cells
     from gpualign.core.sequences.record_tables import TableOrigin
     from gpualign.jobs.cluster import ClusterOptions
+    from gpualign.jobs.cluster_sources import ClusterSource
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class ClusterSpec:
     def may_extend_tables(self) -> bool:
         """True if the clusters become a column of the input, if that is a table."""
         return not self.lists_problems and (self.format == "airr" or (self.format == "tsv" and not self.is_format_given))
+
+    def read_options(self, options: ClusterOptions) -> ReadOptions:
+        """Return how the records are read, with what this output and the options need of them."""
+        given = options.alignment_options.read_options
+        columns = replace(given.columns, reads_abundances=options.needs_abundances)
+        return replace(given, keep_descriptions=self.writes_sequences, rereads_tables=self.may_extend_tables, columns=columns)
 
     def for_tables(self, tables: Sequence[TableOrigin], are_aligned: bool) -> ClusterSpec:
         """Return the output for records from these tables, none if they are from other files. Raises `InputError` for a format that needs
@@ -209,11 +216,12 @@ _MAX_SAMPLED_RECORDS = 10_000
 """Maximum number of records used to extrapolate the output size."""
 
 
-def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, are_identities: bool) -> str:
+def describe_clusters_size(spec: ClusterSpec, source: ClusterSource) -> str:
     """Return the human-readable total size of all outputs, computed as if each record were its own cluster.
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
+    ids, sequences = source.ids, source.inputs
     if spec.lists_problems:
         return "a row for each problem"
     if spec.format == "airr":
@@ -226,7 +234,7 @@ def describe_clusters_size(spec: ClusterSpec, ids: Sequence[str], sequences: Inp
     if sequences is not None:
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
-    clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, are_identities)
+    clustered = ClusteredRecords(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, source.are_identities)
     stream = CountingStream()
     for format in spec.formats:
         _write_format(format, stream, clustered, spec.container)
