@@ -64,8 +64,8 @@ def counting_table(samples: int, sites: int) -> str:
         ["instruction set", "none missing, G/s", "some missing, G/s"],
         rows,
         [
-            f"10^9 comparisons a second, random bits as of {samples:,} x {sites:,} genotypes, each pair once; the making of the matrix "
-            "included, that of the planes not."
+            f"G/s: 10^9 comparisons a second, of random bits in the layout of {samples:,} samples x {sites:,} genotypes, each pair once.",
+            "The time includes filling the matrix of distances, but not packing genotypes into bits.",
         ],
     )
 
@@ -225,7 +225,7 @@ def main() -> None:
             parts.append(
                 table(
                     "Whole commands",
-                    ["gpualign", "threads", "s", "peer", "s", "ratio"],
+                    ["gpualign", "threads", "gpualign, s", "other program", "its s", "times as fast"],
                     whole_commands(folder, options.runs),
                     [
                         f"{options.samples:,} x {options.sites:,} ternary genotypes, alleles of 5 to 50 %; medians of {options.runs} runs "
@@ -237,11 +237,11 @@ def main() -> None:
             parts.append(
                 table(
                     "Alignments",
-                    ["rows x sites", "what", "s", "MB", "G/s"],
+                    ["rows x sites", "program, metric", "s", "peak MB", "G/s"],
                     alignments(folder, options.snp_dists),
                     [
-                        "Made-up genomes (20 clades at 0.1 %, members at 0.01 %, 2 % N), FASTA with lines of 80, to .tsv; two threads.",
-                        "Comparisons a second count all sites: those at which all calls agree are dropped while the file is read.",
+                        "Made-up genomes (20 clades, each 0.1 % from a common ancestor; members 0.01 % from their clade; 2 % N), FASTA",
+                        "with lines of 80, to .tsv; two threads. G/s count all sites, although sites at which all calls agree are dropped.",
                     ],
                 )
             )

@@ -222,26 +222,34 @@ def main() -> None:
         )
 
     versions = ", ".join(f"{p} {version(p)}" for p in ("parasail", "stringzilla", "pyopal", "edlib"))
-    setting = f"{machine()}; kernels {engine.instruction_set.name}; {versions}. Input {SMALL} and {LARGE} records of real 16S."
+    setting = f"{machine()}; kernels {engine.instruction_set.name}; {versions}. Input: the first {SMALL} and {LARGE} records."
     text = f"# nw on the CPU\n\n{setting}\n\n"
     text += table(
         "One core",
-        ["scoring", "who", "GCUPS", "gpualign, times as fast", "with the same records", "scores"],
+        [
+            "scoring",
+            f"program (others: {SMALL} records)",
+            "GCUPS",
+            f"gpualign with {LARGE} records, times as fast",
+            f"with the same {SMALL}, times as fast",
+            "scores beside gpualign's",
+        ],
         rows,
         [
-            f"Times as fast: gpualign on {LARGE} records beside the peer on {SMALL}, and then both on the same {SMALL}. StringZilla",
-            "computes each pair in both orders; all its cells count. Scores are compared with gpualign's, which equal Biopython's and",
-            "parasail's scan kernels (tests/alignment/test_cpu_peers.py).",
+            "StringZilla computes each pair in both orders, and both count in its GCUPS. Scores are compared with gpualign's, which equal",
+            "those of Biopython and of parasail's scan kernels (tests/alignment/test_cpu_peers.py).",
         ],
     )
     text += table(
-        "Edit distance of one pair of 100 kb",
+        "Edit distance of one pair of 100 kb, one core",
         ["pair", "edlib", "gpualign", "times as fast"],
         long_pair(engine, arguments.runs),
         ["The given share is redrawn at random (a quarter of it stays the same), and a tenth as many letters are deleted."],
     )
     notes = ["One run each: 1,000 records with AVX-512 and AVX2, 300 with the others."]
-    text += table("Instruction sets, one core, GCUPS", ["set", "linear 5/-4/6", "linear 2/-1/1", "affine", "edit distance"], every, notes)
+    text += table(
+        "Instruction sets, one core, GCUPS", ["set", "linear 5/-4/6", "linear 2/-1/1", "affine NUC.4.4 10/1", "edit distance"], every, notes
+    )
     text += table("Two threads", ["work", "1 thread, GCUPS", "2 threads, GCUPS", "ratio"], threads, [])
     finish(text, arguments.output)
 
