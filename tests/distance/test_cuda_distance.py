@@ -266,7 +266,7 @@ def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("samples", [1, 2047, 2049, 5000])
 def test_near_pairs_at_the_edges_of_strips_on_a_device(rng, engine, device, samples):
-    if device.arch == "host" and samples > 2049:
+    if device.arch == "host" and samples not in (1, 2049):
         pytest.skip("takes the host too long; 2,049 samples have an edge of a strip as well")
     for queries in (None, 70):
         near_same(related(rng, samples + (queries or 0), 900, 2, 0.02), engine, "hamming", 12, queries=queries)
