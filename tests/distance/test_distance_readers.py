@@ -393,15 +393,30 @@ def test_genotypes_of_vcf(tmp_path, scratch):
         (["A"], ["0/0", "0/0", "0/0", "0/0", "0"]),
     ]
     path.write_text(vcf_text("abcde", calls))
-    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch))
+    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print))
     np.testing.assert_array_equal(codes.T, [[0, 1, 1, 2, M], [3, 4, 5, 2, M], [0, 0, 0, 0, 0]])
     assert [alleles_of(code) for code in (0, 1, 2, 3, 4, 5)] == [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("allele", ["*", "<*>", "<NON_REF>"])
+def test_alleles_without_a_base_are_missing(tmp_path, scratch, allele):
+    """snp-sites writes gaps and N as *, callers a base that an earlier deletion has removed."""
+    path, notes = tmp_path / "x.vcf", []
+    calls = [(["T", allele, "A"], ["0", "1", "2", "0/1"]), (["A", "C", allele], ["0/1", "1/1", "0/0", "1/2"])]
+    path.write_text(vcf_text("abcd", calls))
+    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, notes.append))
+    np.testing.assert_array_equal(codes.T, [[0, M, 5, M], [1, 2, 0, M]])
+    assert notes == ["x.vcf: 3 calls of the allele * (a deleted or unknown base, also <*> and <NON_REF>) are read as missing"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (vcf_text("ab", []), "x.vcf: no records"),
+        (
+            vcf_text("ab", [(["A", "C"], ["0", "1"])]).replace("GT,Number=1,Type=String", "GT,Number=1,Type=Integer"),
+            r"record 1 \(1:1\) has genotypes of another type \(GT must be declared as Type=String\)",
+        ),
         (vcf_text("ab", [(["A", "C"], ["0/0/1", "0/0/0"])]), r"record 1 \(1:1\) has calls of 3 alleles"),
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, but 1 alternative alleles"),
         (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, but 0 alternative alleles"),
@@ -414,7 +429,7 @@ def test_bad_vcf(tmp_path, scratch, text, message):
     path = tmp_path / "x.vcf"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch)
+        read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print)
 
 
 @pytest.mark.parametrize(("mode", "name"), [("wb", "x.bcf"), ("wbu", "x.bcf"), ("wz", "x.vcf.gz")])
@@ -438,9 +453,9 @@ def test_two_vcf_files_have_the_same_records(tmp_path, scratch):
     for name, alleles in (("x", "AC"), ("y", "AC"), ("z", "AG")):
         (tmp_path / name).write_text(vcf_text([name], [(list(alleles), ["0/1"])]))
     paths = {name: (str(tmp_path / name), name) for name in "xyz"}
-    assert compute(read_variants([paths["x"], paths["y"]], False, 1 << 20, scratch), CpuDistanceEngine(1), "ibs")[0] == 0
+    assert compute(read_variants([paths["x"], paths["y"]], False, 1 << 20, scratch, print), CpuDistanceEngine(1), "ibs")[0] == 0
     with pytest.raises(InputError, match="z: record 1 is 1:1 A/G, in x it is 1:1 A/C"):
-        read_variants([paths["x"], paths["z"]], False, 1 << 20, scratch)
+        read_variants([paths["x"], paths["z"]], False, 1 << 20, scratch, print)
 
 
 # ---- PLINK

@@ -180,7 +180,7 @@ def read_calls(
     Raises `InputError` naming the file, the record and the reason if an input cannot be read.
 
     memory: approximate maximum memory held, in bytes
-    warn: receives notes on assumptions made and on ignored parts of a table
+    warn: receives notes on assumptions made, on ignored parts of a table, and on calls read as missing
     threads: threads for inputs that can be read in parallel
     """
     detected: list[_DetectedInput] = []
@@ -221,7 +221,8 @@ def _read_detected(
     if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.readers.vcf import read_variants
 
-        return read_variants([(_path_for_library(k, files), k.source) for k in known], options.allow_duplicates, memory, files.new_scratch)
+        paths = [(_path_for_library(k, files), k.source) for k in known]
+        return read_variants(paths, options.allow_duplicates, memory, files.new_scratch, warn)
     return read_tables([(k.stream, k.source) for k in known], options, memory, files.new_scratch, warn)
 
 

@@ -1,6 +1,6 @@
 """Reads VCF and BCF, plain or bgzipped, using cyvcf2: one site per record, with all alleles distinguished.
 
-A haploid call counts as two copies of its allele; phase is ignored; a call with a missing allele is missing.
+A haploid call counts as two copies of its allele; phase is ignored; a call with a missing allele, or with the allele *, is missing.
 
 A separate process (`vcf_records`) reads the file: htslib crashes on some damaged files, and a crash must be reported as an error that names
 the file. That process ends whenever this one does, for any reason, and signals sent to this process do not reach the library.
@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
@@ -46,6 +46,7 @@ class _VariantFile:
         self.source = source
         self.sites: list[tuple[Any, ...]] = []
         self.ids: list[str] = []
+        self.calls_without_base = 0
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
         lines, check = VcfLineChecker(path, source), BackgroundTask()
@@ -75,6 +76,7 @@ class _VariantFile:
                 elif kind == vcf_records.REFUSED:
                     raise InputError(f"{self.source}: {json.loads(message)}{reader.terminate_with_error()}")
                 elif kind == vcf_records.END:
+                    self.calls_without_base = json.loads(message)
                     return
             raise self._crash_error(reader)
 
@@ -178,15 +180,22 @@ def _start_reader(path: str) -> Iterator[_ReaderProcess]:
             reader.stop()
 
 
-def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch) -> RandomAccessSource:
+def read_variants(
+    inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch, warn: Callable[[str], None]
+) -> RandomAccessSource:
     """Read one file, or two with the same sites.
 
     Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.
 
     inputs: (path, name for messages) for each file
     memory: maximum memory for calls, in bytes
+    warn: receives notes on calls that are read as missing
     """
     files = [_VariantFile(path, source, memory // len(inputs), scratch) for path, source in inputs]
+    for file in files:
+        if count := file.calls_without_base:
+            calls = f"{count:,} call{'s'[: count != 1]} of the allele * (a deleted or unknown base, also <*> and <NON_REF>)"
+            warn(f"{file.source}: {calls} {'are' if count != 1 else 'is'} read as missing")
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):

@@ -5,7 +5,7 @@ A message consists of its kind (1 byte), the size of its content (8 bytes), and 
     IDS      JSON: sample ids
     BLOCK    JSON: [chromosome, position, alleles ...] for each record; then the calls for each record, one byte per sample
     REFUSED  JSON: the defect in the file
-    END      empty: all records have been sent
+    END      JSON: number of calls of alleles without a base; all records have been sent
 The content of a BLOCK starts with the size of its JSON (8 bytes).
 """
 
@@ -33,6 +33,8 @@ MAX_RECORDS_PER_BLOCK = 4096
 """Maximum number of records in a block; limited because their sites also take memory."""
 _HAPLOID_PADDING = -2
 """Value that htslib stores as the second allele of a haploid call."""
+_ALLELES_WITHOUT_BASE = frozenset({"*", "<*>", "<NON_REF>"})
+"""Alternative alleles that say nothing about the base: the site is deleted or, as snp-sites writes it, unknown (*), or any other allele."""
 
 
 def encode_size(size: int) -> bytes:
@@ -49,11 +51,11 @@ def main(path: str) -> None:
     os.dup2(2, 1)  # text that a library prints must not mix with messages
     sender = _Sender(out)
     try:
-        _send_records(path, sender)
+        without_base = _send_records(path, sender)
     except InputError as error:
         sender.send(REFUSED, json.dumps(error.message).encode())
     else:
-        sender.send(END, b"")
+        sender.send(END, json.dumps(without_base).encode())
 
 
 def _exit_with_receiver() -> None:
@@ -74,8 +76,9 @@ class _Sender:
         self._out.flush()
 
 
-def _send_records(path: str, sender: _Sender) -> None:
-    """Send the sample ids, and the records in blocks. Raises `InputError` for a defect in the file."""
+def _send_records(path: str, sender: _Sender) -> int:
+    """Send the sample ids, and the records in blocks, and return the number of calls of alleles without a base. Raises `InputError` for a
+    defect in the file."""
     import cyvcf2
 
     with _reporting_errors("cannot be read as VCF or BCF"):
@@ -86,7 +89,7 @@ def _send_records(path: str, sender: _Sender) -> None:
         raise InputError("no samples; expected genotypes")
     room: Codes = np.empty((min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
-    sent = 0
+    sent = without_base = 0
 
     def flush() -> None:
         text = json.dumps(sites).encode()
@@ -99,13 +102,14 @@ def _send_records(path: str, sender: _Sender) -> None:
             if record is None:
                 break
             sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-        _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
+        without_base += _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
         if len(sites) == len(room):
             flush()
             sent += len(sites)
             sites.clear()
     if sites:
         flush()
+    return without_base
 
 
 @contextmanager
@@ -119,10 +123,16 @@ def _reporting_errors(what: str) -> Iterator[None]:
         raise InputError(f"{what} ({error})") from None
 
 
-def _write_codes(record: Any, name: str, out: Codes) -> None:
-    """Write the genotype codes of a record's calls into `out`, uint8[samples]."""
-    with _reporting_errors(f"{name} has no genotypes (GT)"):
+def _write_codes(record: Any, name: str, out: Codes) -> int:
+    """Write the genotype codes of a record's calls into `out`, uint8[samples], and return the number of calls of alleles without a base,
+    which are missing calls."""
+    try:
         genotype = record.genotype
+    except Exception as error:
+        found = (
+            "genotypes of another type (GT must be declared as Type=String)" if "GT" in record.FORMAT else f"no genotypes (GT) ({error})"
+        )
+        raise InputError(f"{name} has {found}") from None
     alleles = genotype.array()[:, :-1]  # the last column is the phase
     if alleles.shape[1] > 2:
         raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; expected genotypes of one or two")
@@ -135,4 +145,9 @@ def _write_codes(record: Any, name: str, out: Codes) -> None:
     if upper.max(initial=0) > len(record.ALT):
         raise InputError(f"{name} has calls of allele {upper.max()}, but {len(record.ALT)} alternative alleles")
     lower = np.minimum(first, second)
-    out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
+    is_missing = lower < 0
+    without_base = np.zeros_like(is_missing)
+    for allele in (number for number, text in enumerate(record.ALT, 1) if text in _ALLELES_WITHOUT_BASE):
+        without_base |= ~is_missing & ((lower == allele) | (upper == allele))
+    out[:] = np.where(is_missing | without_base, MISSING, upper * (upper + 1) // 2 + lower)
+    return int(np.count_nonzero(without_base))
