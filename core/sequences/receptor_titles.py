@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 ID_TITLE = "sequence_id"
 """Title of the column with ids in tables of receptors."""
 
@@ -22,11 +24,23 @@ ABUNDANCE_TITLE = "duplicate_count"
 
 _MISSING_WORDS = frozenset({"", "none", "na", "nan", "null", "n/a", "<na>", "-", ".", "unresolved", "unknown"})
 _UNUSABLE_SEQUENCE_WORDS = frozenset({"partial", "out_of_frame", "unproductive"})
-_UNPRODUCTIVE_WORDS = frozenset({"f", "false", "0", "n", "no", "none", "out", "out-of-frame", "stop", "non-productive", "nonproductive"})
+_FALSE_ELSEWHERE = frozenset({"falsch", "faux", "falso", "onwaar", "fałsz"})  # as spreadsheets in other languages write FALSE
+_UNPRODUCTIVE_WORDS = _FALSE_ELSEWHERE | {
+    *("f", "false", "0", "n", "no", "none", "out", "out-of-frame", "stop", "non-productive", "nonproductive"),
+}
 _UNPRODUCTIVE_START = "unproductive"
 
 MISSING_SEQUENCE_WORDS = tuple(sorted((_MISSING_WORDS | _UNUSABLE_SEQUENCE_WORDS) - {""}))
 """Words that stand for a missing sequence, in lower case: those of `is_missing`, and what TRUST4 writes for incomplete ones."""
+
+
+_AMINO_ACID_TITLE = re.compile(r".*[_.]aa|aaseq.*|amino[ _]?acid.*", re.IGNORECASE)
+
+
+def has_amino_acids(title: str) -> bool:
+    """Return whether the sequences of a column with this title are amino acids, as AIRR, MiXCR (aaSeqCDR3), Adaptive (aminoAcid) and
+    immunarch (CDR3.aa) call it."""
+    return _AMINO_ACID_TITLE.fullmatch(title) is not None
 
 
 def is_missing(text: str) -> bool:

@@ -28,6 +28,7 @@ from gpualign.core.sequences.receptor_titles import (
     SEQUENCE_TITLES,
     V_CALL,
     V_TITLES,
+    has_amino_acids,
     is_unproductive,
 )
 from gpualign.core.sequences.string_column import StringColumn, join_columns
@@ -37,8 +38,6 @@ from gpualign.core.sequences.table_loci import LocusFinder
 _PRODUCTIVE_TITLE = "productive"
 _UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
-
-_AMINO_ACID_SUFFIX = "_aa"
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class TableRecords:
     @property
     def alphabet(self) -> str:
         """Alphabet that the title of the sequences' column names; otherwise "auto"."""
-        return PROTEIN.name if self.sequence_title.endswith(_AMINO_ACID_SUFFIX) else "auto"
+        return PROTEIN.name if has_amino_acids(self.sequence_title) else "auto"
 
 
 def is_receptor_table(start: bytes) -> bool:
@@ -190,9 +189,9 @@ class RecordTable:
     def rows(self) -> Iterator[TableRows]:
         """Yield the rows in order, many at once."""
         for piece in self.table.pieces(self._threads):
-            letters = read_cells(piece, self.sequence_column)
+            letters = _without_outer_blanks(read_cells(piece, self.sequence_column))
             kept = (letters.lengths > 0) & ~_missing_mask(letters)
-            if self.sequence_title.endswith(_AMINO_ACID_SUFFIX):
+            if has_amino_acids(self.sequence_title) or self.sequence_title in SEQUENCE_TITLES:  # Cell Ranger's cdr3 has amino acids too
                 before = np.concatenate(([0], np.cumsum(np.isin(letters.text, _UNPRODUCTIVE_LETTERS))))[letters.offsets]
                 kept &= before[1:] == before[:-1]
             if self._productive_column is not None:
@@ -209,6 +208,10 @@ class RecordTable:
         counts = np.bincount(loci.codes[~chosen], minlength=len(loci.values)).tolist()
         self.other_loci.update({locus: count for locus, count in zip(loci.values, counts, strict=True) if count})
         return chosen
+
+
+def _without_outer_blanks(cells: StringColumn) -> StringColumn:
+    return StringColumn.from_strings([cell.strip(" ") for cell in cells]) if ord(" ") in cells.text else cells
 
 
 def _missing_mask(letters: StringColumn) -> Booleans:
@@ -239,8 +242,13 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
         annotated[V_CALL] = table.table.column_index(title)
     for rows in table.rows():
         piece, kept = rows.piece, np.flatnonzero(rows.is_record)
-        row_count += len(piece)
         ids.append(read_cells(piece, table.id_column).select(kept))
+        if len(nameless := kept[ids[-1].lengths == 0]):
+            title = table.table.titles[table.id_column]
+            raise InputError(
+                f"{source}: row {row_count + int(nameless[0]) + 1:,} below the titles has no id: its cell of {title!r} is empty"
+            )
+        row_count += len(piece)
         letters.append(rows.letters.select(kept))
         if table.cell_column is not None and rows.loci is not None:
             texts[LOCUS].append(rows.loci.texts_of(kept))

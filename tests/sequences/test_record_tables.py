@@ -69,7 +69,9 @@ def airr(*rows, titles=("sequence_id", "v_call", "junction_aa"), end="\n"):
     return "".join("\t".join(row) + end for row in (titles, *rows)).encode()
 
 
-@pytest.mark.parametrize("word", ["0", "F", "no", "N", " False", "Out-of-frame", "Out", "Stop", "unproductive (see comment)", "None"])
+@pytest.mark.parametrize(
+    "word", ["0", "F", "no", "N", " False", "Out-of-frame", "Out", "Stop", "unproductive (see comment)", "None", "FALSCH", "Faux"]
+)
 def test_words_for_receptors_that_are_not_productive(word):
     found = read(f"sequence_id,productive,junction_aa\na,{word},CASSF\nb,1,CASSF\nc,yes,CASTF\nd,In-frame,CASF\n".encode())
     assert list(found.ids) == ["b", "c", "d"]
@@ -94,6 +96,12 @@ def test_columns_are_chosen_by_title():
     assert (list(found.ids), list(found.letters), found.table.row_count) == (["AA-1_contig_1"], ["CASSF"], 3)
 
 
+@pytest.mark.parametrize("title", ["junction_aa", "aaSeqCDR3", "aminoAcid", "amino_acid", "CDR3.aa", "cdr3"])
+def test_receptors_with_stops_are_left_out_whatever_the_title(title):
+    found = read(f"id\t{title}\na\tCAS*F\nb\tCASSF\nc\tCAS_F\nd\t CASTF \n".encode(), TableColumns("id", title))
+    assert (list(found.ids), list(found.letters), found.table.row_count) == (["b", "d"], ["CASSF", "CASTF"], 4)
+
+
 def test_tables_of_amino_acids_are_proteins_whatever_their_letters(tmp_path):
     (tmp_path / "a.tsv").write_bytes(airr(("a", "", "CAG"), ("b", "", "CAT")))
     rows, told = gpualign_here("nw", "--edit", "--device", "cpu", tmp_path / "a.tsv")
@@ -108,7 +116,11 @@ def test_tables_of_amino_acids_are_proteins_whatever_their_letters(tmp_path):
     [
         (airr(("a", "CASF"), titles=("sequence_id", "junction_aa", "v")), None, "x.tsv: line 2 has 2 columns, the line of titles has 3"),
         (airr(("a", "V", "CASF"), ("a", "V", "CASR")), None, "records 1 and 2 have the same id 'a'"),
-        (airr(("", "V", "CASF")), None, "record 1 has no id"),
+        (
+            airr(("a", "V", ""), ("b", "V", "C"), ("", "V", "CASF")),
+            None,
+            "row 3 below the titles has no id: its cell of 'sequence_id' is empty",
+        ),
         (airr(("a", "V", "CA!F")), None, "'!' at position 3"),
         (airr(), None, "a table without any productive sequence in the column 'junction_aa'$"),
         (airr(("a", "V", "")), None, "in the column 'junction_aa'; its only row has none"),
