@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.kinds import FileKind, kind_of
+from gpualign.core.files.kinds import OTHER_PAIR_TITLES, FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.square_matrices import parse_number
@@ -153,6 +153,8 @@ def _skip_row_names(columns: _ListLayout, rows: Sequence[NumberedRow], header: N
 def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool, source: str) -> _ListLayout:
     """Return the layout according to the first line. first: its line number and cells; edit, wants_identities: as in `read_pair_list`."""
     line, names = first
+    if tuple(name.lower() for name in names[:2]) in OTHER_PAIR_TITLES:
+        names = [*_ID_TITLES, *(name.lower() for name in names[2:])]
     if set(_ID_TITLES) <= set(names):
         kind = _value_title(names, edit, wants_identities, source)
         query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))

@@ -21,6 +21,8 @@ _NUMBER = re.compile(rb"[0-9]+")
 _GAP_CHARACTERS = re.compile(rb"[-?.]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _NEWICK_START = re.compile(rb"(\[[^]]*\]\s*)*\(")
+OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"))
+"""First titles of lists of pairs of HIV-TRACE and MicrobeTrace, and of Gephi and Cytoscape, in lower case."""
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
@@ -44,6 +46,7 @@ class FileKind(Enum):
     PHYLIP_MATRIX = "a distance matrix in PHYLIP format"
     NEWICK = "a tree in Newick format"
     PAIRS = "a list of pairs"
+    NEIGHBOUR_COUNTS = "a list of numbers of neighbours"
     NUMPY = "a NumPy matrix"
     SAMPLE_SET = "a set of samples"
     INDEX = "an index of sequences"
@@ -97,9 +100,16 @@ def kind_of(start: bytes) -> FileKind | None:
     is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_of_header(first, second))
     if _NEWICK_START.match(body) and ends_as_tree and not is_row:
         return FileKind.NEWICK
-    if {b"query", b"target"} <= set(_cells(first, second)):
+    titles = _cells(first, second)
+    if {b"query", b"target"} <= set(titles) or (len(titles) == 3 and _names_pairs(titles)):
         return FileKind.PAIRS
+    if titles == [b"query", b"neighbours"]:
+        return FileKind.NEIGHBOUR_COUNTS
     return FileKind.PED if is_ped(body) else FileKind.TPED if is_tped(body) else None
+
+
+def _names_pairs(titles: list[bytes]) -> bool:
+    return tuple(title.decode("utf-8", "replace").lower() for title in titles[:2]) in OTHER_PAIR_TITLES
 
 
 def _cells(first: bytes, second: bytes) -> list[bytes]:

@@ -12,8 +12,11 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.square_matrices import parse_number
 
-_MISSING_WORDS = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
-"""Cells without a value; the last few are used in INSDC records."""
+_MISSING_WORDS = frozenset(
+    ("", "na", "nan", "n/a", "#n/a", "<na>", "none", "null", "?", "-", ".")
+    + ("missing", "unknown", "not applicable", "not collected", "not provided")
+)
+"""Cells without a value, as R, pandas, SQL and spreadsheets write them, and the words of INSDC records."""
 
 _DATE_PATTERN = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?:[T ]\d{1,2}:\d\d.*)?")
 """Year, month and day; Nextstrain writes XX for unknown parts. Dates in a different day and month order are ambiguous and not read as

@@ -327,6 +327,17 @@ def test_one_record(folder):
         assert found.splitlines()[1:] == ["a\t1\t1\ta\t0.000000"]
 
 
+@pytest.mark.parametrize("titles", ["ID1,ID2,Distance", "source,target,distance"])
+def test_lists_of_programs_that_draw_networks(tmp_path, titles):
+    """HIV-TRACE, MicrobeTrace and Gephi have titles of their own. As genotypes these lists are refused, not read as alleles."""
+    (tmp_path / "x.csv").write_text(f"{titles}\n101,102,11\n103,104,12\n")
+    rows, _ = gpualign_here("cluster", "-q", "--edges", tmp_path / "x.csv", "--max-distance", "11")
+    assert [line.split(b"\t")[:2] for line in rows.splitlines()[1:]] == [[b"101", b"1"], [b"102", b"1"], [b"103", b"2"], [b"104", b"3"]]
+    done = gpualign("dist", tmp_path / "x.csv", check=False)
+    assert done.returncode == 2
+    assert b"x.csv is a list of pairs; gpualign cluster with --edges makes clusters of it" in done.stderr
+
+
 def test_lists_of_mash():
     """Each genome with itself too, with a P-value and how many hashes are shared."""
     pairs = [("a", "a", "0", "1000/1000"), ("a", "b", "0.022", "456/1000"), ("a", "c", "1", "0/1000"), ("b", "b", "1e-16", "999/1000")]

@@ -28,6 +28,13 @@ ADDED = [
     "cgST_x",
     "n_loci",
     "nb_contigs",
+    "Predicted ST",
+    "HierCC HC10",
+    "PubMLST id",
+    "id_pubmlst",
+    "Matching loci",
+    "% good targets",
+    "LIN code",
 ]
 IN_BRACKETS = [
     "cgST (N. gonorrhoeae cgMLST v1.0)",
@@ -61,7 +68,9 @@ def test_titles_that_are_metadata_beside_others():
     assert metadata_columns_beside(["FILE", "abcZ", "X", "Y"]) == []
 
 
-@pytest.mark.parametrize("title", [*LOCI, "", "rs123", "chr1:1000", "1_55_A_G", "SPA_1", "cat", "sta", "stA", "host1", "locus7"])
+@pytest.mark.parametrize(
+    "title", [*LOCI, "", "lin", "lin-28", "hiercc_1a", "rs123", "chr1:1000", "1_55_A_G", "SPA_1", "cat", "sta", "stA", "host1", "locus7"]
+)
 def test_loci_and_sites(title):
     assert not is_metadata_title(title)
 

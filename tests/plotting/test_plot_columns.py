@@ -161,6 +161,7 @@ def test_a_title_of_two_columns_is_refused(tmp_path):
             (title, ["1", "2", "3", ""], None)
             for title in ("ST", "MLST", "ST (Achtman)", "CC", "SNP cluster", "SequenceType", "HC5", "ward", "t5", "t0.5")
         ),
+        *(("depth", ["30", word, "41"], [30, None, 41]) for word in ("NA", "#N/A", "<NA>", "None", "NULL", ".")),
         *(
             (title, ["1", "2", "3", ""], [1, 2, 3, None])
             for title in ("stay", "accuracy", "days", "age", "latitude", "distance", "t", "set1")

@@ -28,6 +28,7 @@ row rank number no nr
 
 contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
 uncalled mismatches differences score confidence percent percentage pct
+pubmlst enterobase rowid jahr monat plz
 """
 _METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
@@ -51,13 +52,14 @@ submission creation sequencing sequenced entry birth new novel old previous curr
 perfect case super achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
 assembled ribosomal pubmed yr low high quality
 clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
+predicted matching lin
 read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
 q30
 """
 _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 """Words that form a metadata title only in combination with more words."""
 
-_HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"hc ?[0-9]+( .*)?")
+_HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"(hiercc )?hc ?[0-9]+( .*)?")
 """Pattern of titles for the levels of HierCC, EnteroBase's hierarchical clustering."""
 
 _ADDITION_PATTERN = re.compile(r"^X\.{1,2}(?=[A-Za-z])|(?<=.)(?:\.[0-9]|[._][xy]| ?\([^()]*\))$")
