@@ -26,7 +26,7 @@ from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
 from gpualign.core.files.watched_stream import CUT_NOTE
-from gpualign.core.sequences.ids import refuse_control_characters
+from gpualign.core.sequences.ids import are_changed_by_r, refuse_control_characters
 
 Matrix = npt.NDArray[Any]
 
@@ -106,11 +106,17 @@ def _check_matrix(contents: _UncheckedMatrix, source: str, may_be_cut: bool) -> 
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
+    changed_note = None
+    if are_changed_by_r(columns, rows):
+        changed_note = (
+            f"its columns are named as R changes names, such as {next(t for t, n in zip(columns, rows, strict=True) if t != n)!r}"
+        )
+        columns = rows
     for name in dict.fromkeys([*rows, *columns]):
         refuse_control_characters(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1" if contents.row_ids is None else None
-    notes = [contents.assumption_note or numbered, CUT_NOTE if may_be_cut else None]
+    notes = [contents.assumption_note or numbered, changed_note, CUT_NOTE if may_be_cut else None]
     return StoredMatrix(values, rows, columns, one_set, contents.value_name, [note for note in notes if note])
 
 

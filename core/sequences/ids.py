@@ -17,6 +17,8 @@ _CONTROL_CHARACTERS = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Pattern of the characters that an id must not contain: tabs, all line ends, and invisible characters."""
 
 _BLANK_OR_UNDERSCORE = re.compile(r"[\s_]")
+_R_INVALID = re.compile(r"[^\w.]")
+_R_NEEDS_X = re.compile(r"(?![^\W\d_]|\.(?!\d))")
 
 _RECORD_WORDS = (
     "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
@@ -90,6 +92,19 @@ def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str
     candidates = {name: by_name.get(_BLANK_OR_UNDERSCORE.sub("_", name), []) for name in requested - known}
     times = Counter(some[0] for some in candidates.values() if len(some) == 1)
     return {name: some[0] for name, some in candidates.items() if len(some) == 1 and times[some[0]] == 1}
+
+
+def are_changed_by_r(titles: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether the titles of columns are the names of rows as R changes them (`make.names`), if it is not told `check.names = FALSE`.
+
+    Every character but letters, digits, `.` and `_` becomes a point, and `X` stands before a name that does not begin with a letter or a
+    point without a digit after it.
+    """
+    return len(titles) == len(names) and titles != names and all(a in (b, _r_name(b)) for a, b in zip(titles, names, strict=True))
+
+
+def _r_name(name: str) -> str:
+    return _R_INVALID.sub(".", f"X{name}" if _R_NEEDS_X.match(name) else name)
 
 
 def describe_changed_ids(changed: dict[str, str], source: str) -> str:

@@ -133,6 +133,23 @@ def test_parents_beside_individuals_are_left_out(here):
     assert "columns 'PAT', 'MAT', 'SEX', 'PHENOTYPE' are left out as metadata" in gpualign_here("dist", "x.tsv")[1]
 
 
+@pytest.mark.parametrize("title", ["FILE", "id", "sample"])
+@pytest.mark.parametrize(("corner", "names"), [("", "01"), ('""', "12"), ("Unnamed: 0", "01")])
+def test_an_index_before_the_ids_is_left_out(here, title, corner, names):
+    """pandas and R number the rows unless they are told not to."""
+    (here / "x.csv").write_text(f"{corner},{title},L1,L2\n{names[0]},A,1,12\n{names[1]},B,1,13\n")
+    table, notes = gpualign_here("dist", "x.csv", "--type", "alleles")
+    assert table.decode().splitlines() == ["\tA\tB", "A\t0\t1", "B\t1\t0"]
+    assert "left out" not in notes
+
+
+def test_names_of_rows_are_kept_beside_other_ids(here):
+    (here / "x.csv").write_text(",FILE,L1,L2\nx,A,1,12\ny,B,1,13\n")
+    table, notes = gpualign_here("dist", "x.csv", "--type", "alleles")
+    assert table.decode().splitlines()[0] == "\tx\ty"
+    assert "column 'FILE' is left out" in notes
+
+
 def test_sites_of_one_name_are_told(here):
     (here / "x.tsv").write_text("id\tL1\tL2\tL1\nA\t1\t2\t1\nB\t3\t2\t3\nC\t11\t12\t11\n")
     (here / "rows.tsv").write_text("id\tA\tB\tC\nL1\t1\t3\t11\nL2\t2\t2\t12\nL1\t1\t3\t11\n")

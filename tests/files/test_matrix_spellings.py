@@ -102,6 +102,12 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         ("0 12 7\n12 0 9\n7 9 0\n", ["1", "2", "3"], [12, 7, 9]),
         (",1,2\n1,0,5\n2,5,0", ["1", "2"], [5]),
         ('"a"\t0\tNA\n"b"\tNA\t0\n', ["a", "b"], [np.nan]),
+        ('"","X1","X2"\n"1",0,5\n"2",5,0\n', ["1", "2"], [5]),  # as R's read.csv changes names
+        (
+            ",S.1,X_b,.c,X.1d,e.f\nS-1,0,1,2,3,4\n_b,1,0,5,6,7\n.c,2,5,0,8,9\n.1d,3,6,8,0,1\ne f,4,7,9,1,0\n",
+            ["S-1", "_b", ".c", ".1d", "e f"],
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 1],
+        ),
     ],
 )
 def test_one_reading(tmp_path, text, ids, values):
@@ -196,6 +202,12 @@ def test_a_rectangle_keeps_its_ids(tmp_path):
         (tmp_path / "m").write_text(text)
         found = read_matrix(str(tmp_path / "m"))
         assert (found.row_ids, len(found.column_ids), found.one_set, found.values.tolist()) == (["a"], 2, False, [[5, 6]])
+
+
+@pytest.mark.parametrize("titles", ["X1,X3", "Y1,Y2", "x1,x2", "2,1"])
+def test_other_titles_are_another_set(tmp_path, titles):
+    (tmp_path / "m").write_text(f",{titles}\n1,0,5\n2,5,0\n")
+    assert not read_matrix(str(tmp_path / "m")).one_set
 
 
 def test_ids_that_plink_writes_beside_a_matrix(tmp_path):

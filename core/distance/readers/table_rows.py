@@ -137,7 +137,7 @@ class TableReader:
         columns, headed = self._plan_columns(header, row, options)
         scheme = (
             any(map(_TYPING_SCHEME_TITLE_PATTERN.search, columns.ignored_titles))
-            or cell_text(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
+            or cells_of(header, self._delimiter)[columns.id_cells[-1]] == "FILE"
         )
         is_typing_scheme = scheme and not options.transpose
         corner = cells_of(header, self._delimiter)[0]
@@ -299,8 +299,18 @@ class TableReader:
             columns = plan_columns(titles, options)
         except InputError as error:
             raise InputError(f"{self._source}: {error.message}") from None
+        if not options.transpose and not options.no_header and self._begins_with_index(titles, columns):
+            columns = columns.with_ids_in_second_column()
         # A row of calls has no words of metadata, unless an option declares them missing calls.
         return columns, headed or not set(columns.ignored_titles) <= set(options.missing_codes)
+
+    def _begins_with_index(self, titles: Sequence[str], columns: ColumnPlan) -> bool:
+        """Return whether the first column has the numbers of the rows, as pandas (from 0) and R (from 1) write them, and the second the
+        ids."""
+        if titles[0] not in ("", "Unnamed: 0") or columns.ignored_titles[:1] != titles[1:2] or not may_be_id_title(titles[1]):
+            return False
+        names = [cells_of(line, self._delimiter)[0] for line in self._first_lines[1:] if not _is_empty(line)]
+        return any(names == [str(k) for k in range(first, first + len(names))] for first in (0, 1))
 
     def _refuse_data_as_header(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raise `InputError` if the first line could be a row of this table.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,10 @@ class ColumnPlan:
     ignored_titles: list[str] = field(default_factory=list)
     untitled_count: int = 0
     id_cells: tuple[int, ...] = (0,)
+
+    def with_ids_in_second_column(self) -> ColumnPlan:
+        """Return the plan with the ids in the second column of the table, which was left out as metadata."""
+        return replace(self, id_cells=(1,), ignored_titles=self.ignored_titles[1:])
 
     def column_number(self, index: int) -> int:
         """Return the number of a column, given its index among the columns that are read. The second column of the table has number 0,
