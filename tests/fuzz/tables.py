@@ -301,7 +301,7 @@ def annotated_tables(rng):
 SCHEMES = frozenset(
     title
     for title in TITLES
-    if "ST" in title.replace("Isolate", "") or title.replace("_", " ").lower() in ("clonal complex", "clonalcomplex")
+    if "ST" in title.replace("Isolate", "") or title.replace("_", " ").lower() in ("clonal complex", "clonalcomplex", "cc", "sequence type")
 )
 """Titles that only tables of alleles have."""
 
