@@ -37,6 +37,7 @@ _LIST_TITLE = re.compile("(ANTIGEN|EPITOPE|FRAGMENT|LIGAND|PEPTIDE|PRIMER|PROTEI
 """Pattern of words that, as the first line of a list, are its title rather than a sequence."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
+_BLANKS_AT_LINE_END = re.compile(rb" +(?=\r*(?:\n|\Z))")
 _SAM_HEADER_STARTS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t")
 _PIR_START = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);[^\r\n]*[\r\n]+[^>]*\*\s*(?:>|\Z)")
 """Pattern of the first record of a PIR (NBRF) file: a code of its type before the id, and * after the sequence."""
@@ -187,7 +188,7 @@ def read_records(
             raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ{lists}")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         named = f"; if it is a table, name its column of sequences with {parameter('sequence_column')}; gpualign dist reads tables of SNPs"
-        other = named if "\t" in start else ""
+        other = named if any(delimiter in start for delimiter in "\t,;") else ""
         raise InputError(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"
@@ -287,10 +288,10 @@ class _ParallelScan:
 def _parse_list(text: bytes) -> Records | None:
     """Return the records in a list of peptides or other short sequences, or None if the text is not such a list.
 
-    A list has two or more lines, each with at most `_MAX_LIST_LINE_LETTERS` capital letters (or *, a stop). Longer lines may belong to one
-    sequence, and lower-case letters may belong to words.
+    A list has two or more lines, each with at most `_MAX_LIST_LINE_LETTERS` capital letters (or *, a stop), and perhaps blanks after them.
+    Longer lines may belong to one sequence, and lower-case letters may belong to words.
     """
-    data = np.frombuffer(text, dtype=np.uint8)
+    data = np.frombuffer(_BLANKS_AT_LINE_END.sub(b"", text) if b" " in text else text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))
     letters = data[in_line]

@@ -172,7 +172,7 @@ def test_two_alignments_are_a_rectangle_of_the_same_sites(scratch):
     assert source.samples.targets.ids == ["a"]
     assert source.samples.first_target == 2
     np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[0], [[1], [2]])
-    with pytest.raises(InputError, match=r"1\.fa: record 'a' .* has 3 sites, the first record has 4"):
+    with pytest.raises(InputError, match=r"1\.fa: record 'a' .* has 3 sites, the records of 0\.fa have 4"):
         alignment([">a\nACGT\n", ">a\nACG\n"], scratch)
 
 

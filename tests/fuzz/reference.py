@@ -51,7 +51,7 @@ def _lines(data):
 
 def _is_list(data):
     """Whether these are sequences without titles, a short line each."""
-    lines = [line for line in data.replace(b"\r", b"").split(b"\n") if line]
+    lines = [line for line in (line.rstrip(b" ") for line in data.replace(b"\r", b"").split(b"\n")) if line]
     return len(lines) > 1 and all(re.fullmatch(rb"[A-Z*]{1,50}", line) for line in lines)
 
 

@@ -29,6 +29,11 @@ def test_a_line_is_a_record_and_its_id(end, last):
     assert not read(b">a\nCASSL\n").is_plain_list
 
 
+@pytest.mark.parametrize("data", [b"CASSLG \nCASSLA\n", b"CASSLG\nCASSLA  ", b"CASSLG \r\nCASSLA \r\n", b"CASSLG\n \nCASSLA\n"])
+def test_blanks_after_a_sequence_do_not_matter(data):
+    assert list(read(data).ids) == ["CASSLG", "CASSLA"]
+
+
 def test_many(rng):
     """More than is looked at to tell what a file is."""
     many = sorted({"".join(rng.choice(list("ACDEFGHIKL"), rng.integers(8, 20))) for _ in range(60_000)})

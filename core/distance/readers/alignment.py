@@ -294,7 +294,8 @@ def read_alignments(
         except InputError:
             raise
         except ValueError as error:
-            raise InputError(f"{source}: {error}") from None
+            of_first = f"the records of {files[0].source} have" if files else "the first record has"
+            raise InputError(f"{source}: {str(error).replace('the first record has', of_first)}") from None
         if scanner.records == before:
             raise InputError(f"{source}: no records")
         files.append(_FileRecords(source, before, scanner.records, text.joins_previous))

@@ -38,7 +38,7 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch
         try:
             rows = _parse_rows(text, name)
         except (ValueError, IndexError, AssertionError) as error:
-            reason = reason or str(error)
+            reason = reason or " ".join(str(error).split())
             continue
         if rows not in variants:
             variants.append(rows)
