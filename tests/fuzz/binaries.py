@@ -58,7 +58,9 @@ def variants(name, mode):
 @functools.cache
 def fileset():
     rng = np.random.default_rng(1)
-    bed = b"\x6c\x1b\x01" + rng.integers(0, 256, 2 * 9, dtype=np.uint8).tobytes()
+    calls = rng.integers(0, 256, (9, 2), dtype=np.uint8)
+    calls[:, 1] &= 0x3F  # no calls after those of the seventh sample
+    bed = b"\x6c\x1b\x01" + calls.tobytes()
     bim = "".join(f"1\trs{k}\t0\t{k + 1}\tA\tC\n" for k in range(9)).encode()
     return bed, bim, "".join(f"f{k} p{k} 0 0 0 -9\n" for k in range(7)).encode()
 
