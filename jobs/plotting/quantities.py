@@ -13,8 +13,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.square_matrices import parse_number
 
 _MISSING_WORDS = frozenset(
-    ("", "na", "nan", "n/a", "#n/a", "<na>", "none", "null", "?", "-", ".")
-    + ("missing", "unknown", "not applicable", "not collected", "not provided")
+    (
+        *("", "na", "nan", "n/a", "#n/a", "<na>", "none", "null", "?", "-", "."),
+        *("missing", "unknown", "not applicable", "not collected", "not provided"),
+    )
 )
 """Cells without a value, as R, pandas, SQL and spreadsheets write them, and the words of INSDC records."""
 
