@@ -37,15 +37,12 @@ RAPIDFUZZ = """
 import sys, numpy, rapidfuzz
 path, most, out = sys.argv[1:]
 strings = [line.strip() for line in open(path) if line[0] != ">"]
+found = rapidfuzz.process.cdist(
+    strings, strings, scorer=rapidfuzz.distance.Levenshtein.distance, score_cutoff=int(most), dtype=numpy.uint16, workers=-1
+)
 with open(out, "w") as file:
-    for first in range(0, len(strings), 500):
-        block = strings[first : first + 500]
-        found = rapidfuzz.process.cdist(
-            block, strings, scorer=rapidfuzz.distance.Levenshtein.distance, score_cutoff=int(most), dtype=numpy.uint16, workers=-1
-        )
-        for row, column in zip(*numpy.nonzero(found <= int(most))):
-            if column > row + first:
-                file.write("%d\\t%d\\t%d\\n" % (row + first, column, found[row, column]))
+    for row, column in zip(*numpy.nonzero(numpy.triu(found <= int(most), 1))):
+        file.write("%d\\t%d\\t%d\\n" % (row, column, found[row, column]))
 """
 
 
