@@ -145,9 +145,10 @@ def _write_codes(record: Any, name: str, out: Codes) -> int:
     if upper.max(initial=0) > len(record.ALT):
         raise InputError(f"{name} has calls of allele {upper.max()}, but {len(record.ALT)} alternative alleles")
     lower = np.minimum(first, second)
-    is_missing = lower < 0
-    without_base = np.zeros_like(is_missing)
-    for allele in (number for number, text in enumerate(record.ALT, 1) if text in _ALLELES_WITHOUT_BASE):
-        without_base |= ~is_missing & ((lower == allele) | (upper == allele))
-    out[:] = np.where(is_missing | without_base, MISSING, upper * (upper + 1) // 2 + lower)
+    out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
+    if _ALLELES_WITHOUT_BASE.isdisjoint(record.ALT):
+        return 0
+    numbers = [number for number, text in enumerate(record.ALT, 1) if text in _ALLELES_WITHOUT_BASE]
+    without_base = (lower >= 0) & (np.isin(lower, numbers) | np.isin(upper, numbers))
+    out[without_base] = MISSING
     return int(np.count_nonzero(without_base))
