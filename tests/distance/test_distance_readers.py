@@ -8,20 +8,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from command import gpualign
 from distance_oracle import compute
 from hypothesis import given
 from hypothesis import strategies as st
-from sites import panels_of, stream, vcf_text, write_fileset
+from sites import panels_of, stream, write_fileset
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, aligned_row_code_table, alleles_of
+from gpualign.core.distance.calls import MISSING, CallKind, ComparedLetters, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.readers.plink_bed import read_bed_filesets
 from gpualign.core.distance.readers.table import read_tables
-from gpualign.core.distance.readers.vcf import read_variants
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -380,82 +378,6 @@ def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit):
     for start, stop in pairwise([0, 1, 40, 97]):
         np.testing.assert_array_equal(store.rows(start, stop), rows[start:stop])
     assert store.nbytes <= max(limit, chunk) + chunk or limit == 0
-
-
-# ---- VCF
-
-
-def test_genotypes_of_vcf(tmp_path, scratch):
-    path = tmp_path / "x.vcf"
-    calls = [
-        (["A", "C"], ["0/0", "0|1", "1/0", "1|1", "./."]),
-        (["A", "C", "G"], ["0/2", "2|1", "2/2", "1", "./1"]),
-        (["A"], ["0/0", "0/0", "0/0", "0/0", "0"]),
-    ]
-    path.write_text(vcf_text("abcde", calls))
-    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print))
-    np.testing.assert_array_equal(codes.T, [[0, 1, 1, 2, M], [3, 4, 5, 2, M], [0, 0, 0, 0, 0]])
-    assert [alleles_of(code) for code in (0, 1, 2, 3, 4, 5)] == [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
-
-
-@pytest.mark.parametrize("allele", ["*", "<*>", "<NON_REF>"])
-def test_alleles_without_a_base_are_missing(tmp_path, scratch, allele):
-    """snp-sites writes gaps and N as *, callers a base that an earlier deletion has removed."""
-    path, notes = tmp_path / "x.vcf", []
-    calls = [(["T", allele, "A"], ["0", "1", "2", "0/1"]), (["A", "C", allele], ["0/1", "1/1", "0/0", "1/2"])]
-    path.write_text(vcf_text("abcd", calls))
-    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, notes.append))
-    np.testing.assert_array_equal(codes.T, [[0, M, 5, M], [1, 2, 0, M]])
-    assert notes == ["x.vcf: 3 calls of the allele * (a deleted or unknown base, also <*> and <NON_REF>) are read as missing"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (vcf_text("ab", []), "x.vcf: no records"),
-        (
-            vcf_text("ab", [(["A", "C"], ["0", "1"])]).replace("GT,Number=1,Type=String", "GT,Number=1,Type=Integer"),
-            r"record 1 \(1:1\) has genotypes of another type \(GT must be declared as Type=String\)",
-        ),
-        (vcf_text("ab", [(["A", "C"], ["0/0/1", "0/0/0"])]), r"record 1 \(1:1\) has calls of 3 alleles"),
-        (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, but 1 alternative alleles"),
-        (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, but 0 alternative alleles"),
-        (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
-        (vcf_text("", []), "cannot be read as VCF or BCF|no samples"),  # by the HTSlib of cyvcf2
-        (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),
-    ],
-)
-def test_bad_vcf(tmp_path, scratch, text, message):
-    path = tmp_path / "x.vcf"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print)
-
-
-@pytest.mark.parametrize(("mode", "name"), [("wb", "x.bcf"), ("wbu", "x.bcf"), ("wz", "x.vcf.gz")])
-def test_packed_forms_of_vcf(tmp_path, mode, name):
-    """By name and on standard input."""
-    cyvcf2 = pytest.importorskip("cyvcf2")
-
-    calls = [(["A", "C"], ["0/0", "0|1", "./."]), (["A", "C", "G"], ["0/2", "2|1", "1/1"])]
-    (tmp_path / "x.vcf").write_text(vcf_text("abc", calls))
-    reader = cyvcf2.VCF(str(tmp_path / "x.vcf"))
-    writer = cyvcf2.Writer(str(tmp_path / name), reader, mode=mode)
-    for record in reader:
-        writer.write_record(record)
-    writer.close()
-    expected = gpualign("dist", tmp_path / "x.vcf", "--device", "cpu").stdout
-    assert gpualign("dist", tmp_path / name, "--device", "cpu").stdout == expected
-    assert gpualign("dist", "-", "--device", "cpu", stdin=(tmp_path / name).read_bytes()).stdout == expected
-
-
-def test_two_vcf_files_have_the_same_records(tmp_path, scratch):
-    for name, alleles in (("x", "AC"), ("y", "AC"), ("z", "AG")):
-        (tmp_path / name).write_text(vcf_text([name], [(list(alleles), ["0/1"])]))
-    paths = {name: (str(tmp_path / name), name) for name in "xyz"}
-    assert compute(read_variants([paths["x"], paths["y"]], False, 1 << 20, scratch, print), CpuDistanceEngine(1), "ibs")[0] == 0
-    with pytest.raises(InputError, match="z: record 1 is 1:1 A/G, in x it is 1:1 A/C"):
-        read_variants([paths["x"], paths["z"]], False, 1 << 20, scratch, print)
 
 
 # ---- PLINK

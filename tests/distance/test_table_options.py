@@ -136,7 +136,7 @@ def test_parents_beside_individuals_are_left_out(here):
 @pytest.mark.parametrize("title", ["FILE", "id", "sample"])
 @pytest.mark.parametrize(("corner", "names"), [("", "01"), ('""', "12"), ("Unnamed: 0", "01")])
 def test_an_index_before_the_ids_is_left_out(here, title, corner, names):
-    """pandas and R number the rows unless they are told not to."""
+    """pandas and R write the numbers of the rows as the first column by default."""
     (here / "x.csv").write_text(f"{corner},{title},L1,L2\n{names[0]},A,1,12\n{names[1]},B,1,13\n")
     table, notes = gpualign_here("dist", "x.csv", "--type", "alleles")
     assert table.decode().splitlines() == ["\tA\tB", "A\t0\t1", "B\t1\t0"]
