@@ -225,7 +225,7 @@ def main() -> None:
             parts.append(
                 table(
                     "Whole commands",
-                    ["gpualign", "threads", "gpualign, s", "other program", "its s", "times as fast"],
+                    ["gpualign", "threads", "gpualign, s", "other program", "other program, s", "times as fast"],
                     whole_commands(folder, options.runs),
                     [
                         f"{options.samples:,} x {options.sites:,} ternary genotypes, alleles of 5 to 50 %; medians of {options.runs} runs "
