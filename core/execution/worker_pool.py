@@ -27,6 +27,11 @@ class HasTile(Protocol):
 Result = TypeVar("Result", bound=HasTile)
 
 
+def tile_cells(result: HasTile) -> int:
+    """Return the cells of a result's tile: the memory for most results grows with them."""
+    return result.tile.cells
+
+
 @dataclass(frozen=True)
 class _WorkerFailure:
     """Failure of a worker while the other workers continue. worker: number of the failed worker"""
@@ -36,47 +41,55 @@ class _WorkerFailure:
 
 
 class _BoundedBuffer:
-    """Limits the results that wait for the consumer: all their tiles together have at most `max_waiting` times the cells of the largest
-    tile so far.
+    """Limits the results that wait for the consumer: all of them together are at most `max_waiting` times as large as the largest result so
+    far, or `min_room` if that is more.
 
-    Cells are counted rather than results, because the memory for a result grows with the tile's cells. The many small tiles near the end of
-    a run therefore do not make workers wait while a whole band is written.
+    Sizes are added rather than results counted, because some results are far smaller than others. The many small tiles near the end of a
+    run therefore do not make workers wait while a whole band is written.
     """
 
-    def __init__(self, max_waiting: int) -> None:
+    def __init__(self, max_waiting: int, min_room: int) -> None:
         self._max_waiting = max_waiting
+        self._min_room = min_room
         self._largest = 1
         self._held = 0
         self._changed = threading.Condition()
 
-    def reserve(self, cells: int, max_seconds: float) -> bool:
-        """Reserve room for the result of a tile of `cells` cells. A single result always fits.
+    def reserve(self, size: int, max_seconds: float) -> bool:
+        """Reserve room for a result of this size. A single result always fits.
 
         Returns False if no room becomes free within `max_seconds`.
         """
         with self._changed:
-            self._largest = max(self._largest, cells)
-            has_room = self._changed.wait_for(
-                lambda: not self._held or self._held + cells <= self._max_waiting * self._largest, max_seconds
-            )
-            self._held += cells * has_room
+            self._largest = max(self._largest, size)
+            room = max(self._max_waiting * self._largest, self._min_room)
+            has_room = self._changed.wait_for(lambda: not self._held or self._held + size <= room, max_seconds)
+            self._held += size * has_room
             return has_room
 
-    def release(self, cells: int) -> None:
-        """Free the room reserved for the result of a tile of `cells` cells, which the consumer has received."""
+    def release(self, size: int) -> None:
+        """Free the room reserved for a result of this size, which the consumer has received."""
         with self._changed:
-            self._held -= cells
+            self._held -= size
             self._changed.notify_all()
 
 
 class _RunState(Generic[Result]):
     """State shared by all workers of a run: tiles not yet taken and results not yet consumed."""
 
-    def __init__(self, tiles: Iterator[Tile], worker_count: int, max_waiting: int, load_balancing: LoadBalancing | None) -> None:
+    def __init__(
+        self,
+        tiles: Iterator[Tile],
+        worker_count: int,
+        buffer: _BoundedBuffer,
+        size_of: Callable[[Result], int],
+        load_balancing: LoadBalancing | None,
+    ) -> None:
         self._tile_queue = TileQueue(tiles, worker_count, load_balancing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self.buffer = _BoundedBuffer(max_waiting)
+        self.buffer = buffer
+        self.size_of = size_of
         self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailure | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
@@ -145,8 +158,9 @@ class WorkerHandle(Generic[Result]):
     def deliver_partial(self, result: Result) -> None:
         """Pass part of a tile's result to the consumer; more parts will follow. Each part takes as much room in the buffer as the whole
         result would."""
+        size = self._work.size_of(result)
         while not self.stopped():
-            if self._work.buffer.reserve(result.tile.cells, _POLL_SECONDS):
+            if self._work.buffer.reserve(size, _POLL_SECONDS):
                 self._work.events.put(result)
                 return
 
@@ -184,21 +198,26 @@ def run_workers(
     stop: Callable[[], None] | None = None,
     on_worker_failure: Callable[[int, RunError], None] | None = None,
     load_balancing: LoadBalancing | None = None,
+    size_of: Callable[[Result], int] = tile_cells,
+    min_room: int = 0,
 ) -> Iterator[Result]:
     """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
     workers: for each worker, the function that its thread runs
-    max_waiting_results: maximum number of results that wait for the consumer; more if their tiles are smaller than the largest one
+    max_waiting_results: maximum number of results that wait for the consumer; more if they are smaller than the largest one
     stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined
     on_worker_failure: called with the number and the error of a worker whose hardware fails while other workers remain. These take over its
         tiles; for that, their functions may be called again
     load_balancing: how workers of unequal speed share tiles; a worker that would keep the others waiting gets no more tiles
         (core/execution/load_balancing.py), but its function may be called again later. None: every worker that asks gets a tile
+    size_of: returns the size of a result, in any unit
+    min_room: total size of results that may wait even if they are more than `max_waiting_results`
 
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
     outer = _THREAD_STATE.handle
-    shared = _RunState[Result](tiles, len(workers), max_waiting_results, load_balancing)
+    buffer = _BoundedBuffer(max_waiting_results, min_room)
+    shared = _RunState[Result](tiles, len(workers), buffer, size_of, load_balancing)
 
     def work(number: int, worker: WorkerFunction[Result]) -> None:
         handle = WorkerHandle(shared, number)
@@ -246,7 +265,7 @@ def run_workers(
             elif isinstance(item, BaseException):
                 raise item
             else:
-                shared.buffer.release(item.tile.cells)
+                shared.buffer.release(size_of(item))
                 yield item
     finally:
         atexit.unregister(end)

@@ -9,7 +9,7 @@ from dataclasses import field
 import numpy as np
 
 from gpualign.core.alignment.task import Task
-from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
@@ -28,6 +28,10 @@ _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest 
 _BYTES_PER_NEAR_PAIR = 64
 """Host memory, in bytes, that a near pair needs on its way from a device to the output."""
 
+_WAITING_RESULT_PART = 8
+"""Part of the memory for results (one over this number) in which results may wait, so that devices go on while a band is written: a band
+has few near pairs, but expanding and writing them takes as long as a device takes for many tiles."""
+
 MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs that are copied back together, because pinned host memory is expensive."""
 
@@ -39,6 +43,7 @@ class CudaNearPairPreparedTask:
     estimated_seconds: estimated run time
     screening_kernels: for each device, the kernel that screens pairs
     max_near_pairs: maximum number of near pairs copied back per rectangle
+    waiting_bytes: size of results that may wait for the consumer, in bytes
     on_finished: called with every finished rectangle
     on_device_failure: called when a device fails
     process_id: id of the process that created the engine
@@ -53,6 +58,7 @@ class CudaNearPairPreparedTask:
     devices: Sequence[Device] = field(repr=False)
     screening_kernels: Sequence[ScreeningKernel] = field(repr=False)
     max_near_pairs: int
+    waiting_bytes: int
     on_finished: Callable[[FinishedRectangle], None] | None = field(repr=False)
     on_device_failure: OnDeviceFailure | None = field(repr=False)
     process_id: int
@@ -68,7 +74,15 @@ class CudaNearPairPreparedTask:
             return work
 
         workers = [worker(device, screen) for device, screen in zip(self.devices, self.screening_kernels, strict=True)]
-        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
+        return run_workers(
+            tiles,
+            workers,
+            2 * len(workers),
+            "gpualign-cuda",
+            on_worker_failure=self.on_device_failure,
+            size_of=result_bytes,
+            min_room=self.waiting_bytes,
+        )
 
 
 def prepare_near_pairs(
@@ -101,7 +115,14 @@ def prepare_near_pairs(
     kernel = recipe.cascade.describe() + (f" ({selected[0].title})" if recipe.cascade.q else "")
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
     max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, MAX_NEAR_PAIRS))
+    waiting = budget.result_bytes // _WAITING_RESULT_PART
     seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
     return CudaNearPairPreparedTask(
-        task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, on_finished, on_device_failure, process_id
+        task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, waiting, on_finished, on_device_failure, process_id
     )
+
+
+def result_bytes(result: TileResult) -> int:
+    """Return the memory for a tile's near pairs and for its list of targets, in bytes."""
+    assert isinstance(result, TilePairs)
+    return result.pairs.nbytes + result.tile.targets.nbytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +24,7 @@ _MAX_DIFFERENT_GRAMS = 1 << 20
 """Maximum slack (number of q-grams that one record of a pair may have and the other lack). It exceeds the size of any sketch in bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SortedQueries:
     """Queries in ascending order of length, with the values from which limits for each tile are computed. All arrays are int64[queries].
 
@@ -168,13 +168,11 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     most_ambiguous += int(target_letters[targets].max() if task.edit_bound_varies else target_letters[0])
     widest = bound.with_ambiguity_letters(most_ambiguous)
 
-    def lengths_at(columns: Integers) -> Integers:  # a rectangle has many targets, of which few lengths are needed
-        return task.targets.lengths[targets[columns]]
-
-    first, stop = compatible_columns(distinct, len(targets), lengths_at, widest)
+    lengths = task.targets.lengths[targets]
+    first, stop = (np.searchsorted(lengths, end) for end in compatible_lengths(queries, widest, task.targets.max_length))
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
-    ends = lengths_at(np.minimum(first, len(targets) - 1)), lengths_at(np.maximum(stop, 1) - 1), distinct
+    ends = lengths[np.minimum(first, len(targets) - 1)], lengths[np.maximum(stop, 1) - 1], distinct
     edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
     # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
@@ -192,29 +190,29 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     return QueryRows(limits, compatible, beside, max(0, int(diagonals[stop > first].max(initial=0))))
 
 
-def compatible_columns(
-    query_lengths: Integers, column_count: int, lengths_at: Callable[[Integers], Integers], bound: EditBound
-) -> tuple[Integers, Integers]:
-    """Return, for each query length m, the index range (first, stop) of the target lengths n with |m - n| <= k(m, n).
-
-    k(m, n) is `bound.max_edits`. lengths_at: returns the target lengths of some columns; these ascend with the columns
+@lru_cache(maxsize=16)
+def compatible_lengths(queries: SortedQueries, bound: EditBound, max_length: int) -> tuple[Integers, Integers]:
+    """Return, for each distinct length m of the queries, the range [first, stop) of the target lengths n <= max_length for which
+    |m - n| <= k(m, n). k(m, n) is `bound.max_edits`.
 
     k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
     per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the lengths that
     satisfy the condition form a range on either side of m, which is found by bisection.
-    """
 
-    def fits(at: Integers) -> npt.NDArray[np.bool_]:
-        lengths = lengths_at(at)
+    The result is kept, because a band has many tiles with the same queries.
+    """
+    query_lengths = queries.distinct_lengths
+
+    def fits(lengths: Integers) -> npt.NDArray[np.bool_]:
         within: npt.NDArray[np.bool_] = np.abs(query_lengths - lengths) <= bound.max_edits(query_lengths, lengths)
         return within
 
-    start, end = np.zeros_like(query_lengths), np.full_like(query_lengths, column_count)
-    middle = _bisect(start, end, lambda at: lengths_at(at) >= query_lengths)
-    first = _bisect(start, middle, fits)
+    end = np.full_like(query_lengths, max_length + 1)
+    middle = np.minimum(query_lengths, end)
+    first = _bisect(np.zeros_like(middle), middle, fits)
     if bound.per_letter > 1:
         return np.where(first < middle, first, _bisect(middle, end, fits)), end
-    return first, _bisect(middle, end, lambda at: ~fits(at))
+    return first, _bisect(middle, end, lambda lengths: ~fits(lengths))
 
 
 def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:

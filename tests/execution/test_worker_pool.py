@@ -57,7 +57,7 @@ def test_every_tile_comes_once(workers, count):
     assert numbers(run_workers(tiles_of(count), [work] * workers, WAITING, "test")) == list(range(count))
 
 
-def delivered_before_a_second_is_taken(cells, waiting, seconds):
+def delivered_before_a_second_is_taken(cells, waiting, seconds, **room):
     """How many results of tiles of these cells a worker has handed on by then, all but one at most."""
     handed = []
     last_but_one = threading.Event()
@@ -69,7 +69,7 @@ def delivered_before_a_second_is_taken(cells, waiting, seconds):
             if len(handed) == len(cells) - 1:
                 last_but_one.set()
 
-    found = run_workers((SimpleNamespace(number=k, cells=n) for k, n in enumerate(cells)), [counts], waiting, "test")
+    found = run_workers((SimpleNamespace(number=k, cells=n) for k, n in enumerate(cells)), [counts], waiting, "test", **room)
     next(found)
     last_but_one.wait(seconds)
     before = len(handed)
@@ -84,6 +84,15 @@ def test_large_results_wait_for_the_consumer(first):
 
 def test_small_results_behind_a_large_one_do_not():
     assert delivered_before_a_second_is_taken([100, *[2] * 100], WAITING, LIMIT) >= 100
+
+
+def test_small_results_do_not_wait_within_their_room():
+    def deliver(size):
+        return delivered_before_a_second_is_taken([1000] * 20, 2, 1 if size > 10 else LIMIT, size_of=lambda result: size, min_room=200)
+
+    assert deliver(10) >= 19
+    assert deliver(70) <= 4  # two wait, one is taken, one is delivered meanwhile
+    assert deliver(1000) <= 4
 
 
 @pytest.mark.parametrize("error", [RunError("broken"), ValueError("wrong")], ids=["hardware", "bug"])

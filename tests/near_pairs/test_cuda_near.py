@@ -23,7 +23,7 @@ from gpualign.gpu.near_pairs import engine as prepared_module
 from gpualign.gpu.near_pairs import recipe as recipe_module
 from gpualign.gpu.near_pairs import worker as worker_module
 from gpualign.gpu.near_pairs.kernels import screening_kernels, verification_kernel
-from gpualign.gpu.near_pairs.rectangles import compatible_columns
+from gpualign.gpu.near_pairs.rectangles import SortedQueries, compatible_lengths
 from gpualign.gpu.near_pairs.sketches import make_sketches
 
 on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
@@ -393,12 +393,14 @@ def test_sketches_of_the_host_are_sets_of_q_grams(rng):
         EditBound(1.4, 0, -40),
     ],
 )
-def test_columns_that_fit(rng, bound):
-    ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))
-    first, stop = compatible_columns(ours, len(theirs), theirs.__getitem__, bound)
+@pytest.mark.parametrize("longest", [5, 60])
+def test_lengths_that_fit(rng, bound, longest):
+    ours, theirs = np.sort(rng.integers(1, 60, 30)), np.arange(longest + 1)
+    none = np.zeros_like(ours)
+    first, stop = compatible_lengths(SortedQueries(none, ours, none, none), bound, longest)
+    ours = np.unique(ours)
     fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.max_edits(ours[:, None], theirs[None, :])
-    places = np.arange(len(theirs))[None, :]
-    np.testing.assert_array_equal((places >= first[:, None]) & (places < stop[:, None]), fits)
+    np.testing.assert_array_equal((theirs >= first[:, None]) & (theirs < stop[:, None]), fits)
 
 
 def genes(rng, count):
