@@ -16,7 +16,7 @@ class PairExpansion:
     def add(self, queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None:
         """Hold near pairs of groups."""
 
-    def max_pairs(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    def max_pairs(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
         """
         Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.
         """
@@ -26,7 +26,7 @@ class PairExpansion:
         Return the pairs (queries, targets, distances), sorted by query, then target, of the records from `first` on that belong to these groups.
         """
 
-    def forget(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    def forget(self, groups: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None:
         """Forget the pairs of groups that have no more queries."""
 
     @staticmethod

@@ -179,13 +179,13 @@ class DuplicateExpansion:
             new = new[self._targets.sizes[new] > self._offset]
             self._near.add(new, new, np.zeros_like(new), self._threads)  # records of a group are equal
         groups = self._queries.group_of[start:stop]
-        pairs = np.concatenate(([0], np.cumsum(self._near.max_pairs(groups))))
+        pairs = np.concatenate(([0], np.cumsum(self._near.max_pairs(groups, self._threads))))
         row = 0
         while row < stop - start:
             end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
             yield NearPairs(*self._near.expand(start + row, groups[row:end], self._threads))
             row = end
-        self._near.forget(groups[self._queries.last_records[groups] < stop])
+        self._near.forget(groups[self._queries.last_records[groups] < stop], self._threads)
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:
         """Yield the record pairs for queries [start, stop), in order, if every group is a single record.

@@ -60,7 +60,7 @@ def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
 def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """Return int64[256]: how often each code occurs."""
 
-def find_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+def find_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int = 1) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
     """
     Return the codes that occur, ascending, in less time than `count_codes` takes.
     """

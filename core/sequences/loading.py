@@ -13,7 +13,7 @@ import numpy as np
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences._records import repeated
+from gpualign.core.sequences._records import find_codes, repeated
 from gpualign.core.sequences.alphabet import (
     ALPHABETS,
     DNA,
@@ -337,7 +337,16 @@ def encode(
     whole = letters.without_margins()
     done = 0 if encoded is None else encoded.confirm_alphabet(alphabet, whole.text, threads)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done, threads)
-    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions, known_file_ids=file_ids, annotations=annotations or {})
+    return SequenceSet(
+        source,
+        ids,
+        codes,
+        whole.offsets,
+        known_used_codes=find_codes(codes, threads),
+        descriptions=descriptions,
+        known_file_ids=file_ids,
+        annotations=annotations or {},
+    )
 
 
 def encode_all(

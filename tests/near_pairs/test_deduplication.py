@@ -169,11 +169,11 @@ def test_what_does_not_fit_is_refused():
     for pairs in ((array(2), array(0), array(5)), (array(0), array(-1), array(5)), (array(0, 1), array(1), array(5))):
         with pytest.raises((ValueError, IndexError)):
             sound.add(*pairs, 1)
-    for call in (sound.max_pairs, sound.forget, lambda groups: sound.expand(0, groups, 1)):
+    for call in (sound.max_pairs, sound.forget, lambda groups, threads: sound.expand(0, groups, threads)):
         with pytest.raises(IndexError):
-            call(array(2))
-    with pytest.raises(ValueError, match="thread"):
-        sound.expand(0, array(0), 0)
+            call(array(2), 1)
+        with pytest.raises(ValueError, match="thread"):
+            call(array(0), 0)
     with pytest.raises(ValueError, match="thread"):
         sound.add(array(0), array(1), array(5), 0)
     assert sound.held == 0
@@ -196,3 +196,12 @@ def test_pairs_held_by_several_threads(rng, offset):
     assert together.held == alone.held >= len(pairs)
     groups = np.arange(count)
     assert all(np.array_equal(one, other) for one, other in zip(alone.expand(0, groups, 1), together.expand(0, groups, 3), strict=True))
+    np.testing.assert_array_equal(alone.max_pairs(groups, 1), together.max_pairs(groups, 3))
+    for expansion, threads in ((alone, 1), (together, 4)):
+        expansion.forget(np.repeat(groups[groups % 5 > 0], 30), threads)
+    assert 0 < together.held == alone.held < len(pairs)
+    kept = together.expand(0, groups, 3)
+    assert not np.isin(kept[0], np.flatnonzero(groups % 5 > 0)).any()
+    assert all(np.array_equal(one, other) for one, other in zip(alone.expand(0, groups, 1), kept, strict=True))
+    together.forget(groups, 4)
+    assert together.held == 0

@@ -210,6 +210,13 @@ def test_finds_codes(runs):
     assert _records.find_codes(codes).tolist() == sorted({code for code, _ in runs})
 
 
+@pytest.mark.parametrize("rare", [0, 5 << 20, (13 << 20) - 1])
+def test_finds_codes_in_parts_of_several_threads(rare):
+    codes = np.full(13 << 20, 3, dtype=np.uint8)
+    codes[rare] = 200
+    assert _records.find_codes(codes, 4).tolist() == [3, 200]
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_counts_in_records(rng, threads):
     lengths = rng.integers(0, 9, 3000)

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/common/src/unset_vector.hpp"
+
 namespace gpualign {
 
 constexpr uint8_t kMissing = 255;  // no call
@@ -23,23 +25,7 @@ constexpr uint8_t kBad = 253;      // in the table of letters: not allowed; larg
 
 constexpr uint8_t kVaries = 1, kHasMissing = 2;  // flags of sites
 
-// A buffer of bytes that is not initialised.
-template <class T>
-struct Unset : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Unset<U>;
-  };
-  template <class U>
-  void construct(U* place) {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <class U, class... Arguments>
-  void construct(U* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
-  }
-};
-using CodeBuffer = std::vector<uint8_t, Unset<uint8_t>>;
+using CodeBuffer = UnsetVector<uint8_t>;
 
 struct Row {
   std::vector<uint32_t> sites;  // at which the row differs from the reference

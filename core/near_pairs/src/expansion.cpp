@@ -9,18 +9,29 @@ namespace gpualign {
 namespace {
 
 constexpr size_t kRowsPerPart = 1024;     // queries that a thread expands at a time
-constexpr size_t kPairsPerThread = 8192;  // pairs that are added for each thread, at least
-constexpr size_t kGroupsTogether = 64;    // groups whose lists one thread extends, so that no two threads write beside each other
+constexpr size_t kItemsPerThread = 8192;  // pairs that are added, or groups that are forgotten, for each thread, at least
+constexpr size_t kGroupsTogether = 64;    // groups whose lists one thread changes, so that no two threads write beside each other
+
+// Calls act(start, stop) for ranges of rows, each in one of the threads.
+template <class Act>
+void share_rows(size_t count, int threads, const Act& act) {
+  share((count + kRowsPerPart - 1) / kRowsPerPart, threads,
+        [&](size_t part) { act(part * kRowsPerPart, std::min(count, (part + 1) * kRowsPerPart)); });
+}
 
 }  // namespace
 
+template <class Act>
+void PairExpansion::deal_groups(size_t items, int threads, const Act& act) {
+  const size_t parts = std::clamp<size_t>(items / kItemsPerThread, 1, static_cast<size_t>(threads));
+  share(parts, threads,
+        [&](size_t part) { act([=](int64_t group) { return static_cast<size_t>(group) / kGroupsTogether % parts == part; }); });
+}
+
 void PairExpansion::add(const GroupPairs& pairs, int threads) {
-  // Groups are dealt to the threads, which all look at every pair: what takes time is to find the lists of groups in memory.
-  const size_t parts = std::clamp<size_t>(pairs.count / kPairsPerThread, 1, static_cast<size_t>(threads));
   std::atomic<size_t> added{0};
-  share(parts, threads, [&](size_t part) {
+  deal_groups(pairs.count, threads, [&](const auto& is_own) {
     size_t held = 0;
-    const auto is_own = [&](int64_t group) { return static_cast<size_t>(group) / kGroupsTogether % parts == part; };
     const auto hold = [&](int64_t query, int64_t target, int64_t distance) {
       near_[static_cast<size_t>(query)].push_back({target, distance});
       held++;
@@ -38,18 +49,16 @@ void PairExpansion::add(const GroupPairs& pairs, int threads) {
   held_ += added;
 }
 
-std::vector<int64_t> PairExpansion::max_pairs(const int64_t* groups, size_t count) const {
+std::vector<int64_t> PairExpansion::max_pairs(const int64_t* groups, size_t count, int threads) const {
   std::vector<int64_t> most(count, 0);
-  for (size_t row = 0; row < count; row++)
-    for (const Near& near : near_[static_cast<size_t>(groups[row])]) most[row] += targets_.size(near.target);
+  share_rows(count, threads, [&](size_t start, size_t stop) {
+    for (size_t row = start; row < stop; row++)
+      for (const Near& near : near_[static_cast<size_t>(groups[row])]) most[row] += targets_.size(near.target);
+  });
   return most;
 }
 
 RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t count, int threads) const {
-  const auto for_each_part = [&](const auto& act) {
-    share((count + kRowsPerPart - 1) / kRowsPerPart, threads,
-          [&](size_t part) { act(part * kRowsPerPart, std::min(count, (part + 1) * kRowsPerPart)); });
-  };
   const auto near_of = [&](size_t row) -> const std::vector<Near>& { return near_[static_cast<size_t>(groups[row])]; };
   // Returns the first record of a near group that is a target of the query.
   const auto first_target = [&](size_t row, int64_t group) {
@@ -57,7 +66,7 @@ RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t c
     return offset_ < 0 ? begin : std::lower_bound(begin, targets_.end(group), first + static_cast<int64_t>(row) + offset_);
   };
   std::vector<size_t> ends(count + 1, 0);  // of the pairs of each query, one behind
-  for_each_part([&](size_t start, size_t stop) {
+  share_rows(count, threads, [&](size_t start, size_t stop) {
     for (size_t row = start; row < stop; row++)
       for (const Near& near : near_of(row))
         ends[row + 1] += static_cast<size_t>(targets_.end(near.target) - first_target(row, near.target));
@@ -65,7 +74,7 @@ RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t c
   for (size_t row = 0; row < count; row++) ends[row + 1] += ends[row];
   RecordPairs out;
   for (auto* column : {&out.queries, &out.targets, &out.distances}) column->resize(ends.back());
-  for_each_part([&](size_t start, size_t stop) {
+  share_rows(count, threads, [&](size_t start, size_t stop) {
     std::vector<std::pair<int64_t, int64_t>> found;  // targets of a query, and distances
     for (size_t row = start; row < stop; row++) {
       found.clear();
@@ -83,10 +92,17 @@ RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t c
   return out;
 }
 
-void PairExpansion::forget(int64_t group) {
-  std::vector<Near> none;
-  held_ -= near_[static_cast<size_t>(group)].size();
-  near_[static_cast<size_t>(group)].swap(none);
+void PairExpansion::forget(const int64_t* groups, size_t count, int threads) {
+  std::atomic<size_t> forgotten{0};
+  deal_groups(count, threads, [&](const auto& is_own) {
+    for (size_t k = 0; k < count; k++) {
+      if (!is_own(groups[k])) continue;
+      std::vector<Near> none;
+      near_[static_cast<size_t>(groups[k])].swap(none);
+      forgotten += none.size();
+    }
+  });
+  held_ -= forgotten;
 }
 
 }  // namespace gpualign

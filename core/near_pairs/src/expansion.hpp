@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/common/src/unset_vector.hpp"
+
 namespace gpualign {
 
 // Near pairs as columns: of groups in other memory, of records in their own.
@@ -14,7 +16,7 @@ struct GroupPairs {
 };
 
 struct RecordPairs {
-  std::vector<int64_t> queries, targets, distances;
+  UnsetVector<int64_t> queries, targets, distances;
 };
 
 // Groups of equal records, in other memory. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
@@ -37,11 +39,11 @@ class PairExpansion {
 
   void add(const GroupPairs& pairs, int threads);
   // Returns, for each of these consecutive queries, an upper bound of the number of its pairs. groups: of each query.
-  std::vector<int64_t> max_pairs(const int64_t* groups, size_t count) const;
+  std::vector<int64_t> max_pairs(const int64_t* groups, size_t count, int threads) const;
   // Returns the pairs of the queries first .. first + count - 1, sorted by query, then target.
   RecordPairs expand(int64_t first, const int64_t* groups, size_t count, int threads) const;
-  // Forgets the near groups of this group.
-  void forget(int64_t group);
+  // Forgets the near groups of these groups.
+  void forget(const int64_t* groups, size_t count, int threads);
 
   // Returns the bytes of memory for groups of queries without near pairs.
   static size_t bytes(size_t queries) { return queries * sizeof(std::vector<Near>); }
@@ -54,6 +56,11 @@ class PairExpansion {
   struct Near {
     int64_t target, distance;
   };
+
+  // Calls act(is_own) in each thread, where is_own(group) tells whether a group is this thread's. All threads look at every pair or group:
+  // what takes time is to find the lists of groups in memory. items: number of pairs or groups.
+  template <class Act>
+  static void deal_groups(size_t items, int threads, const Act& act);
 
   std::vector<std::vector<Near>> near_;  // of each group with queries
   Groups targets_;

@@ -14,7 +14,8 @@ namespace {
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Column = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 
-Column column(std::vector<int64_t>&& values) {
+template <class Values>
+Column column(Values&& values) {
   const size_t count = values.size();
   return owned_array<nb::ndim<1>>(std::move(values), {count});
 }
@@ -75,16 +76,18 @@ NB_MODULE(_expansion, m) {
           nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), nb::arg("threads"), "Hold near pairs of groups.")
       .def(
           "max_pairs",
-          [](const HeldExpansion& self, const Numbers& groups) {
+          [](const HeldExpansion& self, const Numbers& groups, int threads) {
             check_below(groups, self.groups(), "a query's group is out of range");
+            check_threads(threads);
             std::vector<int64_t> most;
             {
               nb::gil_scoped_release unlocked;
-              most = self.max_pairs(groups.data(), groups.shape(0));
+              most = self.max_pairs(groups.data(), groups.shape(0), threads);
             }
             return column(std::move(most));
           },
-          nb::arg("groups"), "Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.")
+          nb::arg("groups"), nb::arg("threads"),
+          "Return an upper bound of the number of pairs of each query, int64. groups: of consecutive queries.")
       .def(
           "expand",
           [](const HeldExpansion& self, int64_t first, const Numbers& groups, int threads) {
@@ -102,12 +105,13 @@ NB_MODULE(_expansion, m) {
           "these groups.")
       .def(
           "forget",
-          [](HeldExpansion& self, const Numbers& groups) {
+          [](HeldExpansion& self, const Numbers& groups, int threads) {
             check_below(groups, self.groups(), "a query's group is out of range");
+            check_threads(threads);
             nb::gil_scoped_release unlocked;
-            for (size_t k = 0; k < groups.shape(0); k++) self.forget(groups(k));
+            self.forget(groups.data(), groups.shape(0), threads);
           },
-          nb::arg("groups"), "Forget the pairs of groups that have no more queries.")
+          nb::arg("groups"), nb::arg("threads"), "Forget the pairs of groups that have no more queries.")
       .def_static("nbytes", &PairExpansion::bytes, nb::arg("queries"), "Return the bytes of memory that an expansion without pairs takes.")
       .def_prop_ro("held", [](const HeldExpansion& self) { return self.held(); }, "Number of pairs of groups that are held.");
 }

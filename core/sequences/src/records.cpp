@@ -73,18 +73,40 @@ KindRules kind_rules(const Input<bool>& plain, const Input<bool>& other, int64_t
   return {byte_set(plain), byte_set(other), clear_length, clear_part};
 }
 
-// Does the same as encoding.encode with several threads, each of which encodes a part of the letters.
-int64_t encode_in_parts(const Encoding& encoding, const uint8_t* letters, int64_t count, uint8_t* codes, int max_threads) {
+// Divides letters among threads: calls act(first, stop) for each part and returns the results in the order of the parts.
+template <typename Act>
+auto for_each_part(int64_t count, int max_threads, const Act& act) {
   constexpr int64_t kThreadWork = 4 << 20;  // letters for which a thread is worth its start
   const int threads = static_cast<int>(std::clamp<int64_t>(count / kThreadWork, 1, max_threads));
-  std::vector<int64_t> invalid(static_cast<size_t>(threads), -1);
+  std::vector<decltype(act(0, 0))> results(static_cast<size_t>(threads));
   run_threads(threads, [&](int thread) {
     const int64_t first = count / threads * thread, stop = thread + 1 < threads ? first + count / threads : count;
+    results[static_cast<size_t>(thread)] = act(first, stop);
+  });
+  return results;
+}
+
+// Does the same as encoding.encode with several threads, each of which encodes a part of the letters.
+int64_t encode_in_parts(const Encoding& encoding, const uint8_t* letters, int64_t count, uint8_t* codes, int max_threads) {
+  const auto invalid = for_each_part(count, max_threads, [&](int64_t first, int64_t stop) {
     const int64_t at = encoding.encode(letters + first, stop - first, codes + first);
-    invalid[static_cast<size_t>(thread)] = at < 0 ? -1 : first + at;
+    return at < 0 ? at : first + at;
   });
   const auto first = std::find_if(invalid.begin(), invalid.end(), [](int64_t at) { return at >= 0; });
   return first == invalid.end() ? -1 : *first;
+}
+
+// Returns the codes that occur, ascending.
+std::vector<uint8_t> find_codes_in_parts(const uint8_t* codes, int64_t count, int max_threads) {
+  const auto parts = for_each_part(count, max_threads, [&](int64_t first, int64_t stop) {
+    std::array<bool, 256> found{};
+    find_codes(codes + first, stop - first, found.data());
+    return found;
+  });
+  std::vector<uint8_t> out;
+  for (size_t code = 0; code < 256; code++)
+    if (std::any_of(parts.begin(), parts.end(), [&](const auto& found) { return found[code]; })) out.push_back(static_cast<uint8_t>(code));
+  return out;
 }
 
 std::tuple<int64_t, int64_t, int64_t> as_tuple(const Kinds& kinds) { return {kinds.plain, kinds.first_other, kinds.first_clear}; }
@@ -198,19 +220,16 @@ NB_MODULE(_records, m) {
       nb::arg("codes"), "Return int64[256]: how often each code occurs.");
   m.def(
       "find_codes",
-      [](Input<uint8_t> codes) {
+      [](Input<uint8_t> codes, int threads) {
         std::vector<uint8_t> out;
         {
           nb::gil_scoped_release unlocked;
-          bool found[256] = {};
-          find_codes(codes.data(), static_cast<int64_t>(codes.size()), found);
-          for (int code = 0; code < 256; code++)
-            if (found[code]) out.push_back(static_cast<uint8_t>(code));
+          out = find_codes_in_parts(codes.data(), static_cast<int64_t>(codes.size()), threads);
         }
         const size_t count = out.size();
         return owned_array<nb::ndim<1>>(std::move(out), {count});
       },
-      nb::arg("codes"), "Return the codes that occur, ascending, in less time than `count_codes` takes.");
+      nb::arg("codes"), nb::arg("threads") = 1, "Return the codes that occur, ascending, in less time than `count_codes` takes.");
   m.def(
       "count_in_records",
       [](Input<uint8_t> codes, Input<int64_t> offsets, Input<bool> is_counted, int threads) {
