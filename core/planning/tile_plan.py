@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import count
 
 import numpy as np
@@ -304,7 +304,7 @@ class Plan:
         k targets."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
-            return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
+            return _multiples(len(targets) + 1, float(self.cost.cells_by_target(queries, self.target_lengths[:1])[0]))
         return np.concatenate(([0.0], np.cumsum(self.cost.cells_by_target(queries, self.target_lengths[targets]))))
 
     def selected_cost(self, query_start: int, query_stop: int, targets: Integers) -> int:
@@ -350,6 +350,14 @@ class Plan:
             for query_start, query_stop, some, cells in selected:
                 yield Tile.from_targets(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
                 left -= cells * shared
+
+
+@lru_cache(maxsize=1)
+def _multiples(count: int, step: float) -> Reals:
+    """Return 0, step, 2 step ...: float64[count]. Most bands of a run need the same array, for each of their blocks of targets."""
+    multiples = np.arange(count, dtype=np.float64) * step
+    multiples.flags.writeable = False
+    return multiples
 
 
 def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, target_count: int) -> int:
