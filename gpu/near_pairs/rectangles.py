@@ -168,7 +168,7 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     most_ambiguous += int(target_letters[targets].max() if task.edit_bound_varies else target_letters[0])
     widest = bound.with_ambiguity_letters(most_ambiguous)
 
-    lengths = task.targets.lengths[targets]
+    lengths = task.targets.lengths.take(targets)
     first, stop = (np.searchsorted(lengths, end) for end in compatible_lengths(queries, widest, task.targets.max_length))
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
