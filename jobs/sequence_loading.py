@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from gpualign.core.sequences.loading import (
 from gpualign.core.sequences.record_tables import TableColumns, TableOrigin, TableRecords, describe_loci
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
+
+if TYPE_CHECKING:
+    from gpualign.core.sequences.index_check import IndexCheck
 
 BY_LETTERS_REASON = "by its letters"
 """`Inputs.alphabet_reason` if no parameter names the alphabet."""
@@ -88,6 +91,7 @@ class Inputs:
     has_added: whether the targets are the queries followed by added records
     is_masked: whether lower-case letters were read as N or X
     tables: tables of the queries, if all their files are tables
+    index_check: check of the targets' index, which may still be running; None if all letters may be used
     """
 
     queries: SequenceSet
@@ -97,6 +101,7 @@ class Inputs:
     has_added: bool = False
     is_masked: bool = False
     tables: tuple[TableOrigin, ...] = ()
+    index_check: IndexCheck | None = None
 
     @property
     def one_set(self) -> bool:
@@ -106,6 +111,11 @@ class Inputs:
     def record_count(self) -> int:
         """Number of records."""
         return len(self.targets) + (0 if self.one_set or self.has_added else len(self.queries))
+
+    def finish_check(self) -> None:
+        """Wait until all letters may be used. Raises `InputError` if the targets' index is damaged."""
+        if self.index_check is not None:
+            self.index_check.finish()
 
 
 def read_inputs(
@@ -232,13 +242,14 @@ def add_targets(inputs: Inputs) -> Inputs:
 def read_queries_for_index(
     queries: Sequence[str], index: str, options: ReadOptions, reporter: Reporter = SILENT_REPORTER, threads: int = 1
 ) -> Inputs:
-    """Read queries from files with these paths, to search a database with the index file `index`. threads: maximum number of threads.
+    """Read queries from files with these paths, to search a database with the index file `index`, whose letters are still being checked
+    (`Inputs.index_check`). threads: maximum number of threads.
 
     Raises `InputError` for invalid files, and for queries that do not fit the index.
     """
-    from gpualign.core.sequences.database_index import open_index
+    from gpualign.core.sequences.database_index import open_unchecked_index
 
-    targets, alphabet = open_index(index)
+    targets, alphabet, check = open_unchecked_index(index)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
     raw = read_set(queries, options, False, reporter, threads)
@@ -257,8 +268,10 @@ def read_queries_for_index(
             raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
     if alphabet is PROTEIN:
+        if targets.code_counts[PROTEIN.letters.index("*")]:
+            check.finish()
         report_stop_codons([read, targets], reporter)
-    return Inputs(read, targets, alphabet, "by the index", is_masked=masked)
+    return Inputs(read, targets, alphabet, "by the index", is_masked=masked, index_check=check)
 
 
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:

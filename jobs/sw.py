@@ -225,6 +225,8 @@ class SearchJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
+        if self.search_plan.index_check is not None:
+            self.search_plan.index_check.finish()
         return describe_plan(self.search_plan.plan, self.search_plan.prepared, self.engine, self.search_plan.budget)
 
     @property
@@ -252,6 +254,8 @@ class SearchJob:
     ) -> Iterator[FilteredBlocks]:
         search, task = self.search_plan, self._unmasked_task
         with ExitStack() as stack:
+            if search.index_check is not None:
+                stack.callback(search.index_check.close)
             aligner, call = None, cast("Callable[..., Iterator[Any]]", map)
             if self.needs_paths or self.matrix_model is not None:
                 aligner = stack.enter_context(
@@ -374,6 +378,8 @@ def prepare(
     needs_paths |= filter.max_hsps > 1
     model = _matrix_model(task, o)
     method = o.mask or (NONE if o.evalue == "none" or (model is not None and translated is None) else masking_method(task.alphabet))
+    if not _reads_letters_by_tile(o):
+        inputs.finish_check()
     if (o.mask_target or NONE) != NONE:
         remaining_memory(task, o.resources.memory, task.targets.codes.nbytes)  # a masked index is held in memory: refuse before it is made
     masked = mask_task(
@@ -409,11 +415,19 @@ def prepare(
     advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
     left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held, advice)
     candidates = filter if model is None else filter.candidate_filter()
-    search = plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR)
+    search = replace(plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR), index_check=inputs.index_check)
     reporter.detail(describe_work(search.prepared, search.plan))
     return SearchJob(
         task, o, needs_paths, search, filter, model, unmasked_queries, unmasked_targets, engine, left // _TRACE_DIVISOR, reporter
     )
+
+
+def _reads_letters_by_tile(options: SwOptions) -> bool:
+    """Return whether a search reads the letters of targets only as its tiles are computed, in this process. An index can then be checked
+    meanwhile."""
+    o = options
+    is_local = o.kernel == AUTO and o.resources.executor is None
+    return is_local and (o.mask_target or NONE) == NONE and not o.output_options.resume and o.output_options.shard is None
 
 
 def _matrix_model(task: Task, options: SwOptions) -> MatrixModel | None:

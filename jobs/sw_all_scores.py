@@ -24,6 +24,7 @@ def prepare(
     """Plan the scoring of all pairs. pairing: which pairs to score within one set. Other parameters and errors as in
     `gpualign.jobs.sw.prepare`."""
     o = options
+    inputs.finish_check()
     task = make_local_task(inputs, o.scoring, reporter)
     check_strand_and_masks(task, o.strand, o)
     if engine is None:

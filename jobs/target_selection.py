@@ -65,6 +65,7 @@ def select_targets(inputs: Inputs, filters: TargetFilters, reporter: Reporter = 
     """
     if not filters.given:
         return inputs
+    inputs.finish_check()
     targets = inputs.targets
     mask = np.ones(len(targets), dtype=np.bool_) if filters.targets is None else _listed(targets, filters.targets)
     if filters.exclude:

@@ -185,6 +185,12 @@ class _ThreadState(threading.local):
 _THREAD_STATE = _ThreadState()
 
 
+def run_is_stopping() -> bool:
+    """Return whether the calling thread is a worker's and its run is stopping."""
+    handle = _THREAD_STATE.handle
+    return handle is not None and handle.stopped()
+
+
 def describe_failed_device(device: str, error: RunError) -> str:
     """Return the message that a device has failed, and that the remaining devices take over its work. device: human-readable name"""
     return f"{device} is left out, the others do its work: {error.message}"

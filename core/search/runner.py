@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory, parameter, quoted
@@ -24,13 +26,17 @@ from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import ExtendableProgress, Totals
+from gpualign.core.execution.worker_pool import run_is_stopping
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, Tile
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.search.hit_reorder_buffer import HitReorderBuffer
 from gpualign.core.search.hit_selection import HitFilter
 from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
+
+if TYPE_CHECKING:
+    from gpualign.core.sequences.index_check import IndexCheck
 
 FIRST_PASS_TOP = 1000
 FIRST_PASS_TOP_PER_EVALUE = 30
@@ -57,6 +63,7 @@ class SearchPlan:
     plan: plan for searching all queries at once
     budget: memory for the engine
     group_size: number of queries that are searched before any of them is searched again
+    index_check: check of the targets' index, which may still be running; None if all letters may be used
     """
 
     prepared: PreparedTask
@@ -65,15 +72,32 @@ class SearchPlan:
     plan: Plan
     budget: Budget
     group_size: int
+    index_check: IndexCheck | None = None
 
     @property
     def task(self) -> Task:
         return self.prepared.task
 
+    def compute_tiles(self, plan: Plan, prepared: PreparedTask) -> Iterator[TileResult]:
+        """Compute every tile of a plan for these targets, each as soon as its targets have been checked. Raises `InputError` if their index
+        is damaged."""
+        return prepared.run(plan.tiles() if self.index_check is None else _checked_tiles(plan, self.index_check, self.task.targets.offsets))
+
     def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
         per_record = self.frame_sets.queries.sequences_per_record
         return replace(self, plan=self.plan.for_queries(start * per_record, stop * per_record))
+
+
+def _checked_tiles(plan: Plan, check: IndexCheck, offsets: Integers) -> Iterator[Tile]:
+    """Yield the tiles of a plan, each as soon as the letters of its targets have been checked. Workers call this in their threads.
+
+    offsets: where each target begins and ends in the letters
+    """
+    for tile in plan.tiles():
+        if not check.wait_for_letters(int(offsets[tile.targets.max() + 1]), run_is_stopping):
+            return
+        yield tile
 
 
 def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
@@ -122,7 +146,7 @@ def find_hits(
     plan, prepared = search.plan, search.prepared
     if search.filter.target_limit is not None:
         make_collector = partial(BestHitCollector, search.task, search.filter.min_score, search.frame_sets.queries.sequences_per_record)
-        return bands_in_order(plan, prepared.run(plan.tiles()), make_collector, progress)
+        return bands_in_order(plan, search.compute_tiles(plan, prepared), make_collector, progress)
     return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress, totals).hits()
 
 
@@ -189,5 +213,5 @@ class _MultiPassSearch:
             prepared = self.engine.prepare(replace(task, queries=queries, top_count=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
         make_collector = partial(CutoffHitCollector, prepared.task, query_numbers, self.cutoffs[query_numbers])
-        for band in bands_in_order(plan, prepared.run(plan.tiles()), make_collector, self.progress):
+        for band in bands_in_order(plan, self.search.compute_tiles(plan, prepared), make_collector, self.progress):
             yield from band

@@ -17,7 +17,8 @@ import os
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +32,7 @@ from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, AlphabetCensus
+from gpualign.core.sequences.index_check import CHUNK_BYTES, CheckedRanges, IndexCheck, scan_chunk
 from gpualign.core.sequences.loading import GapCounts, LowerCaseCounts, UnknownLetters, clean_records, unique_id_column
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
@@ -38,7 +40,6 @@ from gpualign.core.sequences.string_column import StringColumn
 
 FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
-_CHECKSUM_CHUNK_BYTES = 16 << 20
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
@@ -68,13 +69,19 @@ class _IndexLayout:
             dtype = np.dtype(kind)
             sections[name] = at, count * dtype.itemsize, dtype
             at = _round_up_to_page(at + count * dtype.itemsize)
-        sections["checks"] = at, -(-(at - _PAGE_BYTES) // _CHECKSUM_CHUNK_BYTES) * 4, np.dtype("<u4")
+        sections["checks"] = at, -(-(at - _PAGE_BYTES) // CHUNK_BYTES) * 4, np.dtype("<u4")
         return sections
 
     @property
     def size(self) -> int:
         start, length, _ = self.sections()["checks"]
         return start + length
+
+    @property
+    def checked_ranges(self) -> CheckedRanges:
+        sections = self.sections()
+        codes_start, letters, _ = sections["codes"]
+        return CheckedRanges(_PAGE_BYTES, sections["checks"][0], codes_start, codes_start + letters)
 
 
 def _round_up_to_page(count: int) -> int:
@@ -89,6 +96,14 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
 
     Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version.
     """
+    sequences, alphabet, check = open_unchecked_index(path)
+    check.finish()
+    return sequences, alphabet
+
+
+def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
+    """Do what `open_index` does, but return before the letters have been checked, together with the check. Letters must not be used before
+    `IndexCheck.wait_for_letters` has returned True for them, because kernels rely on their codes."""
     with open(path, "rb") as stream:
         header = stream.read(_PAGE_BYTES)
     try:
@@ -102,15 +117,19 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
             for name, (start, length, dtype) in layout.sections().items()
         }
         code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
-        _verify(path, layout, arrays["checks"], int(np.flatnonzero(code_counts)[-1]))
-        offsets = _checked_offsets(arrays["lengths"], layout)
-        ids = _checked_ids(arrays["ids"], arrays["id_ends"], layout)
-        places = _checked_file_positions(arrays["places"], layout)
+        check = IndexCheck(path, layout.checked_ranges, arrays["checks"], int(np.flatnonzero(code_counts)[-1]))
+        with ExitStack() as on_error:
+            on_error.callback(check.close)
+            check.wait_for_letters(0)
+            offsets = _checked_offsets(arrays["lengths"], layout)
+            ids = _checked_ids(arrays["ids"], arrays["id_ends"], layout)
+            places = _checked_file_positions(arrays["places"], layout)
+            on_error.pop_all()
     except _DamagedIndex as error:
         raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
     lengths = np.asarray(arrays["lengths"]).astype(np.int64, copy=False)
     codes = np.asarray(arrays["codes"])
-    return SequenceSet(path, ids, codes, offsets, places, code_counts, known_lengths=lengths, is_mapped=True), alphabet
+    return SequenceSet(path, ids, codes, offsets, places, code_counts, known_lengths=lengths, is_mapped=True), alphabet, check
 
 
 class _DamagedIndex(Exception):
@@ -194,39 +213,6 @@ def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayo
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
         raise _DamagedIndex("an id holds white space")
     return StringColumn(np.asarray(text), np.append(0, ends))
-
-
-def _chunk_ranges(layout: _IndexLayout) -> Iterator[tuple[int, int]]:
-    stop = layout.sections()["checks"][0]
-    for start in range(_PAGE_BYTES, stop, _CHECKSUM_CHUNK_BYTES):
-        yield start, min(stop, start + _CHECKSUM_CHUNK_BYTES)
-
-
-def _checksum_chunks(file: BinaryIO, layout: _IndexLayout) -> list[tuple[int, int]]:
-    """Return (CRC-32, highest code) of each 16 MiB chunk of the sections, reading the file once. The highest code is 0 if a chunk has no
-    codes."""
-    first, letters, _ = layout.sections()["codes"]
-    # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
-    whole = np.memmap(file, dtype=np.uint8, mode="r")
-
-    def scan(chunk: tuple[int, int]) -> tuple[int, int]:
-        start, stop = chunk
-        codes = whole[max(first, start) : max(min(first + letters, stop), start)]
-        return zlib.crc32(whole[start:stop].data), int(codes.max(initial=0))
-
-    return list(map_in_order(scan, _chunk_ranges(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
-
-
-def _verify(path: str, layout: _IndexLayout, expected: npt.NDArray[np.uint32], highest: int) -> None:
-    """Raise `_DamagedIndex` if the chunks do not have the `expected` checksums or if a code is greater than `highest`."""
-    with open(path, "rb") as file:
-        chunks = _checksum_chunks(file, layout)
-    for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
-        if checksum != recorded:
-            at = _PAGE_BYTES + number * _CHECKSUM_CHUNK_BYTES
-            raise _DamagedIndex(f"the checksum of the bytes from {at:,} on is wrong")
-    if (code := max(code for _, code in chunks)) > highest:
-        raise _DamagedIndex(f"a letter has code {code}; the highest code that its header counts is {highest}")
 
 
 @dataclass
@@ -379,7 +365,9 @@ class IndexBuilder:
         start = sections["checks"][0]
         file.truncate(start)
         file.flush()
-        checks = np.array([checksum for checksum, _ in _checksum_chunks(file, layout)], dtype="<u4")
+        ranges, whole = layout.checked_ranges, np.memmap(file, dtype=np.uint8, mode="r")
+        scan = partial(scan_chunk, whole, ranges=ranges)
+        checks = np.array([checksum for checksum, _ in map_in_order(scan, ranges.chunks(), min(8, os.cpu_count() or 1))], dtype="<u4")
         file.seek(start)
         file.write(checks.tobytes())
         return IndexSummary(layout.record_count, layout.letter_count, self._empty, self._gaps, self._dna, self._lower)

@@ -69,7 +69,8 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         ):
             results, totals = rest.run(progress)
             before = session.checkpoints.register_counts_function(lambda: totals.counts)
-            totals.seconds = write_results(report, rest.search_plan.plan, results, session.checkpoints, messages.stages.within)
+            plan, is_checked = rest.search_plan.plan, rest.search_plan.index_check is None
+            totals.seconds = write_results(report, plan, results, session.checkpoints, messages.stages.within, not is_checked)
             totals.add_earlier(before)
             if totals.suppressed.query_count:
                 messages.note(describe_suppressed(totals.suppressed, job.options, len(job.task.queries)))

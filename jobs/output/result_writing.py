@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
+from itertools import chain, islice
 from typing import Any, Protocol, TypeVar, cast
 
 from gpualign.core.execution.totals import Closable
@@ -79,20 +80,23 @@ def write_results(
     results: Iterator[RunResultsT],
     checkpoints: CheckpointListener = NO_CHECKPOINTS,
     within: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    begins_with_results: bool = False,
 ) -> float:
     """Write all results to the sink, and return how many seconds computing and writing them took.
 
     checkpoints: is notified of the queries that are completely written
     within: returns a context for a stage of the run (`stages`), to which the time spent in it is attributed
+    begins_with_results: whether nothing, not even a header, is written before the first result, because input may still be refused
 
     `results` is always closed, so an error in the sink stops the engine's workers at once.
     """
     start = time.perf_counter()
     with closing(cast("Closable", results)):
+        first = list(islice(results, 1)) if begins_with_results else []
         with within(WRITING):
             sink.begin(plan)
         checkpoints.header_written()
-        for one in results:
+        for one in chain(first, results):
             with within(WRITING):
                 sink.write(one)
             checkpoints.rows_written(one.completed_query_count)

@@ -2,10 +2,21 @@
 
 import re
 import sys
+import threading
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
+
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.search.hit_selection import HitFilter
+from gpualign.core.search.runner import plan_search
+from gpualign.core.sequences.database_index import open_index
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
+from gpualign.cpu.alignment.engine import CpuEngine
 
 PROTEINS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
 
@@ -97,3 +108,51 @@ def test_shards_of_a_search_in_little_memory(folder):
     assert len(parts) == 2
     gpualign("merge", *parts, "-o", folder / "merged.tsv")
     assert (folder / "merged.tsv").read_bytes() == gpualign(*words, "--memory", "2G").stdout
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--max-evalue", "10"], ["--targets", "@keep.txt"], ["--mask-target", "seg"], ["--dry-run"]], ids=" ".join
+)
+@pytest.mark.parametrize("output", [None, "x.tsv"])
+def test_damage_at_the_end_is_found(folder, tmp_path, options, output):
+    """Although a search begins before all letters have been checked."""
+    (tmp_path / "keep.txt").write_text("5\n6\n")
+    content = bytearray((folder / "db.gpa").read_bytes())
+    content[-5000] ^= 1
+    (tmp_path / "db.gpa").write_bytes(content)
+    words = [*OPTIONS, *options, *(["-o", output] if output else [])]
+    done = gpualign("sw", folder / "q.fa", tmp_path / "db.gpa", *words, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert b"db.gpa: the index is damaged: the checksum of the bytes from" in done.stderr
+    assert done.stdout == b""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db.gpa", "keep.txt"]
+
+
+def test_a_search_that_waits_for_the_check_can_be_stopped(tmp_path, rng):
+    """While a worker waits for letters that are never checked."""
+    write_proteins(tmp_path / "db.fa", rng, 300, 50, 70)
+    gpualign_here("index", tmp_path / "db.fa", "-o", tmp_path / "db.gpa")
+    targets, alphabet = open_index(str(tmp_path / "db.gpa"))
+    waited = threading.Event()
+
+    class Check:
+        def wait_for_letters(self, count, is_stopped):
+            while waited.is_set():
+                if is_stopped():
+                    return False
+                time.sleep(0.01)
+            waited.set()  # the first tile may be computed
+            return True
+
+    scoring = make_scoring(alphabet, ScoringOptions())
+    queries = targets.keep(np.arange(4))
+    task = Task(queries, targets, scoring, Mode.LOCAL, alphabet=alphabet)
+    engine, frames = CpuEngine(1), QueryTargetFrames(untranslated_frames(queries), untranslated_frames(targets))
+    search = replace(plan_search(task, frames, HitFilter(5, 1, None, False), engine, 1 << 20), index_check=Check())
+    plan = replace(search.plan, limits=replace(search.plan.limits, tile_cells=100_000))
+    assert len(list(plan.tiles())) > 1
+    found = search.compute_tiles(plan, search.prepared)
+    next(found)
+    start = time.monotonic()
+    found.close()
+    assert time.monotonic() - start < 60

@@ -1,0 +1,147 @@
+"""Compares a file of letters with its checksums in background threads, so that records at the start can be used while the end is read.
+
+Only for `gpualign.core.sequences.database_index`, which describes the file.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+
+CHUNK_BYTES = 16 << 20
+"""Number of bytes for which the file holds a checksum."""
+
+_STEP_BYTES = 1 << 20  # between two looks at whether the check has been stopped
+_MAX_THREADS = 8
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class CheckedRanges:
+    """Which bytes of a file have checksums.
+
+    start, stop: range of these bytes; every `CHUNK_BYTES` of them have a checksum
+    codes_start, codes_stop: range of the letters, as alphabet codes, among them
+    """
+
+    start: int
+    stop: int
+    codes_start: int
+    codes_stop: int
+
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Yield the range of each chunk."""
+        for start in range(self.start, self.stop, CHUNK_BYTES):
+            yield start, min(self.stop, start + CHUNK_BYTES)
+
+
+def scan_chunk(
+    file: npt.NDArray[np.uint8], chunk: tuple[int, int], ranges: CheckedRanges, is_stopped: Callable[[], bool] = lambda: False
+) -> tuple[int, int]:
+    """Return (CRC-32, highest code) of a chunk. The highest code is 0 if the chunk has no codes. Returns early, with other numbers, once
+    `is_stopped` returns True.
+
+    file: the whole file, mapped
+    """
+    checksum = highest = 0
+    for start in range(*chunk, _STEP_BYTES):
+        if is_stopped():
+            break
+        stop = min(chunk[1], start + _STEP_BYTES)
+        checksum = zlib.crc32(file[start:stop].data, checksum)
+        codes = file[max(ranges.codes_start, start) : max(min(ranges.codes_stop, stop), start)]
+        highest = max(highest, int(codes.max(initial=0)))
+    return checksum, highest
+
+
+class IndexCheck:
+    """Checks a file in background threads, from its start on.
+
+    path: path of the file
+    checksums: CRC-32 of each chunk
+    highest_code: highest code that a letter may have
+
+    The end of the program does not wait for the threads.
+    """
+
+    def __init__(self, path: str, ranges: CheckedRanges, checksums: npt.NDArray[np.uint32], highest_code: int) -> None:
+        self._path = path
+        self._ranges = ranges
+        self._expected = checksums.tolist()
+        self._highest = highest_code
+        self._file = np.memmap(path, dtype=np.uint8, mode="r")
+        self._chunks = list(ranges.chunks())
+        self._problems: dict[int, str | Exception | None] = {}  # of chunks that have been scanned, by number
+        self._started = self._checked = 0  # numbers of chunks; all chunks before `_checked` are sound
+        self._changed = threading.Condition()
+        self._stopped = False
+        # Reading, zlib and NumPy let other threads run.
+        for _ in range(min(_MAX_THREADS, os.cpu_count() or 1, len(self._chunks))):
+            threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
+
+    def wait_for_letters(self, count: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until the first `count` letters, and all that precedes them, have been checked. Returns False if `is_stopped` returns True
+        or the check is closed before.
+
+        Raises `InputError` if the file is damaged.
+        """
+        return self._wait(self._ranges.codes_start + count, is_stopped)
+
+    def finish(self) -> None:
+        """Wait until the whole file has been checked. Raises `InputError` if it is damaged."""
+        self._wait(self._ranges.stop, lambda: False)
+
+    def close(self) -> None:
+        """End the threads soon."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _wait(self, stop: int, is_stopped: Callable[[], bool]) -> bool:
+        with self._changed:
+            while self._checked < len(self._chunks) and self._chunks[self._checked][0] < stop:
+                problem = self._problems.get(self._checked)
+                if isinstance(problem, Exception):
+                    raise problem
+                if problem is not None:
+                    raise InputError(f"{self._path}: the index is damaged: {problem}; build it again")
+                if self._stopped or is_stopped():
+                    return False
+                self._changed.wait(_POLL_SECONDS)
+        return True
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                number = self._started
+                if self._stopped or number == len(self._chunks):
+                    return
+                self._started += 1
+            problem: str | Exception | None
+            try:
+                problem = self._problem_of(number)
+            except Exception as error:  # handed to the callers that wait
+                problem = error
+            with self._changed:
+                self._problems[number] = problem
+                while self._checked in self._problems and self._problems[self._checked] is None:
+                    self._checked += 1
+                self._changed.notify_all()
+
+    def _problem_of(self, number: int) -> str | None:
+        """Return what is wrong with a chunk, for messages; None if it is sound."""
+        chunk = self._chunks[number]
+        checksum, code = scan_chunk(self._file, chunk, self._ranges, lambda: self._stopped)
+        if checksum != self._expected[number]:
+            return f"the checksum of the bytes from {chunk[0]:,} on is wrong"
+        if code > self._highest:
+            return f"a letter has code {code}; the highest code that its header counts is {self._highest}"
+        return None

@@ -1,0 +1,113 @@
+"""Indexes whose letters are checked while others are already used."""
+
+import threading
+import time
+import zlib
+
+import numpy as np
+import pytest
+from command import LIMIT
+
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences import index_check
+from gpualign.core.sequences.index_check import CheckedRanges, IndexCheck
+
+CHUNK, HEADER, CODES = 1000, 40, 140
+"""Sizes of a chunk and of what has no checksum, and where the codes begin."""
+
+
+@pytest.fixture
+def file(tmp_path, rng, monkeypatch):
+    """(path, ranges, checksums) of a file of nine chunks and a part of one, whose codes are below 20."""
+    monkeypatch.setattr(index_check, "CHUNK_BYTES", CHUNK)
+    monkeypatch.setattr(index_check, "_STEP_BYTES", 300)
+    content = rng.integers(0, 20, HEADER + 9 * CHUNK + 123, dtype=np.uint8)
+    content[HEADER:CODES] = 255
+    content[-1:] = 255
+    path, ranges = tmp_path / "x.gpa", CheckedRanges(HEADER, len(content), CODES, len(content) - 1)
+    content.tofile(path)
+    return path, ranges, np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
+
+
+def damage(path, at, value):
+    content = bytearray(path.read_bytes())
+    content[at] = value
+    path.write_bytes(content)
+
+
+def test_a_sound_file(file):
+    path, ranges, checksums = file
+    assert len(checksums) == 10
+    check = IndexCheck(str(path), ranges, checksums, 19)
+    assert check.wait_for_letters(0)
+    assert check.wait_for_letters(ranges.codes_stop - ranges.codes_start)
+    check.finish()
+    check.close()
+    assert check.wait_for_letters(5000)
+
+
+@pytest.mark.parametrize("chunk", [0, 4, 9])
+@pytest.mark.parametrize("place", [0, 999])
+def test_letters_before_the_damage_may_be_used(file, chunk, place):
+    path, ranges, checksums = file
+    start = HEADER + chunk * CHUNK
+    damage(path, min(start + place, ranges.stop - 1), 77)
+    check = IndexCheck(str(path), ranges, checksums, 19)
+    if chunk:
+        assert check.wait_for_letters(start - CODES)
+    for wait in (lambda: check.wait_for_letters(start - CODES + 1), check.finish):
+        with pytest.raises(InputError, match=f"x.gpa: the index is damaged: the checksum of the bytes from {start:,} on is wrong"):
+            wait()
+
+
+def test_the_first_damage_is_named(file):
+    path, ranges, checksums = file
+    for at in (8000, 3000, 5000):
+        damage(path, at, 77)
+    check = IndexCheck(str(path), ranges, checksums, 19)
+    with pytest.raises(InputError, match="from 2,040 on"):
+        check.finish()
+
+
+@pytest.mark.parametrize("at", [CODES, 5000, HEADER + 9 * CHUNK + 121])
+def test_codes_that_no_letter_has(file, at):
+    path, ranges, _ = file
+    damage(path, at, 23)
+    content = np.fromfile(path, dtype=np.uint8)
+    checksums = np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
+    IndexCheck(str(path), ranges, checksums, 23).finish()
+    with pytest.raises(InputError, match="a letter has code 23; the highest code that its header counts is 19"):
+        IndexCheck(str(path), ranges, checksums, 19).finish()
+
+
+def test_waiting_ends(file, monkeypatch):
+    """When the run stops, and when the check is closed, although a chunk takes forever."""
+    path, ranges, checksums = file
+    held = threading.Event()
+    scan = index_check.scan_chunk
+
+    def slow(mapped, chunk, *others):
+        if chunk[0] > 4000:
+            held.wait(LIMIT)
+        return scan(mapped, chunk, *others)
+
+    monkeypatch.setattr(index_check, "scan_chunk", slow)
+    check = IndexCheck(str(path), ranges, checksums, 19)
+    assert check.wait_for_letters(3000)
+    assert not check.wait_for_letters(5000, lambda: True)
+    threading.Timer(0.2, check.close).start()
+    start = time.monotonic()
+    assert not check.wait_for_letters(5000)
+    assert time.monotonic() - start < 60
+    held.set()
+
+
+def test_an_error_of_a_thread_is_raised(file, monkeypatch):
+    path, ranges, checksums = file
+
+    def fails(mapped, chunk, *others):
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(index_check, "scan_chunk", fails)
+    with pytest.raises(MemoryError, match="none left"):
+        IndexCheck(str(path), ranges, checksums, 19).finish()
