@@ -1,5 +1,6 @@
 """Searches of made-up protein databases larger than the memory for the run: peak memory, speed and the time that `--dry-run` foretells,
-the same search with plenty of memory, which must give the same bytes, and ssearch36, which also reads its database as it goes.
+the same search with plenty of memory, which must give the same bytes, the same with an index that is not in the page cache, beside reading
+that file alone, and ssearch36, which also reads its database as it goes.
 
 python benchmarks/sw_large.py [--letters 1e8 5e8] [--queries 1 8] [--memory 128M] [--device cpu] [--no-peer] [--output sw_large.md]
 """
@@ -7,11 +8,13 @@ python benchmarks/sw_large.py [--letters 1e8 5e8] [--queries 1 8] [--memory 128M
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +85,22 @@ def gpualign(*words: object) -> Run:
     return watched(sys.executable, "-m", "gpualign", *words)
 
 
+def drop_from_page_cache(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def reading_seconds(path: Path) -> float:
+    """How long reading a file from the disk takes alone, with eight threads."""
+    drop_from_page_cache(path)
+    piece, start = 4 << 20, time.perf_counter()
+    with path.open("rb") as file, ThreadPoolExecutor(8) as pool:
+        for _ in pool.map(lambda at: len(os.pread(file.fileno(), piece, at)), range(0, path.stat().st_size, piece)):
+            pass
+    return time.perf_counter() - start
+
+
 def number(pattern: str, text: str) -> float:
     match = re.search(pattern, text)
     assert match is not None, text
@@ -103,7 +122,10 @@ def measure(folder: Path, letters: float, query_counts: list[int], memory: str, 
         foretold = number(r"estimate +([\d.]+) s", gpualign(*words, "--memory", memory, "--dry-run").output)
         limited = gpualign(*words, "--memory", memory, "-o", folder / "limited.tsv")
         plenty = gpualign(*words, "--memory", PLENTY, "-o", folder / "plenty.tsv")
-        same = (folder / "limited.tsv").read_bytes() == (folder / "plenty.tsv").read_bytes()
+        reading = reading_seconds(index)
+        drop_from_page_cache(index)
+        cold = gpualign(*words, "--memory", memory, "-o", folder / "cold.tsv")
+        same = len({(folder / name).read_bytes() for name in ("limited.tsv", "plenty.tsv", "cold.tsv")}) == 1
         seconds, rate = (number(pattern, limited.messages) for pattern in (r"cells in ([\d.]+) s", r"([\d.]+) GCUPS"))
         beside = "-"
         if peer:
@@ -112,7 +134,13 @@ def measure(folder: Path, letters: float, query_counts: list[int], memory: str, 
         rows.append(
             [
                 *(f"{records:,}", megabytes(index.stat().st_size), f"{count:,}"),
-                *(f"{limited.seconds:.1f} s", f"{plenty.seconds:.1f} s", "yes" if same else "NO"),
+                *(
+                    f"{limited.seconds:.1f} s",
+                    f"{plenty.seconds:.1f} s",
+                    f"{cold.seconds:.1f} s",
+                    f"{reading:.1f} s",
+                    "yes" if same else "NO",
+                ),
                 *(f"{foretold:.1f} s", f"{seconds:.1f} s", f"{100 * (foretold / seconds - 1):+.0f} %"),
                 *(f"{rate:.1f}", megabytes(limited.private_bytes), megabytes(limited.resident_bytes), beside),
             ]
@@ -137,11 +165,26 @@ def main() -> None:
             for letters in arguments.letters
             for row in measure(Path(folder), letters, arguments.queries, arguments.memory, arguments.device, not arguments.no_peer)
         ]
-    header = ["records", "index", "queries", "command", f"with {PLENTY}", "same bytes", "foretold", "search", "off by", "GCUPS"]
+    header = [
+        "records",
+        "index",
+        "queries",
+        "command",
+        f"with {PLENTY}",
+        "not in the page cache",
+        "reading alone",
+        "same bytes",
+        "foretold",
+        "search",
+        "off by",
+        "GCUPS",
+    ]
     header += ["own memory", "with pages of files", "ssearch36 -T 2"]
     notes = [
         f"`gpualign sw --device {arguments.device} --memory {arguments.memory}`; queries: the first records of the database.",
         "command: whole command, with checking the index; search: as its last line reports; foretold: by `--dry-run`.",
+        "not in the page cache: the same command after the index was dropped from the page cache; reading alone: of this file from the",
+        "disk, by eight threads.",
         "own memory: peak of all pages that are not of a file, Python and NumPy included; pages of files are dropped when memory is short.",
     ]
     text = table("Whole commands", header, rows, notes)
