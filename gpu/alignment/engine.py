@@ -32,7 +32,11 @@ are equally busy and that a run stops quickly."""
 
 _SEARCH_BAND_SECONDS = 0.1
 """Estimated computing time of a band of a search, in seconds. The host scores and traces a band's hits while the next bands are computed,
-so that only the last band's hits are waited for."""
+so that only the last band's hits are waited for. Bands of a large database are longer, see `_LETTERS_PER_SECOND`."""
+
+_LETTERS_PER_SECOND = 1e9
+"""Number of target letters that a host surely prepares for its devices in a second, even if they are on a disk. Each band of a search
+reads all targets again, so computing it takes at least as long as reading them at this rate."""
 
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 BAND_ROWS = 1024  # queries of a band, unless a search asks for fewer
@@ -137,8 +141,9 @@ class CudaEngine:
         cells = int(rate * TILE_SECONDS)
         rows = BAND_ROWS
         if task.top_count is not None:
-            mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-            rows = max(1, min(BAND_ROWS, math.ceil(rate * _SEARCH_BAND_SECONDS / mean)))
+            letters = int(task.targets.offsets[-1])
+            mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * letters)
+            rows = max(1, min(BAND_ROWS, math.ceil(rate * max(_SEARCH_BAND_SECONDS, letters / _LETTERS_PER_SECOND) / mean)))
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(

@@ -79,6 +79,7 @@ def side_by_side(monkeypatch):
     # Likewise: a host that emulates a device would need minutes for several tiles of 0.4 s of a device.
     monkeypatch.setattr(engine, "TILE_SECONDS", 1e-7)
     monkeypatch.setattr(engine, "_SEARCH_BAND_SECONDS", 1e-7)
+    monkeypatch.setattr(engine, "_LETTERS_PER_SECOND", 1e15)
     monkeypatch.setattr(engine, "BAND_ROWS", 3)
     monkeypatch.setattr(engine, "TARGET_COUNT_STEP", 1)
     monkeypatch.setattr(LoadBalancer, "may_take", lambda *_: True)

@@ -118,7 +118,8 @@ def test_refusals(arguments, message):
 @pytest.mark.slow
 def test_batches_of_a_device_are_aligned_at_a_time(rng, device, monkeypatch):
     """Several bands are scored and aligned at the same time. Closing the results early leaves no thread behind."""
-    monkeypatch.setattr(cuda, "_SEARCH_BAND_SECONDS", 1e-7)
+    monkeypatch.setattr(cuda, "_SEARCH_BAND_SECONDS", 1e-9)
+    monkeypatch.setattr(cuda, "_LETTERS_PER_SECOND", 1e15)
     genes = [rng.integers(0, 20, 60) for _ in range(8)]
     relatives = [np.where(rng.random(60) < 0.3, rng.integers(0, 20, 60), genes[k % 8]) for k in range(60)]
     inputs = Inputs(sequence_set(genes), sequence_set(relatives), PROTEIN, "made up")

@@ -15,6 +15,7 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.gpu.alignment import engine as engine_module
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import one_thread_per_pair as threads
 from gpualign.gpu.alignment.families import warp_chain as chain
@@ -163,3 +164,16 @@ def test_both_engines_write_the_same_bytes(tmp_path, real_data, format):
         gpualign("sw", "-q", "--device", engine, tmp_path / "queries.fa", tmp_path / "db.gpa", "--format", format, "-o", tmp_path / engine)
     assert filecmp.cmp(tmp_path / "cpu", tmp_path / "cuda", shallow=False)
     assert (tmp_path / "cpu").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("seconds", "letters_per_second"), [(0, 1e7), (0, 1e8), (1e-3, 1e10), (1e-3, 1e7)])
+def test_a_band_takes_as_long_as_reading_the_targets(rng, monkeypatch, seconds, letters_per_second):
+    monkeypatch.setattr(engine_module, "_SEARCH_BAND_SECONDS", seconds)
+    monkeypatch.setattr(engine_module, "_LETTERS_PER_SECOND", letters_per_second)
+    queries, targets = (sequence_set([rng.integers(0, 20, 100) for _ in range(count)]) for count in (1200, 200))
+    task = Task(queries, targets, make_scoring(PROTEIN, ScoringOptions()), Mode.LOCAL, top_count=5)
+    limits = CudaEngine([HostDevice()]).prepare(task, Budget.from_total(1 << 30)).limits
+    rate, letters = limits.tile_cells / engine_module.TILE_SECONDS, 200 * 100
+    rows = rate * max(seconds, letters / letters_per_second) / (100 * letters)
+    assert limits.band_rows == pytest.approx(min(max(1, rows), engine_module.BAND_ROWS), abs=1)
+    assert limits.band_rows > 1
