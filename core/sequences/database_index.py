@@ -366,7 +366,7 @@ class IndexBuilder:
         file.truncate(start)
         file.flush()
         ranges, whole = layout.checked_ranges, np.memmap(file, dtype=np.uint8, mode="r")
-        scan = partial(scan_chunk, whole, ranges=ranges)
+        scan = partial(scan_chunk, lambda start, stop: whole[start:stop], ranges=ranges)
         checks = np.array([checksum for checksum, _ in map_in_order(scan, ranges.chunks(), min(8, os.cpu_count() or 1))], dtype="<u4")
         file.seek(start)
         file.write(checks.tobytes())

@@ -9,6 +9,8 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
+from io import FileIO
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,8 @@ from gpualign.core.common.errors import InputError
 
 CHUNK_BYTES = 16 << 20
 """Number of bytes for which the file holds a checksum."""
+
+Bytes = npt.NDArray[np.uint8]
 
 _STEP_BYTES = 1 << 20  # between two looks at whether the check has been stopped
 _MAX_THREADS = 8
@@ -44,20 +48,20 @@ class CheckedRanges:
 
 
 def scan_chunk(
-    file: npt.NDArray[np.uint8], chunk: tuple[int, int], ranges: CheckedRanges, is_stopped: Callable[[], bool] = lambda: False
+    read: Callable[[int, int], Bytes], chunk: tuple[int, int], ranges: CheckedRanges, is_stopped: Callable[[], bool] = lambda: False
 ) -> tuple[int, int]:
     """Return (CRC-32, highest code) of a chunk. The highest code is 0 if the chunk has no codes. Returns early, with other numbers, once
     `is_stopped` returns True.
 
-    file: the whole file, mapped
+    read: returns the bytes of a range of the file, fewer at its end; they are used before the next call
     """
     checksum = highest = 0
     for start in range(*chunk, _STEP_BYTES):
         if is_stopped():
             break
-        stop = min(chunk[1], start + _STEP_BYTES)
-        checksum = zlib.crc32(file[start:stop].data, checksum)
-        codes = file[max(ranges.codes_start, start) : max(min(ranges.codes_stop, stop), start)]
+        content = read(start, min(chunk[1], start + _STEP_BYTES))
+        checksum = zlib.crc32(content.data, checksum)
+        codes = content[max(ranges.codes_start - start, 0) : max(ranges.codes_stop - start, 0)]
         highest = max(highest, int(codes.max(initial=0)))
     return checksum, highest
 
@@ -77,9 +81,9 @@ class IndexCheck:
         self._ranges = ranges
         self._expected = checksums.tolist()
         self._highest = highest_code
-        self._file = np.memmap(path, dtype=np.uint8, mode="r")
         self._chunks = list(ranges.chunks())
-        self._problems: dict[int, str | Exception | None] = {}  # of chunks that have been scanned, by number
+        self._problems: dict[int, str | None] = {}  # of chunks that have been scanned, by number
+        self._error: Exception | None = None  # of a thread
         self._started = self._checked = 0  # numbers of chunks; all chunks before `_checked` are sound
         self._changed = threading.Condition()
         self._stopped = False
@@ -108,10 +112,9 @@ class IndexCheck:
     def _wait(self, stop: int, is_stopped: Callable[[], bool]) -> bool:
         with self._changed:
             while self._checked < len(self._chunks) and self._chunks[self._checked][0] < stop:
-                problem = self._problems.get(self._checked)
-                if isinstance(problem, Exception):
-                    raise problem
-                if problem is not None:
+                if self._error is not None:
+                    raise self._error
+                if (problem := self._problems.get(self._checked)) is not None:
                     raise InputError(f"{self._path}: the index is damaged: {problem}; build it again")
                 if self._stopped or is_stopped():
                     return False
@@ -119,29 +122,42 @@ class IndexCheck:
         return True
 
     def _work(self) -> None:
+        # Not mapped: the threads of a search map the same pages at the same time, and would wait for each other.
+        try:
+            with open(self._path, "rb", buffering=0) as file:
+                self._scan_chunks(partial(_read, file, np.empty(_STEP_BYTES, dtype=np.uint8)))
+        except Exception as error:  # handed to the callers that wait
+            self._error = error
+
+    def _scan_chunks(self, read: Callable[[int, int], Bytes]) -> None:
         while True:
             with self._changed:
                 number = self._started
                 if self._stopped or number == len(self._chunks):
                     return
                 self._started += 1
-            problem: str | Exception | None
-            try:
-                problem = self._problem_of(number)
-            except Exception as error:  # handed to the callers that wait
-                problem = error
+            problem = self._problem_of(number, read)
             with self._changed:
                 self._problems[number] = problem
                 while self._checked in self._problems and self._problems[self._checked] is None:
                     self._checked += 1
                 self._changed.notify_all()
 
-    def _problem_of(self, number: int) -> str | None:
+    def _problem_of(self, number: int, read: Callable[[int, int], Bytes]) -> str | None:
         """Return what is wrong with a chunk, for messages; None if it is sound."""
         chunk = self._chunks[number]
-        checksum, code = scan_chunk(self._file, chunk, self._ranges, lambda: self._stopped)
+        checksum, code = scan_chunk(read, chunk, self._ranges, lambda: self._stopped)
         if checksum != self._expected[number]:
             return f"the checksum of the bytes from {chunk[0]:,} on is wrong"
         if code > self._highest:
             return f"a letter has code {code}; the highest code that its header counts is {self._highest}"
         return None
+
+
+def _read(file: FileIO, buffer: Bytes, start: int, stop: int) -> Bytes:
+    """Return bytes [start, stop) of a file, or fewer at its end, as a part of the buffer."""
+    file.seek(start)
+    held, wanted = 0, stop - start
+    while held < wanted and (count := file.readinto(buffer[held:wanted].data)):
+        held += count
+    return buffer[:held]

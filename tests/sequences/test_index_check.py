@@ -80,16 +80,25 @@ def test_codes_that_no_letter_has(file, at):
         IndexCheck(str(path), ranges, checksums, 19).finish()
 
 
+def test_a_file_that_becomes_shorter(file):
+    path, ranges, checksums = file
+    path.write_bytes(path.read_bytes()[:6500])
+    check = IndexCheck(str(path), ranges, checksums, 19)
+    assert check.wait_for_letters(5000)
+    with pytest.raises(InputError, match="from 6,040 on"):
+        check.finish()
+
+
 def test_waiting_ends(file, monkeypatch):
     """When the run stops, and when the check is closed, although a chunk takes forever."""
     path, ranges, checksums = file
     held = threading.Event()
     scan = index_check.scan_chunk
 
-    def slow(mapped, chunk, *others):
+    def slow(read, chunk, *others):
         if chunk[0] > 4000:
             held.wait(LIMIT)
-        return scan(mapped, chunk, *others)
+        return scan(read, chunk, *others)
 
     monkeypatch.setattr(index_check, "scan_chunk", slow)
     check = IndexCheck(str(path), ranges, checksums, 19)
@@ -105,7 +114,7 @@ def test_waiting_ends(file, monkeypatch):
 def test_an_error_of_a_thread_is_raised(file, monkeypatch):
     path, ranges, checksums = file
 
-    def fails(mapped, chunk, *others):
+    def fails(read, chunk, *others):
         raise MemoryError("none left")
 
     monkeypatch.setattr(index_check, "scan_chunk", fails)
