@@ -149,7 +149,7 @@ class CudaEngine:
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * letters)
             rows = max(1, min(BAND_ROWS, math.ceil(rate * max(_SEARCH_BAND_SECONDS, letters / _LETTERS_PER_SECOND) / mean)))
             if task.targets.is_mapped:
-                cells = min(cells, rows * mean * _MAPPED_TILE_LETTERS // letters)
+                cells = min(cells, min(rows, len(task.queries)) * mean * _MAPPED_TILE_LETTERS // letters)
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(

@@ -1,6 +1,7 @@
 """Searches by the CUDA engine against the CPU engine: on the host everywhere, on a device where there is one."""
 
 import filecmp
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -177,3 +178,15 @@ def test_a_band_takes_as_long_as_reading_the_targets(rng, monkeypatch, seconds, 
     rows = rate * max(seconds, letters / letters_per_second) / (100 * letters)
     assert limits.band_rows == pytest.approx(min(max(1, rows), engine_module.BAND_ROWS), abs=1)
     assert limits.band_rows > 1
+
+
+@pytest.mark.parametrize("count", [1, 5, 2000])
+def test_tiles_of_an_index_are_small(rng, monkeypatch, count):
+    monkeypatch.setattr(engine_module, "_MAPPED_TILE_LETTERS", 5000)
+    monkeypatch.setattr(engine_module, "_SEARCH_BAND_SECONDS", 1e-3)
+    queries, targets = (sequence_set([rng.integers(0, 20, 100) for _ in range(some)]) for some in (count, 200))
+    task = Task(queries, replace(targets, is_mapped=True), make_scoring(PROTEIN, ScoringOptions()), Mode.LOCAL, top_count=5)
+    limits = CudaEngine([HostDevice()]).prepare(task, Budget.from_total(1 << 30)).limits
+    assert limits.tile_cells == 5000 * 100 * min(count, limits.band_rows)
+    whole = CudaEngine([HostDevice()]).prepare(replace(task, targets=targets), Budget.from_total(1 << 30)).limits
+    assert whole.tile_cells > 10 * limits.tile_cells
