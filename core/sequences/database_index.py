@@ -32,7 +32,7 @@ from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, AlphabetCensus
-from gpualign.core.sequences.index_check import CHUNK_BYTES, CheckedRanges, IndexCheck, scan_chunk
+from gpualign.core.sequences.index_check import CHUNK_BYTES, MAX_THREADS, CheckedRanges, IndexCheck, scan_chunk
 from gpualign.core.sequences.loading import GapCounts, LowerCaseCounts, UnknownLetters, clean_records, unique_id_column
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
@@ -367,7 +367,9 @@ class IndexBuilder:
         file.flush()
         ranges, whole = layout.checked_ranges, np.memmap(file, dtype=np.uint8, mode="r")
         scan = partial(scan_chunk, lambda start, stop: whole[start:stop], ranges=ranges)
-        checks = np.array([checksum for checksum, _ in map_in_order(scan, ranges.chunks(), min(8, os.cpu_count() or 1))], dtype="<u4")
+        checks = np.array(
+            [checksum for checksum, _ in map_in_order(scan, ranges.chunks(), min(MAX_THREADS, os.cpu_count() or 1))], dtype="<u4"
+        )
         file.seek(start)
         file.write(checks.tobytes())
         return IndexSummary(layout.record_count, layout.letter_count, self._empty, self._gaps, self._dna, self._lower)

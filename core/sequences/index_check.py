@@ -27,13 +27,15 @@ _STEP_BYTES = 4 << 20
 """Number of bytes that a thread holds in memory. Smaller steps would wait longer for Python's lock than they take: beside a busy thread,
 steps of 1 MiB take twice as long as these."""
 
-_MAX_THREADS = 8
+MAX_THREADS = 8
+"""Maximum number of threads that compute checksums."""
+
 _POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class CheckedRanges:
-    """Which bytes of a file have checksums.
+    """Ranges of the bytes of a file that checksums cover.
 
     start, stop: range of these bytes; every `CHUNK_BYTES` of them have a checksum
     codes_start, codes_stop: range of the letters, as alphabet codes, among them
@@ -50,18 +52,13 @@ class CheckedRanges:
             yield start, min(self.stop, start + CHUNK_BYTES)
 
 
-def scan_chunk(
-    read: Callable[[int, int], Bytes], chunk: tuple[int, int], ranges: CheckedRanges, is_stopped: Callable[[], bool] = lambda: False
-) -> tuple[int, int]:
-    """Return (CRC-32, highest code) of a chunk. The highest code is 0 if the chunk has no codes. Returns early, with other numbers, once
-    `is_stopped` returns True.
+def scan_chunk(read: Callable[[int, int], Bytes], chunk: tuple[int, int], ranges: CheckedRanges) -> tuple[int, int]:
+    """Return (CRC-32, highest code) of a chunk. The highest code is 0 if the chunk has no codes.
 
     read: returns the bytes of a range of the file, fewer at its end; they are used before the next call
     """
     checksum = highest = 0
     for start in range(*chunk, _STEP_BYTES):
-        if is_stopped():
-            break
         content = read(start, min(chunk[1], start + _STEP_BYTES))
         checksum = zlib.crc32(content.data, checksum)
         codes = content[max(ranges.codes_start - start, 0) : max(ranges.codes_stop - start, 0)]
@@ -91,7 +88,7 @@ class IndexCheck:
         self._changed = threading.Condition()
         self._stopped = False
         # Reading, zlib and NumPy let other threads run.
-        for _ in range(min(_MAX_THREADS, os.cpu_count() or 1, len(self._chunks))):
+        for _ in range(min(MAX_THREADS, os.cpu_count() or 1, len(self._chunks))):
             threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
 
     def wait_for_letters(self, count: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
@@ -149,7 +146,7 @@ class IndexCheck:
     def _problem_of(self, number: int, read: Callable[[int, int], Bytes]) -> str | None:
         """Return what is wrong with a chunk, for messages; None if it is sound."""
         chunk = self._chunks[number]
-        checksum, code = scan_chunk(read, chunk, self._ranges, lambda: self._stopped)
+        checksum, code = scan_chunk(read, chunk, self._ranges)
         if checksum != self._expected[number]:
             return f"the checksum of the bytes from {chunk[0]:,} on is wrong"
         if code > self._highest:
