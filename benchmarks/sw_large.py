@@ -173,19 +173,20 @@ def main() -> None:
         f"with {PLENTY}",
         "not in the page cache",
         "reading alone",
-        "same bytes",
-        "foretold",
+        "same output",
+        "estimated search",
         "search",
-        "off by",
+        "estimate off by",
         "GCUPS",
     ]
-    header += ["own memory", "with pages of files", "ssearch36 -T 2"]
+    header += ["own memory", "resident memory, with pages of the index", "ssearch36 -T 2"]
     notes = [
         f"`gpualign sw --device {arguments.device} --memory {arguments.memory}`; queries: the first records of the database.",
-        "command: whole command, with checking the index; search: as its last line reports; foretold: by `--dry-run`.",
-        "not in the page cache: the same command after the index was dropped from the page cache; reading alone: of this file from the",
-        "disk, by eight threads.",
-        "own memory: peak of all pages that are not of a file, Python and NumPy included; pages of files are dropped when memory is short.",
+        "command: the whole command; search: the time that its last line reports; estimated search: by `--dry-run`.",
+        "not in the page cache: the same command after the index was dropped from the page cache; reading alone: reading the index from",
+        "the disk, with eight threads.",
+        "own memory: peak of all pages that are not of a file, Python and NumPy included; the system drops pages of files when memory is",
+        "short.",
     ]
     text = table("Whole commands", header, rows, notes)
     finish(f"# Databases larger than memory\n\n{machine()}.\n\n{text}", arguments.output)

@@ -28,7 +28,7 @@ Result = TypeVar("Result", bound=HasTile)
 
 
 def tile_cells(result: HasTile) -> int:
-    """Return the cells of a result's tile: the memory for most results grows with them."""
+    """Return the cells of a result's tile, with which the memory for most results grows."""
     return result.tile.cells
 
 
@@ -40,26 +40,30 @@ class _WorkerFailure:
     error: RunError
 
 
-class _BoundedBuffer:
+class _BoundedBuffer(Generic[Result]):
     """Limits the results that wait for the consumer: all of them together are at most `max_waiting` times as large as the largest result so
     far, or `min_room` if that is more.
+
+    size_of: returns the size of a result, in any unit
 
     Sizes are added rather than results counted, because some results are far smaller than others. The many small tiles near the end of a
     run therefore do not make workers wait while a whole band is written.
     """
 
-    def __init__(self, max_waiting: int, min_room: int) -> None:
+    def __init__(self, max_waiting: int, min_room: int, size_of: Callable[[Result], int]) -> None:
         self._max_waiting = max_waiting
         self._min_room = min_room
+        self._size_of = size_of
         self._largest = 1
         self._held = 0
         self._changed = threading.Condition()
 
-    def reserve(self, size: int, max_seconds: float) -> bool:
-        """Reserve room for a result of this size. A single result always fits.
+    def reserve(self, result: Result, max_seconds: float) -> bool:
+        """Reserve room for a result. A single result always fits.
 
         Returns False if no room becomes free within `max_seconds`.
         """
+        size = self._size_of(result)
         with self._changed:
             self._largest = max(self._largest, size)
             room = max(self._max_waiting * self._largest, self._min_room)
@@ -67,10 +71,10 @@ class _BoundedBuffer:
             self._held += size * has_room
             return has_room
 
-    def release(self, size: int) -> None:
-        """Free the room reserved for a result of this size, which the consumer has received."""
+    def release(self, result: Result) -> None:
+        """Free the room reserved for a result, which the consumer has received."""
         with self._changed:
-            self._held -= size
+            self._held -= self._size_of(result)
             self._changed.notify_all()
 
 
@@ -78,18 +82,12 @@ class _RunState(Generic[Result]):
     """State shared by all workers of a run: tiles not yet taken and results not yet consumed."""
 
     def __init__(
-        self,
-        tiles: Iterator[Tile],
-        worker_count: int,
-        buffer: _BoundedBuffer,
-        size_of: Callable[[Result], int],
-        load_balancing: LoadBalancing | None,
+        self, tiles: Iterator[Tile], worker_count: int, buffer: _BoundedBuffer[Result], load_balancing: LoadBalancing | None
     ) -> None:
         self._tile_queue = TileQueue(tiles, worker_count, load_balancing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self.buffer = buffer
-        self.size_of = size_of
         self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailure | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
@@ -158,9 +156,8 @@ class WorkerHandle(Generic[Result]):
     def deliver_partial(self, result: Result) -> None:
         """Pass part of a tile's result to the consumer; more parts will follow. Each part takes as much room in the buffer as the whole
         result would."""
-        size = self._work.size_of(result)
         while not self.stopped():
-            if self._work.buffer.reserve(size, _POLL_SECONDS):
+            if self._work.buffer.reserve(result, _POLL_SECONDS):
                 self._work.events.put(result)
                 return
 
@@ -222,8 +219,7 @@ def run_workers(
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
     outer = _THREAD_STATE.handle
-    buffer = _BoundedBuffer(max_waiting_results, min_room)
-    shared = _RunState[Result](tiles, len(workers), buffer, size_of, load_balancing)
+    shared = _RunState(tiles, len(workers), _BoundedBuffer(max_waiting_results, min_room, size_of), load_balancing)
 
     def work(number: int, worker: WorkerFunction[Result]) -> None:
         handle = WorkerHandle(shared, number)
@@ -271,7 +267,7 @@ def run_workers(
             elif isinstance(item, BaseException):
                 raise item
             else:
-                shared.buffer.release(size_of(item))
+                shared.buffer.release(item)
                 yield item
     finally:
         atexit.unregister(end)
