@@ -72,20 +72,7 @@ struct Walk {
   // Walks while the path is below row `top` and right of column `left`. at(i, j) returns the directions of a cell.
   template <class Directions>
   DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at) {
-    run(query, target, usable, top, left, at, [](int, int) { return 0; });
-  }
-
-  // The same; equal_pairs(i, j) returns a number of pairs of equal letters that follow if no gap continues, or 0 if that is not known.
-  template <class Directions, class EqualPairs>
-  DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at,
-                  EqualPairs equal_pairs) {
     while (i > top && j > left) {
-      if (op == kEqual) {
-        if (const int pairs = equal_pairs(i, j)) {
-          extend(pairs);
-          continue;
-        }
-      }
       const int directions = at(i, j);
       if (op == kInsertion && (directions & kExtendUp)) {
         step(kInsertion);
@@ -111,19 +98,19 @@ struct Walk {
     if (pair) last_pair = i + j;
   }
 
-  // Moves by pairs of equal letters, at most 64. The current run must be one of these.
-  DEVICE void extend(int pairs) {
-    if (first_pair < 0) first_pair = i + j;
-    matches += pairs;
-    i -= pairs;
-    j -= pairs;
-    last_pair = i + j;
-    length += pairs;
-    if (length > 64) {
-      const int rest = length - 64;
-      length = 64;
-      flush();
-      length = rest;
+  // Moves by `count` pairs of letters, at most 32. Bit k of `equal` tells whether the letters of pair k, from 0, are equal.
+  DEVICE void extend(int count, uint32_t equal) {
+    if (count > 0 && first_pair < 0) first_pair = i + j;
+    i -= count;
+    j -= count;
+    if (count > 0) last_pair = i + j;
+    while (count > 0) {
+      const bool equals = equal & 1;
+      const int rest = lowest_bit(static_cast<uint64_t>(equals ? ~equal : equal) | 1ull << 32), pairs = rest < count ? rest : count;
+      put(equals ? kEqual : kDifferent, pairs);
+      (equals ? matches : mismatches) += pairs;
+      equal = static_cast<uint32_t>(static_cast<uint64_t>(equal) >> pairs);
+      count -= pairs;
     }
   }
 
@@ -157,13 +144,20 @@ struct Walk {
   }
 
  private:
-  DEVICE void put(int next) {
-    if (next != op || length == 64) {
+  // Appends `count` operations, at most 64.
+  DEVICE void put(int next, int count = 1) {
+    if (next != op) {
       flush();
-      gap_opens += next != op && next >= kInsertion;
+      gap_opens += next >= kInsertion;
       op = next;
     }
-    length++;
+    length += count;
+    if (length > 64) {
+      const int rest = length - 64;
+      length = 64;
+      flush();
+      length = rest;
+    }
   }
   DEVICE void flush() {
     if (length > 0) {

@@ -52,6 +52,7 @@ struct Single {
   static DEVICE Value negative(int64_t x) { return static_cast<T>(-x); }
   static DEVICE Value step(int64_t x) { return static_cast<T>(x); }
   static DEVICE int64_t get(Value v, int) { return v; }
+  static DEVICE Value joined(int32_t a, int32_t) { return static_cast<T>(a); }
   template <int ROW, bool TWICE>
   static DEVICE Value with_score(Value x, ProfileWord a, ProfileWord, uint32_t) {
     return x + a;

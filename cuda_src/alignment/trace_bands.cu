@@ -1,29 +1,21 @@
-// Global alignments of listed pairs, each within a band of diagonals: one warp per pair, forward pass and traceback.
+// Global alignments of listed pairs, each within a band of diagonals (band_cells.cuh), forward pass and traceback: one, two or four pairs
+// per warp.
 //
-// Recurrence: that of recurrence.cuh for global alignments, in 32 bits, with affine gaps (linear ones open at no cost). The warp proceeds
-// by antidiagonals a = i + j, whose cells do not depend on each other. Its band has the diagonals d = j - i from `lowest` on. Those of an
-// antidiagonal have the parity of a, so place p has d = lowest + 2p if a - lowest is even, and d = lowest + 2p + 1 if it is odd. The
-// neighbours of its cell on the antidiagonal before are
-//   a - lowest even:  the left one (d - 1) at place p - 1, the upper one (d + 1) at place p
-//   a - lowest odd:   the left one at place p, the upper one at place p + 1.
-// A lane has CELLS places side by side, so only the first and the last of them take values from another lane. The letter of the query moves
-// up by a place on even antidiagonals, that of the target down by a place on odd ones.
 // Paths stay within the band. The host decides whether a path outside it could be better (cpu/alignment/src/band_bound.hpp).
 //
-// Antidiagonals are computed in groups of 8, an even one first, of which the last ends with m + n. So the first may begin before 0, where
-// there are no cells. In a group 4 letters of each sequence enter the band. A lane holds the letters of one group in 32.
+// Antidiagonals are computed in groups of 8, an even one first, of which the last ends with m + n. So the first begins with 0 or before;
+// all pairs of a warp have as many groups. In a group 4 letters of each sequence enter the band. A lane holds the letters of one group in
+// as many as its team has lanes.
 //
-// Directions (recurrence.cuh, directed_cell) of a place are packed, those of a group in a word: [group][CELLS][lane] in global memory of
-// the warp. One lane then walks the path back.
+// Directions are stored in global memory, and the team then walks the path back. In each step its lanes look at the next kLanes cells of
+// the diagonal, and the path takes all pairs of letters up to the next gap.
 //
-// Macros: CELLS  places of a lane     LETTERS, OPEN, EXTEND, LIFT, LEVEL  as in threads.cuh     RESULT  type of a score
-//         SIGN   -1 for distances, else 1     FREE_QUERY, FREE_TARGET  0
-#include "path.cuh"
-#include "recurrence.cuh"
+// Macros: those of band_cells.cuh     RESULT  type of a score     SIGN  -1 for distances, else 1
+#include "band_cells.cuh"
 
 struct BandPair {
   int32_t query, target;  // records
-  int32_t lowest;         // first diagonal, at most min(0, n - m), m + n + lowest odd; of 2 kLanes CELLS diagonals, n - m among them
+  int32_t lowest;         // first diagonal, at most min(0, n - m), m + n + lowest odd; of 2 kTeam kPlaces diagonals, n - m among them
 };
 SAME_AS_ON_HOST(BandPair);
 
@@ -34,30 +26,17 @@ struct TraceBandArgs {
   const int32_t* table;          // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter; the last letter is padding
   uint32_t* next;                // 0 at first: pairs that warps have taken
   RESULT* scores;                // [pair_count]
-  PathArgs path;                 // of its targets' numbers and of first_targets nothing is read; matrix_stride: words of a warp
+  PathArgs path;                 // of its targets' numbers and of first_targets nothing is read; matrix_stride: words of a team
   int32_t pair_count;
+  uint32_t one;  // 1
 };
 SAME_AS_ON_HOST(TraceBandArgs);
 
-using Rules = Recurrence<S32, false, true>;
-using Value = Rules::Value;
-
-constexpr Value kOutside = -(1 << 29);
-constexpr int kGroup = 8, kLettersPerGroup = kGroup / 2;      // antidiagonals, and letters of each sequence that enter the band with them
+constexpr int kLettersPerGroup = kGroup / 2;                  // of each sequence
 constexpr int kUnrolled = CELLS <= 4 ? kLettersPerGroup : 1;  // pairs of antidiagonals; more would not stay in registers or caches
-constexpr int32_t kEntryBytes = sizeof(int32_t), kRowBytes = LETTERS * kEntryBytes;  // of the table
+constexpr int kGroupWords = kPlaces * kTeam;                  // directions of a group
 
-DEVICE int32_t from_lane(int32_t value, int lane) { return __shfl_sync(kAllLanes, value, lane); }
-
-// The cells of a lane.
-struct Cells {
-  Value h[CELLS], before[CELLS];        // H on the last antidiagonal, and on the one before it
-  Value e[CELLS], f[CELLS];             // what enters the right and the lower neighbour
-  uint32_t word[CELLS];                 // directions
-  int32_t query[CELLS], target[CELLS];  // letters, by the bytes of rows and of entries of the table before theirs
-};
-
-// A sequence of which a warp reads kLettersPerGroup letters for each group.
+// A sequence of which a team reads kLettersPerGroup letters for each group.
 struct Letters {
   const uint8_t* codes;
   int length;
@@ -68,157 +47,143 @@ struct Letters {
   DEVICE uint32_t letter(int number) const { return number >= 0 && number < length ? codes[number] : LETTERS - 1; }
 
   // Returns the letters for a group. All groups are asked for in order.
-  DEVICE uint32_t of_group(int group, int lane) {
-    if (group % kLanes == 0) {
+  DEVICE uint32_t of_group(int group, Team team) {
+    if (group % kTeam == 0) {
       held = 0;
-      for (int k = 0; k < kLettersPerGroup; k++) held |= letter(first + kLettersPerGroup * (group + lane) + k) << 8 * k;
+      for (int k = 0; k < kLettersPerGroup; k++) held |= letter(first + kLettersPerGroup * (group + team.lane) + k) << 8 * k;
     }
-    return static_cast<uint32_t>(from_lane(static_cast<int32_t>(held), group % kLanes));
+    return team.from(held, group % kTeam);
   }
 };
 
-// Computes the cells of antidiagonal `a`. EVEN: a - lowest is even. INSIDE: no cell of the band is in row 0 or column 0, or beyond.
-// entering: the letter that enters the band, of the query on even antidiagonals and of the target on odd ones.
-template <bool EVEN, bool INSIDE>
-DEVICE void step(Cells& c, const int32_t* table, int32_t entering, int a, int lowest, int lane) {
-  const int last = CELLS - 1;
-  Value outer;
-  if (EVEN) {
-    int32_t moved = from_lane(c.query[last], lane > 0 ? lane - 1 : 0);
-    if (lane == 0) moved = entering * kRowBytes;
-    outer = from_lane(c.e[last], lane > 0 ? lane - 1 : 0);
-    if (lane == 0) outer = kOutside;
-#pragma unroll
-    for (int k = last; k > 0; k--) c.query[k] = c.query[k - 1];
-    c.query[0] = moved;
-  } else {
-    int32_t moved = from_lane(c.target[0], lane + 1 < kLanes ? lane + 1 : lane);
-    if (lane == kLanes - 1) moved = entering * kEntryBytes;
-    outer = from_lane(c.f[0], lane + 1 < kLanes ? lane + 1 : lane);
-    if (lane == kLanes - 1) outer = kOutside;
-#pragma unroll
-    for (int k = 0; k < last; k++) c.target[k] = c.target[k + 1];
-    c.target[last] = moved;
+// The pair of a team, and where its groups of antidiagonals lie.
+struct Band {
+  Letters query, target;
+  int lowest, start;     // first diagonal, and first antidiagonal
+  uint32_t* directions;  // [groups][CELLS][kHalves][kTeam]
+};
+
+// Computes a group, and stores its directions.
+DEVICE void compute_group(Cells& c, Band& band, SharedWords table, int group, Team team, uint32_t one) {
+  const uint32_t query = band.query.of_group(group, team), target = band.target.of_group(group, team);
+  uint32_t words[CELLS][kHalves] = {};
+#pragma unroll(kUnrolled)
+  for (int k = 0; k < kLettersPerGroup; k++) {
+    step<true>(c, words, table, query >> 8 * k & 0xff, 2 * k, team, one);
+    step<false>(c, words, table, target >> 8 * k & 0xff, 2 * k + 1, team, one);
   }
-  const char* const scores = reinterpret_cast<const char*>(table);
+  uint32_t* const to = band.directions + group * kGroupWords + team.lane;
 #pragma unroll
-  for (int n = 0; n < CELLS; n++) {
-    const int k = EVEN ? last - n : n;
-    Value e = EVEN ? (k > 0 ? c.e[k > 0 ? k - 1 : 0] : outer) : c.e[k];
-    Value f = EVEN ? c.f[k] : (k < last ? c.f[k < last ? k + 1 : 0] : outer);
-    Value h = c.h[k], diagonal;
-    const Value score = *reinterpret_cast<const int32_t*>(scores + (c.query[k] + c.target[k]));
-    Rules::directed_cell(c.before[k] + score, diagonal, h, e, f, c.word[k]);
-    if (!INSIDE) {
-      const int i = ((a - lowest) >> 1) - (lane * CELLS + k), j = ((a + lowest + (EVEN ? 0 : 1)) >> 1) + lane * CELLS + k;
-      if (i <= 0 || j <= 0) {
-        h = i < 0 || j < 0 ? kOutside : i == 0 && j == 0 ? static_cast<Value>(LEVEL) : static_cast<Value>(Rules::edge(1, false));
-        e = f = i < 0 || j < 0 ? kOutside : h + Rules::opening();
-      }
-    }
-    c.before[k] = diagonal;
-    c.h[k] = h, c.e[k] = e, c.f[k] = f;
-  }
+  for (int k = 0; k < CELLS * kHalves; k++) to[k * kTeam] = words[k / kHalves][k % kHalves];
 }
 
-// Computes the cells of a group, from antidiagonal `a` on. query, target: the letters that enter the band, a byte each.
-template <bool INSIDE>
-DEVICE void group_of_steps(Cells& c, const int32_t* table, uint32_t query, uint32_t target, int a, int lowest, int lane) {
-#pragma unroll(INSIDE ? kUnrolled : 1)
-  for (int k = 0; k < kLettersPerGroup; k++) {
-    step<true, INSIDE>(c, table, static_cast<int32_t>(query >> 8 * k & 0xff), a + 2 * k, lowest, lane);
-    step<false, INSIDE>(c, table, static_cast<int32_t>(target >> 8 * k & 0xff), a + 2 * k + 1, lowest, lane);
+// Walks back along the directions. Called by all lanes of a warp together; walks: whether this team has a path
+DEVICE void walk_back(Walk& walk, const Band& band, const uint32_t* usable, bool walks, Team team) {
+  for (;;) {
+    const bool walking = walks && walk.i > 0 && walk.j > 0;
+    if (!any_lane(walking)) return;
+    const int place = (walk.j - walk.i - band.lowest) >> 1, own = place % kPlaces;
+    const uint32_t* const words = band.directions + own % CELLS * kHalves * kTeam + place / kPlaces;
+    int found[TEAMS] = {};
+    uint32_t paired = 0, equal = 0;  // bit k: for the cell k steps away on the diagonal
+#pragma unroll
+    for (int look = 0; look < TEAMS; look++) {
+      const int away = look * kTeam + team.lane, i = walk.i - away, j = walk.j - away, number = i + j - band.start;
+      bool pairs = false, equals = false;
+      if (walking && i > 0 && j > 0) {
+        found[look] = directions_in(words + number / kGroup * kGroupWords, kTeam, number % kGroup, own / CELLS);
+        const int a = band.query.codes[i - 1], b = band.target.codes[j - 1];
+        pairs = (found[look] & kDiagonal) && (usable[a] >> b & 1);
+        equals = a == b;
+      }
+      paired |= team.ballot(pairs) << look * kTeam;
+      equal |= team.ballot(equals) << look * kTeam;
+    }
+    const int first = team.from(found[0], 0);
+    const bool continues = walk.op == kInsertion ? first & kExtendUp : walk.op == kDeletion && (first & kExtendLeft);
+    const int count = continues ? 0 : lowest_bit(~static_cast<uint64_t>(paired));
+    int next = 0;  // directions of the cell after these pairs
+#pragma unroll
+    for (int look = 0; look < TEAMS; look++) {
+      const int there = team.from(found[look], count % kTeam);
+      if (look == count / kTeam) next = there;
+    }
+    if (!walking) continue;
+    walk.extend(count, equal);
+    if (count == kLanes || walk.i == 0 || walk.j == 0) continue;
+    walk.step(continues ? walk.op : next & kUp ? kInsertion : kDeletion);
   }
 }
 
 KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
-  __shared__ int32_t table[LETTERS * LETTERS];
+  __shared__ Value table[kHalves][LETTERS * LETTERS];
   __shared__ uint32_t usable[LETTERS];
-  for (int k = threadIdx.x; k < LETTERS * LETTERS; k += blockDim.x) table[k] = args.table[k];
+  for (int k = threadIdx.x; k < LETTERS * LETTERS; k += blockDim.x)
+    for (int half = 0; half < kHalves; half++) table[half][k] = static_cast<Value>(args.table[k]) * (half ? 1 << 16 : 1);
   for (int k = threadIdx.x; k < LETTERS; k += blockDim.x) usable[k] = args.path.usable[k];
   __syncthreads();
-  bool equal_letters_pair = true;
-  for (int k = 0; k < LETTERS - 1; k++) equal_letters_pair &= usable[k] >> k & 1;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes, warps = static_cast<int>(blockDim.x) / kLanes;
+  const SharedWords scores(table);
+  const Team team(static_cast<int>(threadIdx.x));
+  const int warps = static_cast<int>(blockDim.x) / kLanes;
   const int64_t warp = static_cast<int64_t>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / kLanes;
-  uint32_t* const directions = args.path.directions + warp * args.path.matrix_stride;
+  uint32_t* const directions = args.path.directions + (warp * TEAMS + team.first / kTeam) * args.path.matrix_stride;
 
   for (;;) {
     uint32_t taken = 0;
-    if (lane == 0) taken = atomicAdd(args.next, 1u);
-    taken = static_cast<uint32_t>(from_lane(static_cast<int32_t>(taken), 0));
-    if (taken >= static_cast<uint32_t>(args.pair_count)) return;
+    if (threadIdx.x % kLanes == 0) taken = atomicAdd(args.next, static_cast<uint32_t>(TEAMS));
+    taken = __shfl_sync(kAllLanes, taken, 0);
+    const uint32_t pair_count = static_cast<uint32_t>(args.pair_count);
+    if (taken >= pair_count) return;
+    taken += static_cast<uint32_t>(team.first / kTeam);
+    const bool has_pair = taken < pair_count;  // else the team computes the last pair once more
+    if (!has_pair) taken = pair_count - 1;
     const BandPair pair = args.pairs[taken];
     const int64_t query_start = args.query_offsets[pair.query], target_start = args.path.target_offsets[pair.target];
-    Letters query{args.query_codes + query_start, static_cast<int>(args.query_offsets[pair.query + 1] - query_start), 0, 0};
-    Letters target{args.path.target_codes + target_start, static_cast<int>(args.path.target_offsets[pair.target + 1] - target_start), 0, 0};
-    const int m = query.length, n = target.length, lowest = pair.lowest, highest = lowest + 2 * CELLS * kLanes - 1;
-    const int groups = (m + n) / kGroup + 1, start = m + n + 1 - kGroup * groups;
+    const int m = static_cast<int>(args.query_offsets[pair.query + 1] - query_start);
+    const int n = static_cast<int>(args.path.target_offsets[pair.target + 1] - target_start);
+    const int lowest = pair.lowest;
+    const int longest = __shfl_sync(kAllLanes, m + n, 0);  // the first team has the longest pair
+    const int groups = longest / kGroup + 1, start = m + n + 1 - kGroup * groups;
 
-    // Before the first group no cell has a value, and the letters are those of antidiagonal start - 1.
+    // Before the first group only a cell of diagonal 0 has a value, and the letters are those of antidiagonal start - 1.
     const int row = (start - lowest) / 2 - 1, column = (start + lowest) / 2;  // of place 0; both sums are even
+    Band band{{args.query_codes + query_start, m, row, 0},
+              {args.path.target_codes + target_start, n, column + kPlaces * kTeam - 1, 0},
+              lowest,
+              start,
+              directions};
     Cells c;
 #pragma unroll
     for (int k = 0; k < CELLS; k++) {
-      c.h[k] = c.before[k] = c.e[k] = c.f[k] = kOutside;
-      c.word[k] = 0;
-      c.query[k] = static_cast<int32_t>(query.letter(row - (lane * CELLS + k) - 1)) * kRowBytes;
-      c.target[k] = static_cast<int32_t>(target.letter(column + lane * CELLS + k - 1)) * kEntryBytes;
+      c.h[k] = c.before[k] = c.e[k] = c.f[k] = outside();
+      for (int half = 0; half < kHalves; half++) {
+        if (team.lane * kPlaces + half * CELLS + k != -lowest >> 1) continue;
+        Value& first = start % 2 ? c.h[k] : c.before[k];  // on an even antidiagonal
+        first = Cell::joined(half ? OUTSIDE : LEVEL, half ? LEVEL : OUTSIDE);
+      }
     }
-    query.first = row;
-    target.first = column + CELLS * kLanes - 1;
-
-    const int edge = (-lowest > highest ? -lowest : highest) + 2;  // antidiagonals from `edge` on are inside
-    for (int group = 0; group < groups; group++) {
-      const uint32_t above = query.of_group(group, lane), right = target.of_group(group, lane);
-      const int a = start + kGroup * group;
-      if (a < edge)
-        group_of_steps<false>(c, table, above, right, a, lowest, lane);
-      else
-        group_of_steps<true>(c, table, above, right, a, lowest, lane);
 #pragma unroll
-      for (int k = 0; k < CELLS; k++) directions[(group * CELLS + k) * kLanes + lane] = c.word[k];
+    for (int k = 0; k < kPlaces; k++) {
+      c.query[k] = band.query.letter(row - (team.lane * kPlaces + k) - 1) * kRowBytes;
+      c.target[k] = scores.begin() + band.target.letter(column + team.lane * kPlaces + k - 1) * kEntryBytes;
     }
+    for (int group = 0; group < groups; group++) compute_group(c, band, scores, group, team, args.one);
 
-    const int corner = (n - m - lowest) >> 1;
+    const int corner = (n - m - lowest) >> 1;  // its place
     Value own = c.h[0];
 #pragma unroll
     for (int k = 1; k < CELLS; k++)
-      if (k == corner % CELLS) own = c.h[k];
-    const int64_t score = Rules::score(from_lane(own, corner / CELLS), m, n);
-    __syncwarp();  // one lane reads the directions of all
-    if (lane == 0) {
-      args.scores[taken] = static_cast<RESULT>(SIGN * score);
-    }
-    if (lane == 0 && args.path.detail > 0) {
-      Walk walk({score, m, n}, args.path.detail == 2 ? args.path.scratch + taken * args.path.capacity : nullptr, args.path.capacity);
-      int held = -1;  // index of the word
-      uint32_t word = 0;
-      // Loads the word with the directions of a cell, and returns the cell's antidiagonal in the group.
-      const auto load = [&](int i, int j) {
-        const int place = (j - i - lowest) >> 1, index = ((i + j - start) / kGroup * CELLS + place % CELLS) * kLanes + place / CELLS;
-        if (index != held) {
-          held = index;
-          word = directions[index];
-        }
-        return (i + j - start) % kGroup;
-      };
-      walk.run(
-          query.codes, target.codes, usable, 0, 0,
-          [&](int i, int j) {
-            const int antidiagonal = load(i, j);
-            return directions_of(word, antidiagonal, kGroup, 4);
-          },
-          [&](int i, int j) {
-            const int antidiagonal = load(i, j);
-            constexpr int many = kGroup / 2;  // cells of a diagonal in a word, if it begins with the last or last but one antidiagonal
-            if (!equal_letters_pair || antidiagonal < kGroup - 2 || i < many || j < many) return 0;
-            if (word & (antidiagonal % 2 ? 0x08080808 : 0x80808080)) return 0;  // a cell whose H is not the diagonal value
-            bool equal = true;
-            for (int k = 1; k <= many; k++) equal &= query.codes[i - k] == target.codes[j - k];
-            return equal ? many : 0;
-          });
-      walk.finish(args.path, taken, false, false);
+      if (k == corner % kPlaces % CELLS) own = c.h[k];
+    own = team.from(own, corner / kPlaces);
+    const int64_t score = Rules::score(Cell::get(own, corner % kPlaces / CELLS), m, n);
+    __syncwarp();  // a lane reads the directions of all
+    const bool stores = has_pair && team.lane == 0;
+    if (stores) args.scores[taken] = static_cast<RESULT>(SIGN * score);
+    if (args.path.detail > 0) {
+      uint8_t* const scratch = stores && args.path.detail == 2 ? args.path.scratch + taken * args.path.capacity : nullptr;
+      Walk walk({score, m, n}, scratch, args.path.capacity);
+      walk_back(walk, band, usable, has_pair, team);
+      if (stores) walk.finish(args.path, taken, false, false);
     }
     __syncwarp();  // the next pair overwrites the directions
   }

@@ -314,6 +314,22 @@ DEVICE void raise_flag(int* p, int value) { store_release(p, value); }
 
 #ifdef __CUDACC__
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+// Words in shared memory, by addresses that are computed with 32-bit arithmetic. They must have been written before a barrier.
+class SharedWords {
+ public:
+  DEVICE explicit SharedWords(const void* words) : begin_(shared_address(words)) {}
+  DEVICE uint32_t begin() const { return begin_; }
+  // Loads the word that is OFFSET bytes behind an address.
+  template <int OFFSET>
+  DEVICE uint32_t load(uint32_t address) const {
+    uint32_t word;
+    asm("ld.shared.u32 %0, [%1 + %2];" : "=r"(word) : "r"(address), "n"(OFFSET));
+    return word;
+  }
+
+ private:
+  uint32_t begin_;
+};
 // Copies 16 bytes to a shared address. Compute capability 8.0.
 DEVICE void copy_ahead(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -326,6 +342,18 @@ DEVICE T* in_register(T* p) {
   return static_cast<T*>(__cvta_shared_to_generic(address));
 }
 #else
+class SharedWords {
+ public:
+  explicit SharedWords(const void* words) : words_(static_cast<const char*>(words)) {}
+  uint32_t begin() const { return 0; }
+  template <int OFFSET>
+  uint32_t load(uint32_t address) const {
+    return *reinterpret_cast<const uint32_t*>(words_ + address + OFFSET);
+  }
+
+ private:
+  const char* words_;
+};
 template <class T>
 DEVICE T* in_register(T* p) {
   return p;

@@ -1,4 +1,4 @@
-"""Plans the bands of listed pairs, and batches of pairs whose bands have the same width. Pure."""
+"""Plans the bands of listed pairs, batches of pairs whose bands have the same width, and the kernels for them. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,66 @@ import numpy as np
 
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.families.rebased_scores import kernel_macros, usable_score_types
+from gpualign.gpu.alignment.families.rebased_scores import ScoreType, kernel_macros, score_type_by_name
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
-CELLS_PER_LANE = 1, 2, 3, 4, 6, 8, 12, 16, 24
-"""Numbers of cells of an antidiagonal that a lane may compute. A band has twice as many diagonals as a warp has such cells."""
+BAND_WIDTHS = 1, 2, 3, 4, 6, 8, 12, 16, 24
+"""Widths of bands: numbers of cells of an antidiagonal for each lane of a warp. A band has twice as many diagonals as such cells."""
 
-_ANTIDIAGONALS_PER_WORD = 8  # whose directions a word holds, for each cell of a lane
+_ANTIDIAGONALS_PER_WORD = 8  # whose directions for one such cell fit in a word
+_PAIRS_PER_WARP = {1: 4, 2: 4, 3: 2, 4: 2, 6: 2, 8: 2}
+"""By width, for 16-bit scores. With more pairs, a lane has more cells per exchange with its neighbours; with more than 4 scores per value
+and antidiagonal, the loop no longer fits in registers unrolled."""
+_OUTSIDE_32_BITS = -(1 << 29)  # OUTSIDE of 32-bit scores
+_MAX_DIFFERENCE = 1 << 15  # of 16-bit scores: the kernel finds positive differences by their highest bit after adding 0x7fff
+
+
+@dataclass(frozen=True)
+class PackedScores:
+    """How kernels for bands keep scores in 16 bits.
+
+    score_type: type with two scores per word
+    outside: value of cells that do not exist (OUTSIDE in cuda_src/alignment/band_cells.cuh)
+    level: value of the first cell (LEVEL)
+    max_length: maximum length of the shorter sequence of a pair
+    """
+
+    score_type: ScoreType
+    outside: int
+    level: int
+    max_length: int
+
+
+def packed_scores(recipe: Recipe) -> PackedScores | None:
+    """Return how kernels for bands keep scores in 16 bits; None if the devices have no instructions for packed scores.
+
+    The bounds are those of cuda_src/alignment/band_cells.cuh, where s' and o are explained. Below the level are at most three gap openings
+    (one more before the path and one after its last row or column) and the lowest s' for each pair of letters; above it, the largest s'.
+    """
+    form, name = recipe.rebased_form, recipe.packed_score_type
+    assert form is not None
+    if name is None:
+        return None
+    score_type, table, opening = score_type_by_name(name), recipe.make_score_table(), form.gap_open - form.gap_extend
+    fall, rise = max(0, -int(table.min())), max(0, int(table.max()))
+    outside = opening + fall
+    largest = min(score_type.max_value, outside - fall + _MAX_DIFFERENCE)
+    max_length = (largest - (outside + 3 * opening + fall + 1)) // max(1, rise + fall)
+    return PackedScores(score_type, outside, outside + 3 * opening + fall * (max_length + 1) + 1, max_length)
+
+
+def pairs_per_warp(width: int, packed: bool) -> int:
+    """Return the number of pairs that a warp aligns at the same time. packed: whether scores have 16 bits"""
+    return _PAIRS_PER_WARP.get(width, 1) if packed else 1
 
 
 @dataclass(frozen=True)
 class BandBatch:
     """Pairs whose bands have the same width.
 
-    cells_per_lane: number of cells of an antidiagonal that each lane of a warp computes
+    width: one of `BAND_WIDTHS`
+    packed: whether 16 bits hold the scores of its pairs
     indices: indices into the list of pairs, the longest pairs first
     lowest: first diagonal (target position minus query position) of each pair's band; its parity is not that of the letters in both
         sequences
@@ -31,7 +76,8 @@ class BandBatch:
     max_letters: maximum number of letters in both sequences of a pair
     """
 
-    cells_per_lane: int
+    width: int
+    packed: bool
     indices: Integers = field(repr=False)
     lowest: Integers = field(repr=False)
     slacks: Integers = field(repr=False)
@@ -47,13 +93,16 @@ class BandBatch:
         return one, other
 
     @property
-    def words_per_lane(self) -> int:
-        """Number of 32-bit words for the directions of one pair, for each lane of a warp."""
-        return (self.max_letters // _ANTIDIAGONALS_PER_WORD + 1) * self.cells_per_lane
+    def pairs_per_warp(self) -> int:
+        return pairs_per_warp(self.width, self.packed)
+
+    def words_per_pair(self, warp_lanes: int) -> int:
+        """Return the number of 32-bit words for the directions of one pair."""
+        return (self.max_letters // _ANTIDIAGONALS_PER_WORD + 1) * self.width * warp_lanes
 
 
 def plan_batches(
-    lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, max_pairs: int
+    lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, max_packed_length: int, max_pairs: int
 ) -> list[BandBatch]:
     """Return batches of at most `max_pairs` pairs. Pairs whose bands are too wide are left out.
 
@@ -61,13 +110,14 @@ def plan_batches(
     indices: indices of the pairs to plan
     slacks: number of diagonals by which the band of each of these pairs must extend beyond the diagonals of both corners
     warp_lanes: number of lanes of a warp
+    max_packed_length: maximum length of the shorter sequence of a pair whose scores 16 bits hold
     """
     m, n = (one[indices] for one in lengths)
     needed = np.abs(n - m) + 2 * slacks + 2  # one more, as the parity of the first is given
-    widths = 2 * warp_lanes * np.array(CELLS_PER_LANE)
+    widths = 2 * warp_lanes * np.array(BAND_WIDTHS)
     kinds = np.searchsorted(widths, needed)
     batches: list[BandBatch] = []
-    for kind, cells in enumerate(CELLS_PER_LANE):
+    for kind, width in enumerate(BAND_WIDTHS):
         chosen = np.flatnonzero(kinds == kind)
         chosen = chosen[np.argsort(-(m + n)[chosen], kind="stable")]
         for start in range(0, len(chosen), max_pairs):
@@ -75,19 +125,29 @@ def plan_batches(
             slack = (widths[kind] - 2 - np.abs(n - m)[part]) // 2
             lowest = np.minimum(0, (n - m)[part]) - slack
             lowest -= (lowest + (m + n)[part] + 1) % 2
-            batches.append(BandBatch(cells, indices[part], lowest, slack, int((m + n)[part[0]])))
+            packed = bool(np.minimum(m, n)[part].max() <= max_packed_length)
+            batches.append(BandBatch(width, packed, indices[part], lowest, slack, int((m + n)[part[0]])))
     return batches
 
 
-def band_kernel(recipe: Recipe, cells_per_lane: int) -> Kernel:
-    """Return the kernel for pairs in bands. recipe: of a task with paths, whose scores fit in 32 bits"""
-    score_type = next(one for one in usable_score_types(recipe, 1, 1) if one.name == "S32")
+def band_kernel(recipe: Recipe, width: int, packed: bool) -> Kernel:
+    """Return the kernel for batches of pairs. recipe: of a task with paths, whose scores fit in 32 bits"""
+    assert recipe.rebased_form is not None
+    scores = packed_scores(recipe) if packed else None
+    score_type = scores.score_type if scores else score_type_by_name("S32")
     macros = dict(kernel_macros(recipe, score_type, 1, 1))
-    kept = [(name, macros[name]) for name in ("LETTERS", "RESULT", "OPEN", "EXTEND", "LIFT", "LEVEL", "FREE_QUERY", "FREE_TARGET")]
-    sign = "-1" if recipe.edit_distance else "1"
-    return Kernel("trace_bands.cu", "trace_bands", (("CELLS", str(cells_per_lane)), *kept, ("SIGN", sign)))
+    teams = pairs_per_warp(width, packed)
+    own = {
+        "CELLS": width * teams // score_type.scores_per_word,
+        "TEAMS": teams,
+        "LEVEL": scores.level if scores else recipe.rebased_form.level,
+        "OUTSIDE": scores.outside if scores else _OUTSIDE_32_BITS,
+        "SIGN": -1 if recipe.edit_distance else 1,
+    }
+    kept = [(name, macros[name]) for name in ("CELL", "LETTERS", "RESULT", "OPEN", "EXTEND", "LIFT", "FREE_QUERY", "FREE_TARGET")]
+    return Kernel("trace_bands.cu", "trace_bands", (*kept, *((name, str(value)) for name, value in own.items())))
 
 
 def batches_by_weight(batches: Sequence[BandBatch]) -> list[BandBatch]:
     """Return the batches, those with the most work first."""
-    return sorted(batches, key=lambda batch: -len(batch.indices) * batch.words_per_lane)
+    return sorted(batches, key=lambda batch: -len(batch.indices) * batch.width * batch.max_letters)

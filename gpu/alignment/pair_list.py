@@ -20,7 +20,7 @@ from gpualign.core.execution.engine import PairAligner, PairAligningEngine
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.gpu.alignment.pair_bands import BandBatch, batches_by_weight, plan_batches
 from gpualign.gpu.alignment.pair_list_worker import PairListWorker
-from gpualign.gpu.alignment.recipe import Recipe, make_recipe
+from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
 from gpualign.gpu.runtime.device import Device
 
 MAX_BATCH_PAIRS = 1 << 15  # pairs of a list that a device aligns at a time
@@ -132,7 +132,9 @@ class CudaPairAligner:
         with self._lock:
             self._cells += cells
             if self._workers is None and self._cells >= MIN_CELLS_PER_THREAD * self._host.threads:
-                self._workers = [PairListWorker(device, self._task, self._recipe) for device in self._find_devices()]
+                devices = self._find_devices()
+                recipe = replace(self._recipe, packed_score_type=packed_score_type(device.arch for device in devices))
+                self._workers = [PairListWorker(device, self._task, recipe) for device in devices]
             return self._workers
 
     def _align_long_list(self, workers: list[PairListWorker], pairs: NearPairs, lengths: tuple[Integers, Integers]) -> PairAlignments:
@@ -145,7 +147,9 @@ class CudaPairAligner:
         left, for_host = np.arange(len(pairs)), list[Integers]()
         slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
         while len(left) and (usable := list(workers)):  # another list may leave out a worker
-            results = self._run(workers, plan_batches(lengths, left, slacks, usable[0].warp_lanes, MAX_BATCH_PAIRS), pairs)
+            one = usable[0]
+            batches = plan_batches(lengths, left, slacks, one.warp_lanes, one.max_packed_length, MAX_BATCH_PAIRS)
+            results = self._run(workers, batches, pairs)
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
             for_host.append(np.setdiff1d(left, traced, assume_unique=True))

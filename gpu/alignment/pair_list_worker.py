@@ -16,7 +16,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.threads import SerialExecutor
-from gpualign.gpu.alignment.pair_bands import BandBatch, band_kernel
+from gpualign.gpu.alignment.pair_bands import BandBatch, band_kernel, packed_scores
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
 from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
@@ -65,6 +65,12 @@ class PairListWorker:
     @property
     def warp_lanes(self) -> int:
         return self._device.hardware.warp_lanes
+
+    @property
+    def max_packed_length(self) -> int:
+        """Maximum length of the shorter sequence of a pair whose scores 16 bits hold."""
+        scores = packed_scores(self._recipe)
+        return scores.max_length if scores else 0
 
     def stop(self) -> None:
         """Have the worker terminate the work in progress soon."""
@@ -131,8 +137,12 @@ class PairListWorker:
         self._pipeline.drain()
 
     def _block_count(self, batch: BandBatch) -> int:
-        """Return the number of blocks in which each pair of a batch has a warp of its own."""
-        return -(-len(batch.indices) * self.warp_lanes // _BLOCK_THREADS)
+        """Return the number of blocks in which no warp has to take pairs twice."""
+        return -(-len(batch.indices) // self._block_pairs(batch))
+
+    def _block_pairs(self, batch: BandBatch) -> int:
+        """Return the number of pairs that a block computes at a time."""
+        return _BLOCK_THREADS // self.warp_lanes * batch.pairs_per_warp
 
     def _capacity(self, batch: BandBatch) -> int:
         """Return the maximum size of the runs of a pair, in bytes; 0 if no paths are requested."""
@@ -140,19 +150,17 @@ class PairListWorker:
 
     def _grid(self, stream: StreamBuffers, batch: BandBatch) -> int:
         """Return the number of blocks for a batch, limited by device memory; 0 if the batch does not fit."""
-        block_bytes = _BLOCK_THREADS // self.warp_lanes * self._warp_words(batch) * 4
+        block_bytes = self._block_pairs(batch) * batch.words_per_pair(self.warp_lanes) * 4
         left = self._allowance // _BATCHES_IN_FLIGHT - 2 * self._capacity(batch) * len(batch.indices)
-        kernel = band_kernel(self._recipe, batch.cells_per_lane)
+        kernel = band_kernel(self._recipe, batch.width, batch.packed)
         return max(0, min(stream.resident_blocks(kernel, _BLOCK_THREADS), self._block_count(batch), left // block_bytes))
-
-    def _warp_words(self, batch: BandBatch) -> int:
-        return batch.words_per_lane * self.warp_lanes
 
     def _submit(self, pairs: NearPairs, batch: BandBatch, grid: int, stream: StreamBuffers) -> None:
         count = len(batch.indices)
         listed = np.empty(count, dtype=BAND_PAIR_STRUCT)
         listed["query"], listed["target"], listed["lowest"] = pairs.queries[batch.indices], pairs.targets[batch.indices], batch.lowest
         ranges, capacity = pair_result_ranges(self._task, count), self._capacity(batch)
+        words = batch.words_per_pair(self.warp_lanes)
         nbytes = total_result_bytes(ranges)
         staged = stream.stage({"pairs": listed})
         results, queue = stream.address("results", nbytes), stream.address("queue", QUEUE_BYTES)
@@ -165,9 +173,9 @@ class PairListWorker:
             **{name: results + ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=stream.address("scratch", capacity * count),
             runs=stream.address("runs", capacity * count),
-            directions=stream.address("directions", grid * (_BLOCK_THREADS // self.warp_lanes) * self._warp_words(batch) * 4),
+            directions=stream.address("directions", grid * self._block_pairs(batch) * words * 4),
             capacity=capacity,
-            matrix_stride=self._warp_words(batch),
+            matrix_stride=words,
             detail=DETAIL_CODES[self._task.detail],
         )
         arguments = pack_arguments(
@@ -178,12 +186,13 @@ class PairListWorker:
             scores=results + ranges["scores"][0],
             path=path,
             pair_count=count,
+            one=1,
         )
         stream.begin_batch()
         stream.upload_staged()
         stream.fill(queue, 0, QUEUE_BYTES)
         stream.fill(results, 0, nbytes)
-        stream.launch(band_kernel(self._recipe, batch.cells_per_lane), grid, _BLOCK_THREADS, arguments)
+        stream.launch(band_kernel(self._recipe, batch.width, batch.packed), grid, _BLOCK_THREADS, arguments)
         stream.download("results", nbytes)
         stream.mark_event()
 

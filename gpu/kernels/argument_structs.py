@@ -126,6 +126,7 @@ TRACE_BAND_ARGS = _make_struct(
     *((name, _P) for name in ("query_codes", "query_offsets", "pairs", "table", "next", "scores")),
     ("path", PATH_ARGS),
     ("pair_count", _I),
+    ("one", _U),
 )
 PACK_LETTERS_ARGS = _make_struct(
     ("codes", _P),

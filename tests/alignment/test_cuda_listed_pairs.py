@@ -9,7 +9,7 @@ from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice
 from listed import all_pairs_in_disorder, families
 from path_cases import SCHEMES
 from relatives import mutated
-from work import expand, scoring, sequence_set
+from work import expand, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
@@ -17,8 +17,9 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment import pair_list
-from gpualign.gpu.alignment.pair_bands import CELLS_PER_LANE, plan_batches
+from gpualign.gpu.alignment.pair_bands import BAND_WIDTHS, packed_scores, plan_batches
 from gpualign.gpu.alignment.pair_list import CudaPairEngine
+from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
 
 BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismatch", "free extension", "free gaps"]
 
@@ -59,6 +60,37 @@ def test_as_on_the_cpu(rng, device, scheme):
     check(*both([device], queries, targets, SCHEMES[scheme], pairs))
     if on_host:
         assert {kernel.file for kernel in device.launched} == {"trace_bands.cu"}
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80", "sm_70"])
+@pytest.mark.parametrize("scheme", ["default", "linear", "protein", "dear mismatch"])
+def test_every_score_type(rng, scheme, arch):
+    """16-bit integers, half-precision floats, and 32 bits where neither has maxima of its own."""
+    queries, targets = families(rng, 20 if scheme == "protein" else 4, 10, 90)
+    device = HostDevice(arch=arch)
+    check(*both([device], queries, targets, SCHEMES[scheme], all_pairs_in_disorder(rng, queries, targets)))
+    assert {dict(kernel.macros)["CELL"] for kernel in device.launched} == {packed_score_type([arch]) or "S32"}
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
+def test_scores_at_the_limits_of_16_bits(rng, arch):
+    """Pairs as long as 16 bits allow, and by a letter longer: equal ones, which score most, and ones without a letter in common, which
+    score least, also with gaps at either end."""
+    scheme = two_valued(15, 30, -120, 60, 30)
+    letters = sequence_set([[0, 1, 2, 3]])
+    recipe = make_recipe(Task(letters, letters, scheme, detail=Detail.PATH), packed_score_type=packed_score_type([arch]))
+    longest = packed_scores(recipe).max_length
+    assert 100 < longest < 400
+    for length, cell in ((longest, packed_score_type([arch])), (longest + 1, "S32")):
+        ancestor = rng.integers(0, 2, length)
+        queries = sequence_set([ancestor, ancestor[: length - 9], mutated(rng, ancestor, 0.3, 2)[:length]])
+        targets = sequence_set([ancestor, ancestor + 2, np.append(ancestor[5:], ancestor[:5] + 2), ancestor[7:]])
+        device = HostDevice(arch=arch)
+        pairs = all_pairs_in_disorder(rng, queries, targets, 300)
+        if cell == "S32":  # the shorter sequence is what counts
+            pairs = pairs.select(np.flatnonzero((queries.lengths[pairs.queries] == length) & (targets.lengths[pairs.targets] == length)))
+        check(*both([device], queries, targets, scheme, pairs))
+        assert {dict(kernel.macros)["CELL"] for kernel in device.launched} == {cell}
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.STATISTICS])
@@ -252,16 +284,16 @@ def test_batches_cover_the_pairs(rng):
     """Each pair once, in a band that holds both corners and the slack, and no batch is larger than allowed."""
     m, n = rng.integers(1, 900, 500), rng.integers(1, 900, 500)
     indices, slacks = rng.permutation(500)[:400], rng.integers(0, 120, 400)
-    batches = plan_batches((m, n), indices, slacks, 32, 30)
+    batches = plan_batches((m, n), indices, slacks, 32, 150, 30)
     planned = np.concatenate([batch.indices for batch in batches])
     too_wide = np.setdiff1d(indices, planned)
     assert len(np.unique(planned)) == len(planned)
     assert set(planned.tolist()) <= set(indices.tolist())
     needed = dict(zip(indices.tolist(), slacks.tolist(), strict=True))
-    assert all(abs(n[k] - m[k]) + 2 * needed[k] + 2 > 64 * CELLS_PER_LANE[-1] for k in too_wide.tolist())
+    assert all(abs(n[k] - m[k]) + 2 * needed[k] + 2 > 64 * BAND_WIDTHS[-1] for k in too_wide.tolist())
     for batch in batches:
         assert len(batch.indices) <= 30
-        width = 64 * batch.cells_per_lane
+        width = 64 * batch.width
         for k, lowest, slack in zip(batch.indices.tolist(), batch.lowest.tolist(), batch.slacks.tolist(), strict=True):
             assert slack >= needed[k]
             assert min(0, n[k] - m[k]) - slack - 1 <= lowest <= min(0, n[k] - m[k]) - slack

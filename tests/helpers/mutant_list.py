@@ -117,18 +117,15 @@ CUDA_KERNELS = [
         "tests/alignment/test_cuda_listed_pairs.py -k 'host and (test_as_on_the_cpu and default or parity or score_most)'",
         {
             "the letters of a group are those of the next one": (
-                "kLettersPerGroup * (group + lane) + k)",
-                "kLettersPerGroup * (group + lane) + k + 1)",
+                "kLettersPerGroup * (group + team.lane) + k)",
+                "kLettersPerGroup * (group + team.lane) + k + 1)",
             ),
-            "cells beyond the edges are taken for inside ones": ("if (a < edge)", "if (a < 0)"),
-            "four pairs at once without a look at their directions": (
-                "if (word & (antidiagonal % 2 ? 0x08080808 : 0x80808080)) return 0;",
-                "if (word & 0) return 0;",
+            "no cell before the first one": ("!= -lowest >> 1) continue;", "!= (-lowest >> 1) + 1) continue;"),
+            "a step ends a pair before a gap": (
+                "lowest_bit(~static_cast<uint64_t>(paired));",
+                "lowest_bit(~static_cast<uint64_t>(paired >> 1));",
             ),
-            "four pairs at once without a look at the fourth": (
-                "for (int k = 1; k <= many; k++) equal",
-                "for (int k = 1; k < many; k++) equal",
-            ),
+            "letters are equal without a look": ("equals = a == b;", "equals = true;"),
             "the corner is at the next place": (
                 "const int corner = (n - m - lowest) >> 1;",
                 "const int corner = (n - m - lowest + 2) >> 1;",
@@ -166,8 +163,8 @@ CUDA_KERNELS = [
                 "directions & kUp ? kInsertion : kDeletion);",
                 "directions & kLeft ? kDeletion : kInsertion);",
             ),
-            "a run of 64 is not closed": ("if (next != op || length == 64)", "if (next != op || length == 65)"),
-            "gap opens count pairs": ("gap_opens += next != op && next >= kInsertion;", "gap_opens += next != op;"),
+            "a run of 64 is not closed": ("if (length > 64) {", "if (length > 65) {"),
+            "gap opens count pairs": ("gap_opens += next >= kInsertion;", "gap_opens++;"),
             "equal letters are not told apart": ("a == b ? kEqual : kDifferent", "a <= b ? kEqual : kDifferent"),
             "the gap at the beginning is lost": ("i > 0 && !free_target; i--)", "i > 1 && !free_target; i--)"),
         },

@@ -34,6 +34,11 @@ _SCORE_TYPES = (
 )
 
 
+def score_type_by_name(name: str) -> ScoreType:
+    """Return the score type with a name in cuda_src/alignment/score.cuh."""
+    return next(one for one in _SCORE_TYPES if one.name == name)
+
+
 def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length: int) -> list[ScoreType]:
     """Return the score types that can hold all values for pairs of up to these lengths, narrowest first.
 
