@@ -136,7 +136,7 @@ CUDA_KERNELS = [
         "bands: a run of equal pairs may be longer than 64",
         "cuda_src/alignment/path.cuh",
         "if (length > 64) {",
-        "if (length > 67) {",
+        "if (length > 65) {",
         "tests/alignment/test_cuda_listed_pairs.py -k 'test_as_on_the_cpu and host and default or long_runs and host'",
     ),
     *mutants_of(
@@ -163,7 +163,6 @@ CUDA_KERNELS = [
                 "directions & kUp ? kInsertion : kDeletion);",
                 "directions & kLeft ? kDeletion : kInsertion);",
             ),
-            "a run of 64 is not closed": ("if (length > 64) {", "if (length > 65) {"),
             "gap opens count pairs": ("gap_opens += next >= kInsertion;", "gap_opens++;"),
             "equal letters are not told apart": ("a == b ? kEqual : kDifferent", "a <= b ? kEqual : kDifferent"),
             "the gap at the beginning is lost": ("i > 0 && !free_target; i--)", "i > 1 && !free_target; i--)"),
