@@ -40,6 +40,7 @@ from gpualign.core.sequences.string_column import StringColumn
 
 FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
+_POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
@@ -196,7 +197,8 @@ def _checked_file_positions(places: Integers, layout: _IndexLayout) -> Integers:
     """Check that the records' positions in their file are a permutation of 0 .. records-1, and return them: int64[records]."""
     taken = np.zeros(layout.record_count, dtype=bool)
     if places.min() >= 0 and places.max() < layout.record_count:
-        taken[places] = True
+        for start in range(0, len(places), _POSITIONS_PER_STEP):
+            taken[places[start : start + _POSITIONS_PER_STEP]] = True
     if not taken.all():
         raise _DamagedIndex("the places of its records in their file are not a permutation")
     return np.asarray(places).astype(np.int64, copy=False)

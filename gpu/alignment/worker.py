@@ -22,6 +22,7 @@ from gpualign.gpu.alignment.batches import Batch, whole_tile_batch
 from gpualign.gpu.alignment.families.base import KernelVariant
 from gpualign.gpu.alignment.kernel_selection import choose_kernel_variant
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.alignment.resident_sequences import ResidentSequences
 from gpualign.gpu.alignment.results.base import HostResources, TileOutput
 from gpualign.gpu.alignment.results.selection import tile_output_factory
 from gpualign.gpu.runtime.device import Device, OutOfMemory
@@ -110,7 +111,7 @@ class AlignmentWorker:
             self._pipeline.resident.begin_batch()  # time 0 of `FinishedBatch`
             self._host = HostResources(copiers, _COPY_THREADS, self._pipeline.wait)
             self._allowance = self._pipeline.usable_memory()
-            self._resident = self._upload_sequences(self._allowance * MAX_SEQUENCE_MEMORY_FRACTION)
+            self._resident = self._make_resident(self._allowance * MAX_SEQUENCE_MEMORY_FRACTION)
             for batch in self._take_batches():
                 if self._port.stopped():
                     break
@@ -122,24 +123,18 @@ class AlignmentWorker:
             self._open[tile.number] = _OpenTile(self._output(tile))
             yield whole_tile_batch(tile, self._task.queries.lengths)
 
-    def _upload_sequences(self, max_bytes: float) -> dict[str, int]:
-        """Copy the sequences to the device, once if queries and targets are the same set, and return their addresses.
-
-        Returns an empty dictionary if the sequences do not fit. Each batch then includes its own sequences.
-        """
+    def _make_resident(self, max_bytes: float) -> ResidentSequences | None:
+        """Return the sequences on the device, once if queries and targets are the same set; None if they do not fit. Each batch
+        then includes its own sequences."""
         queries, targets, resident = self._task.queries, self._task.targets, self._pipeline.resident
-        same = targets is queries
-        addresses: dict[str, int] = {}
+        if queries.nbytes + (0 if targets is queries else targets.nbytes) > max_bytes:
+            return None
         try:
-            if queries.nbytes + (0 if same else targets.nbytes) <= max_bytes:
-                for part, ours, theirs in (("codes", queries.codes, targets.codes), ("offsets", queries.offsets, targets.offsets)):
-                    addresses[f"query_{part}"] = address = resident.copy(f"query_{part}", ours)
-                    addresses[f"target_{part}"] = address if same else resident.copy(f"target_{part}", theirs)
+            return ResidentSequences(resident, self._task, self._host.copy)
         except OutOfMemory:
-            addresses.clear()
             resident.release()
             self._allowance //= 2
-        return addresses
+            return None
 
     def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[KernelVariant, BatchLayout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
@@ -150,17 +145,21 @@ class AlignmentWorker:
             lambda threads: hardware.multiprocessor_count * function.resident_blocks(threads),
             memory_bytes,
             hardware.warp_lanes,
-            bool(self._resident),
+            self._resident is not None,
         )
         return variant, variant.lay_out(batch, self._recipe, self._task, capacity)
 
     def _make_submission(self, batch: Batch, memory_bytes: int) -> BatchSubmission:
         variant, layout = self._choose_variant_and_layout(batch, memory_bytes)
         output = self._open[batch.tile.number].output.make_batch_output(batch, variant, layout)
-        return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
+        addresses = self._resident.addresses if self._resident else {}
+        return BatchSubmission(batch, layout, variant, self._recipe, addresses, output)
 
     def _submit_batch(self, batch: Batch) -> None:
-        """Submit a batch, in pieces if it does not fit in memory. The batch is laid out while the batches in flight are computed."""
+        """Submit a batch, in pieces if it does not fit in memory. The batch is laid out, and its sequences are copied, while the batches in
+        flight are computed."""
+        if self._resident:
+            self._resident.copy_letters(batch)
         waiting = deque([batch])
         while waiting and not self._port.stopped():
             piece = waiting.popleft()
@@ -192,7 +191,7 @@ class AlignmentWorker:
         """Return whether a batch's targets fit in the host memory for what is uploaded. Their sequences count unless they are on the
         device."""
         left = self._max_input_bytes - _TARGET_INPUT_BYTES * (batch.stop - batch.start)
-        return left >= 0 and (bool(self._resident) or int(self._task.targets.lengths[batch.targets].sum()) <= left)
+        return left >= 0 and (self._resident is not None or int(self._task.targets.lengths[batch.targets].sum()) <= left)
 
     def _halve_memory(self, batch: Batch, needed_bytes: int, error: OutOfMemory) -> None:
         """Free every buffer and halve the memory to use, because the device turned out to have less than it reported.

@@ -1,0 +1,75 @@
+"""Sequences of a task in the memory of a device. Their letters are copied as batches need them, so that the first batches of a large
+database are computed while the rest is still read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.gpu.alignment.batches import Batch
+from gpualign.gpu.runtime.device import ByteArray, Event, wait_for
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+
+PIECE_BYTES = 16 << 20
+"""Size of each of the two pinned buffers through which letters are copied: one is filled while the device reads the other. A set that is no
+larger than one of them is copied directly, because pinned memory takes longer to allocate."""
+
+
+class ResidentSequences:
+    """Sequences of a task on a device. Raises `OutOfMemory` if the device has too little memory for them.
+
+    buffers: buffers for the sequences; nobody else uses their stream meanwhile
+    copy_bytes: copies (to, from) within host memory with several threads: with one, reading a mapped file takes longer than a search of it
+    addresses: address of each array, by name
+    """
+
+    def __init__(self, buffers: StreamBuffers, task: Task, copy_bytes: Callable[[ByteArray, ByteArray], None]) -> None:
+        self._buffers = buffers
+        self._copy_bytes = copy_bytes
+        self._targets = task.targets
+        self._queries_are_targets = task.queries is task.targets
+        self._copied_letters = 0  # of the targets
+        self.addresses: dict[str, int] = {}
+        self._reserve("target", task.targets)
+        if self._queries_are_targets:
+            self.addresses |= {f"query_{part}": self.addresses[f"target_{part}"] for part in ("codes", "offsets")}
+        else:
+            self._reserve("query", task.queries)
+            buffers.send(np.asarray(task.queries.codes), self.addresses["query_codes"])
+            buffers.wait()
+        if task.targets.codes.nbytes > PIECE_BYTES:
+            self._pinned = [buffers.host_buffer(f"letters {number}", PIECE_BYTES) for number in range(2)]
+
+    def _reserve(self, name: str, sequences: SequenceSet) -> None:
+        """Make room for the letters of a set, and copy where its sequences begin."""
+        self.addresses[f"{name}_codes"] = self._buffers.address(f"{name}_codes", sequences.codes.nbytes, max_bytes=0)
+        self.addresses[f"{name}_offsets"] = self._buffers.copy(f"{name}_offsets", sequences.offsets)
+
+    def copy_letters(self, batch: Batch) -> None:
+        """Copy the letters of a batch's sequences, and all letters before them, unless they are on the device already."""
+        last = int(max(batch.targets.max(), batch.queries.max() if self._queries_are_targets else 0))
+        start, stop = self._copied_letters, int(self._targets.offsets[last + 1])
+        if start >= stop:
+            return
+        codes = np.asarray(self._targets.codes)
+        if codes.nbytes <= PIECE_BYTES:
+            stop = len(codes)
+            self._buffers.send(codes, self.addresses["target_codes"])
+        else:
+            self._copy_pieces(codes, start, stop)
+        self._buffers.wait()
+        self._copied_letters = stop
+
+    def _copy_pieces(self, codes: ByteArray, start: int, stop: int) -> None:
+        copied: list[Event] = []
+        for number, first in enumerate(range(start, stop, PIECE_BYTES)):
+            piece = codes[first : min(stop, first + PIECE_BYTES)]
+            if number >= 2:
+                wait_for(copied[number - 2])
+            pinned = self._pinned[number % 2][: len(piece)]
+            self._copy_bytes(pinned, piece)
+            self._buffers.send(pinned, self.addresses["target_codes"] + first)
+            copied.append(self._buffers.record_event())
