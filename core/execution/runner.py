@@ -25,6 +25,9 @@ _MAX_SAMPLE_RECORDS = 2_000, 50_000
 _MAX_SAMPLE_GROWTH = 16
 """Maximum factor by which a sample grows after a measurement."""
 
+_MIN_START_FRACTION = 0.05
+"""Minimum fraction of the time of a sample that counts as a start, such as opening a GPU, which a longer run has only once."""
+
 _SAMPLE_PARTS = 32
 """Number of places from which a sample is taken."""
 
@@ -61,7 +64,7 @@ def measure_cell_rate(
     min_seconds: float = 0.0,
 ) -> float:
     """Measure the engine's speed, in DP cells per second, on a sample of the task: records from all parts of the sets, truncated to
-    `max_length` letters.
+    `max_length` letters. If half a sample takes clearly more than half the time, the speed is that of the other half.
 
     letters: approximate total number of letters in the sample's queries, and in its targets. Sets of very short records have fewer:
         their sample is limited by its pairs, because results are then most of the work
@@ -71,7 +74,9 @@ def measure_cell_rate(
     queries = _sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0], max_length)
     target_letters, max_records = letters[1], _MAX_SAMPLE_RECORDS[1]
     max_letters = max(letters[1], budget.scratch_bytes // 4)
-    while True:
+
+    def time_sample(target_letters: int, max_records: int) -> tuple[int, float, bool]:
+        """Return (cells, seconds, whether all targets are in the sample)."""
         targets = _sample(task.targets, target_letters, max_records, max_length)
         top_count = None if task.top_count is None else min(task.top_count, len(targets))
         prepared = engine.prepare(replace(task, queries=queries, targets=targets, top_count=top_count), budget)
@@ -79,10 +84,21 @@ def measure_cell_rate(
         seconds = max(time_plan(plan, prepared), 1e-9)
         if seconds >= min_seconds > 0:
             seconds = min(seconds, max(time_plan(plan, prepared), 1e-9))  # the first time may include compiling kernels
+        return plan.cells, seconds, len(targets) == len(task.targets)
+
+    while True:
+        cells, seconds, is_complete = time_sample(target_letters, max_records)
         growth = min(_MAX_SAMPLE_GROWTH, 1.25 * min_seconds / seconds, max_letters / target_letters)
-        if seconds >= min_seconds or growth <= 1 or len(targets) == len(task.targets):
-            return plan.cells / seconds
+        if seconds >= min_seconds or growth <= 1 or is_complete:
+            break
         target_letters, max_records = math.ceil(growth * target_letters), math.ceil(growth * max_records)
+    if min_seconds > 0 and not is_complete:
+        fewer_cells, less_seconds, _ = time_sample(target_letters // 2, max_records // 2)
+        if fewer_cells < cells and less_seconds < seconds:
+            more = (cells - fewer_cells) / (seconds - less_seconds)
+            if seconds - cells / more > _MIN_START_FRACTION * seconds:
+                return more
+    return cells / seconds
 
 
 def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: int) -> SequenceSet:
@@ -101,4 +117,4 @@ def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: 
     lengths = np.minimum(sequences.lengths[records], max_length)
     codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[records], lengths, strict=True)])
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets)
+    return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets, is_mapped=sequences.is_mapped)

@@ -38,9 +38,9 @@ _LETTERS_PER_SECOND = 1e9
 """Number of target letters that a host surely prepares for its devices in a second, even if they are on a disk. Each band of a search
 reads all targets again, so computing it takes at least as long as reading them at this rate."""
 
-_MAPPED_TILE_LETTERS = 1 << 28
-"""Maximum number of target letters of a tile of a search if they are in a file, so that its first part is computed while the rest is
-read."""
+_MAPPED_TILE_LETTERS, _MIN_MAPPED_TILES = 1 << 28, 4
+"""Maximum number of target letters of a tile of a search, and minimum number of tiles of all targets, if these are in a file: so its first
+part is computed while the rest is read."""
 
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 BAND_ROWS = 1024  # queries of a band, unless a search asks for fewer
@@ -149,7 +149,8 @@ class CudaEngine:
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * letters)
             rows = max(1, min(BAND_ROWS, math.ceil(rate * max(_SEARCH_BAND_SECONDS, letters / _LETTERS_PER_SECOND) / mean)))
             if task.targets.is_mapped:
-                cells = min(cells, min(rows, len(task.queries)) * mean * _MAPPED_TILE_LETTERS // letters)
+                tile = min(_MAPPED_TILE_LETTERS, -(-letters // _MIN_MAPPED_TILES))
+                cells = min(cells, min(rows, len(task.queries)) * mean * tile // letters)
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(

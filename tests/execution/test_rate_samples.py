@@ -52,7 +52,7 @@ def test_short_measurements_are_repeated_with_more_targets(rng):
     for seconds, scratch, expected in (
         (0.0, 1 << 20, [20]),  # long enough
         (1e6, 1 << 20, [20, 320, 3000]),  # nothing is: until all targets are in the sample
-        (1e6, 4 * 8000, [20, 160]),  # as memory is short
+        (1e6, 4 * 8000, [20, 160, 80]),  # as memory is short; then half as many
     ):
         engine = Recorded()
         assert measure_cell_rate(task, engine, Budget(0, scratch), letters=(100, 1000), min_seconds=seconds) > 0
@@ -62,8 +62,21 @@ def test_short_measurements_are_repeated_with_more_targets(rng):
 def test_the_time_of_compiling_kernels_is_not_measured(rng, monkeypatch):
     """A sample that took long is timed again: a GPU's kernels are compiled when they first run, others for a larger sample."""
     task = Task(*(sequence_set(list(rng.integers(0, 4, (count, 50)))) for count in (2, 3000)), edit(4))
-    times = [600.0, 0.25, 300.0, 2.0]
+    times = [600.0, 0.25, 300.0, 2.0, 500.0, 1.0]
     monkeypatch.setattr(runner, "time_plan", lambda plan, prepared: times.pop(0))
     rate = measure_cell_rate(task, CpuEngine(1), Budget.from_total(1 << 30), letters=(100, 1000), min_seconds=0.5)
     assert rate == 2 * 50 * 50 * 50 / 2.0
+    assert not times
+
+
+@pytest.mark.parametrize("half", [1.5, 1.02, 0.5, 2.5])
+def test_a_start_is_not_part_of_the_speed(rng, monkeypatch, half):
+    """A sample takes 2 s. If half of it takes 1.5 s, the start takes 1 s. Small differences, and half a sample that takes longer, are
+    noise."""
+    task = Task(*(sequence_set(list(rng.integers(0, 4, (count, 50)))) for count in (2, 3000)), edit(4))
+    cells, times = [], [2.0, 2.0, half, half]
+    monkeypatch.setattr(runner, "time_plan", lambda plan, prepared: cells.append(plan.cells) or times.pop(0))
+    found = measure_cell_rate(task, CpuEngine(1), Budget.from_total(1 << 30), letters=(100, 1000), min_seconds=0.5)
+    more = (cells[0] - cells[-1]) / (2 - half) if half == 1.5 else cells[0] / 2
+    assert found == pytest.approx(more)
     assert not times

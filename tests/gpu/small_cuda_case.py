@@ -119,14 +119,16 @@ def lists(rng):
     queries, targets = families(rng, 4, 24, 1200)
     pairs = all_pairs_in_disorder(rng, queries, targets, 200)
     pairs = pairs.select(slice(200))
-    for scheme in (two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6), edit(6)):
+    affine, packed = two_valued(6, 5, -4, 10, 1), pair_list.packed_score_type
+    for scheme, score_type in ((affine, packed), (two_valued(6, 5, -4, 6, 6), packed), (edit(6), packed), (affine, lambda archs: None)):
+        pair_list.packed_score_type = score_type
         task, budget, host = Task(queries, targets, scheme, detail=Detail.PATH), Budget.from_total(1 << 30), CpuEngine(2)
         aligner = pair_list.CudaPairEngine(lambda: [CudaDevice(0)], host, print).prepare_pair_aligner(task, budget)
         found, expected = aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs)
         aligner.close()
         same = np.array_equal(found.scores, expected.scores) and np.array_equal(found.statistics, expected.statistics)
         same = same and np.array_equal(found.runs.sizes, expected.runs.sizes)
-        print("lists", scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+        print("lists", scheme.gap_open, score_type(["sm_90a"]) or "S32", "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
 
