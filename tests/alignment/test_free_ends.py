@@ -116,7 +116,8 @@ def test_an_edit_distance_with_free_ends_is_0_of_the_longest_overlap(rng, single
     for (i, j), path in found.paths.items():
         assert path == "=" * longest_overlap(records(queries)[i].tobytes(), records(targets)[j].tobytes())
         lengths.add(len(path))
-    assert {0, 1, 5} <= lengths
+    assert {0, 1} <= lengths
+    assert max(lengths) >= 5
 
 
 @pytest.mark.parametrize(
