@@ -3,9 +3,9 @@
 //
 // Paths stay within the band. The host decides whether a path outside it could be better (cpu/alignment/src/band_bound.hpp).
 //
-// Antidiagonals are computed in groups of 8, an even one first, of which the last ends with m + n. So the first begins with 0 or before;
-// all pairs of a warp have as many groups. In a group 4 letters of each sequence enter the band. A lane holds the letters of one group in
-// as many as its team has lanes.
+// Antidiagonals are computed in groups of 8, each starting with an even one (a - lowest); the last group ends with m + n. So the first
+// group starts with antidiagonal 0 or earlier. All pairs of a warp have the same number of groups. In a group 4 letters of each sequence
+// enter the band. A lane holds the letters of one group in as many as its team has lanes.
 //
 // Directions are stored in global memory, and the team then walks the path back. In each step its lanes look at the next kLanes cells of
 // the diagonal, and the path takes all pairs of letters up to the next gap.

@@ -21,7 +21,7 @@ larger than one of them is copied directly, because pinned memory takes longer t
 class ResidentSequences:
     """Sequences of a task on a device. Raises `OutOfMemory` if the device has too little memory for them.
 
-    buffers: buffers for the sequences; nobody else uses their stream meanwhile
+    buffers: hold the sequences; their stream is used for nothing else during a copy
     copy_bytes: copies (to, from) within host memory with several threads: with one, reading a mapped file takes longer than a search of it
     addresses: address of each array, by name
     """
