@@ -28,9 +28,9 @@ def packed_score_type(archs: Iterable[str]) -> str | None:
     Compute capability 9.0 has such instructions for unsigned 16-bit numbers (U16X2), and 8.0 for half-precision floats (H16X2); None is
     returned for older architectures. The types are in cuda_src/alignment/score.cuh.
 
-    archs: compiler names of the architectures; an unknown name counts as a current architecture
+    archs: compiler names of the architectures; an unknown name, or no name, counts as a current architecture
     """
-    oldest = min(compute_capability(arch) or _DPX_CAPABILITY for arch in archs)
+    oldest = min((compute_capability(arch) or _DPX_CAPABILITY for arch in archs), default=_DPX_CAPABILITY)
     return U16X2 if oldest >= _DPX_CAPABILITY else H16X2 if oldest >= _HALF_MAX_CAPABILITY else None
 
 

@@ -191,6 +191,12 @@ def test_a_device_that_fails_leaves_its_pairs_to_the_host(rng):
     assert not device.opened
 
 
+def test_without_a_device_the_host_aligns(rng):
+    """PyCUDA is installed, but no GPU can be used."""
+    queries, targets = families(rng, 4, 6, 60)
+    check(*both([], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+
+
 def test_a_device_that_does_not_open(rng):
     queries, targets = families(rng, 4, 6, 60)
     pairs = all_pairs_in_disorder(rng, queries, targets)
