@@ -28,6 +28,10 @@ _MAX_SAMPLE_GROWTH = 16
 _MIN_START_FRACTION = 0.05
 """Minimum fraction of the time of a sample that counts as a start, such as opening a GPU, which a longer run has only once."""
 
+_MIN_DIFFERENCE_FRACTION = 0.1
+"""Minimum difference between the times of a sample and of half of it, as a fraction of the first, from which a speed is computed: smaller
+differences may be noise."""
+
 _SAMPLE_PARTS = 32
 """Number of places from which a sample is taken."""
 
@@ -75,26 +79,26 @@ def measure_cell_rate(
     target_letters, max_records = letters[1], _MAX_SAMPLE_RECORDS[1]
     max_letters = max(letters[1], budget.scratch_bytes // 4)
 
-    def time_sample(target_letters: int, max_records: int) -> tuple[int, float, bool]:
-        """Return (cells, seconds, whether all targets are in the sample)."""
+    def time_sample(target_letters: int, max_records: int, repeat_from: float) -> tuple[int, float, bool]:
+        """Return (cells, seconds, whether all targets are in the sample). repeat_from: minimum seconds of a sample that is timed again"""
         targets = _sample(task.targets, target_letters, max_records, max_length)
         top_count = None if task.top_count is None else min(task.top_count, len(targets))
         prepared = engine.prepare(replace(task, queries=queries, targets=targets, top_count=top_count), budget)
         plan = plan_task(prepared, Pairing.ALL)
         seconds = max(time_plan(plan, prepared), 1e-9)
-        if seconds >= min_seconds > 0:
+        if min_seconds > 0 and seconds >= repeat_from:
             seconds = min(seconds, max(time_plan(plan, prepared), 1e-9))  # the first time may include compiling kernels
         return plan.cells, seconds, len(targets) == len(task.targets)
 
     while True:
-        cells, seconds, is_complete = time_sample(target_letters, max_records)
+        cells, seconds, is_complete = time_sample(target_letters, max_records, min_seconds)
         growth = min(_MAX_SAMPLE_GROWTH, 1.25 * min_seconds / seconds, max_letters / target_letters)
         if seconds >= min_seconds or growth <= 1 or is_complete:
             break
         target_letters, max_records = math.ceil(growth * target_letters), math.ceil(growth * max_records)
     if min_seconds > 0 and not is_complete:
-        fewer_cells, less_seconds, _ = time_sample(target_letters // 2, max_records // 2)
-        if fewer_cells < cells and less_seconds < seconds:
+        fewer_cells, less_seconds, _ = time_sample(target_letters // 2, max_records // 2, 0.0)
+        if fewer_cells < cells and seconds - less_seconds > _MIN_DIFFERENCE_FRACTION * seconds:
             more = (cells - fewer_cells) / (seconds - less_seconds)
             if seconds - cells / more > _MIN_START_FRACTION * seconds:
                 return more
