@@ -21,10 +21,6 @@ _SECONDS_PER_PAIR_LETTER = 9e-12
 """Time, in seconds, that a core with AVX-512 takes to find near pairs while other threads share it: per pair of records and per letter of
 one of the two, if few pairs are near. Measured with reads. The time is 5e-12 if no other thread shares the core, and 11e-12 with AVX2."""
 
-_SECONDS_PER_ALIGNED_PAIR_LETTER = 5e-11
-"""The same if thresholds are on identity or score: bounds on edits are then wider, and the pairs that are left are aligned. Measured with
-20,000 genes at 97 % identity, by 16 cores: 1.6e-10, and less if fewer pairs are near."""
-
 _MAX_JOINED_RECORD_BYTES = 64
 """Near pairs of records shorter than this many bytes may be found by looking up the strings that remain when letters are deleted
 (core/near_pairs), so that few pairs are examined."""
@@ -56,17 +52,13 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cel
     return cells / (cells_per_second * usable_cpu_count())
 
 
-def near_pair_seconds(queries: Sequence[str], targets: Sequence[str] | None, edit: bool = True) -> float:
+def near_pair_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
-    apart. Returns 0 if the files allow no estimate.
-
-    edit: whether scores are edit distances, so that no pairs are aligned
-    """
+    apart. Returns 0 if the files allow no estimate."""
     ours = [_record_counts(path) for path in queries]
     others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
-    seconds = _SECONDS_PER_PAIR_LETTER if edit else _SECONDS_PER_ALIGNED_PAIR_LETTER
-    return pairs_letters * (0.5 if targets is None else 1) * seconds / usable_cpu_count()
+    return pairs_letters * (0.5 if targets is None else 1) * _SECONDS_PER_PAIR_LETTER / usable_cpu_count()
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
@@ -140,8 +132,7 @@ def prestart_for_pairs(
     """
     seconds = 0.0
     if device == "auto" and find_spec("pycuda") is not None:  # otherwise the estimate is not used
-        edit = cells_per_second == EDIT_CELLS_PER_SECOND
-        seconds = near_pair_seconds(queries, targets, edit) if bounded else alignment_seconds(queries, targets, cells_per_second)
+        seconds = near_pair_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, cells_per_second)
     prestart_cuda(device, seconds, seconds)
 
 
