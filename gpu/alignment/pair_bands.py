@@ -18,8 +18,8 @@ BAND_WIDTHS = 1, 2, 3, 4, 6, 8, 12, 16, 24
 
 _ANTIDIAGONALS_PER_WORD = 8  # whose directions for one such cell fit in a word
 _PAIRS_PER_WARP = {1: 4, 2: 4, 3: 2, 4: 2, 6: 2, 8: 2}
-"""By width, for 16-bit scores. With more pairs, a lane has more cells per exchange with its neighbours; with more than 4 scores per value
-and antidiagonal, the loop no longer fits in registers unrolled."""
+"""By width, for 16-bit scores. With more pairs per warp, a lane computes more cells for each exchange with its neighbours; with more than
+four values per lane, the unrolled loop no longer fits in the registers."""
 _OUTSIDE_32_BITS = -(1 << 29)  # OUTSIDE of 32-bit scores
 _MAX_DIFFERENCE = 1 << 15  # of 16-bit scores: the kernel finds positive differences by their highest bit after adding 0x7fff
 
@@ -43,8 +43,8 @@ class PackedScores:
 def packed_scores(recipe: Recipe) -> PackedScores | None:
     """Return how kernels for bands keep scores in 16 bits; None if the devices have no instructions for packed scores.
 
-    The bounds are those of cuda_src/alignment/band_cells.cuh, where s' and o are explained. Below the level are at most three gap openings
-    (one more before the path and one after its last row or column) and the lowest s' for each pair of letters; above it, the largest s'.
+    The bounds, s' and o are those of cuda_src/alignment/band_cells.cuh. Values are below the level by at most three o (E and F, also of
+    cells after the last row or column) and the lowest s' for each pair of letters, and above it by at most the largest s' for each pair.
     """
     form, name = recipe.rebased_form, recipe.packed_score_type
     assert form is not None
