@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,8 +56,7 @@ def test_tiles_that_travel_keep_their_order(rng):
     for cells in (3000, 1 << 30):
         limits = TileLimits(1 << 20, 0, 4, 3, cells, min_diagonal_bands=1, diagonal_group_size=4)
         tiles = list(make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, limits).tiles())
-        by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group_size=0))
-        assert any((a.targets != b.targets).any() for a, b in zip(tiles, by_lengths.tiles(), strict=False) if a.shape == b.shape)
+        assert any((np.diff(sequences.lengths[tile.targets]) < 0).any() for tile in tiles), "all tiles are in order of length"
         maker = TileUnpacker(task)
         for tile in tiles:
             arrived = maker.unpack(pack_tile(tile))
