@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
+from gpualign.cli.inputs.numpy_files import NPY_MAGIC, parse_npy, parse_npz
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at_blanks
@@ -35,6 +35,8 @@ _OTHER_ARRAY_NAMES = ("ids", "query_ids", "target_ids", "compared")
 
 _COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
+_EXAMINED_BYTES = 4096
+"""Number of a file's first bytes that tell its kind."""
 _MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
@@ -84,7 +86,7 @@ def read_matrix(path: str) -> StoredMatrix:
         values = parse_npy(raw, source)
         rows, columns = _read_companion_ids(Path(path), values) if path != STDIO else (None, None)
         contents = _UncheckedMatrix(values, rows, columns)
-    elif raw.startswith(NPZ_MAGIC):
+    elif kind_of(raw[:_EXAMINED_BYTES]) is FileKind.NUMPY:
         contents = _matrix_from_npz(parse_npz(raw, source), source)
     else:
         contents = _matrix_from_text_file(raw, path, source)

@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.kinds import kind_of
+from gpualign.core.files.kinds import FileKind, kind_of
 
 _ID_TITLES = ("id", "sequence_id", "SequenceName")
 _CLUSTER_TITLES = ("cluster", "clone_id", "ClusterNumber")
@@ -138,7 +138,7 @@ def read_clusters(stream: BinaryIO, source: str) -> ListedClusters:
     if _UC_START.match(text.replace(b"\r\n", b"\n")):
         return _read_uc(_numbered_lines(stream), source)
     kind = kind_of(start)
-    if kind is not None:
+    if kind not in (None, FileKind.CLUSTERS):
         raise InputError(f"{source} is {kind.value}; {_EXPECTED}")
     return _read_table(stream, source)
 

@@ -14,6 +14,7 @@ from typing import BinaryIO, Protocol, cast
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.bgzf_blocks import CUT_BETWEEN_BLOCKS, BgzfBlockStream
+from gpualign.core.files.foreign_formats import refuse_foreign_format
 from gpualign.core.files.paths import open_file
 
 _PEEK_BYTES = 4096
@@ -318,7 +319,8 @@ def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _
 
     min_prefetch_bytes: compressed size from which a regular file is decompressed in a separate thread
 
-    Raises `InputError` for zip archives and UTF-16. Reading the stream raises `InputError` if a compressed file is damaged.
+    Raises `InputError` for UTF-16 and for formats that no command reads. Reading the stream raises `InputError` if a compressed file is
+    damaged.
     """
     location = _file_range(stream)
     large = location is not None and location[2] - location[1] >= min_prefetch_bytes
@@ -334,9 +336,8 @@ def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _
             break
     if first.startswith(_UTF16_BYTE_ORDER_MARKS):
         raise InputError(f"{source}: expected text in UTF-8, found UTF-16; convert it (iconv -f UTF-16 -t UTF-8)")
-    if first.startswith(b"PK\x03\x04"):
-        raise InputError(f"{source}: a zip archive; unpack it first (unzip -p FILE | gpualign ... -)")
     if first.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
         first = first.removeprefix(codecs.BOM_UTF8)
+    refuse_foreign_format(first, source)
     return first, stream

@@ -21,6 +21,15 @@ _NUMBER = re.compile(rb"[0-9]+")
 _GAP_CHARACTERS = re.compile(rb"[-?.]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _NEWICK_START = re.compile(rb"(\[[^]]*\]\s*)*\(")
+_UC_START = re.compile(rb"(#[^\n]*\n)*S\t[0-9]+\t[0-9]+\t\*\t")
+"""Pattern of the first row of clusters in .uc format."""
+
+_CLSTR_START = re.compile(rb">Cluster [0-9]+\r?\n[0-9]+\t[0-9]+(aa|nt), >")
+"""Pattern of the first cluster in CD-HIT's .clstr format."""
+
+_CLUSTER_TITLES = [b"id", b"cluster", b"size"]
+"""First titles of the tables of clusters that gpualign writes."""
+
 OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"))
 """First titles of lists of pairs of HIV-TRACE and MicrobeTrace, and of Gephi and Cytoscape, in lower case."""
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
@@ -46,6 +55,7 @@ class FileKind(Enum):
     PHYLIP_MATRIX = "a distance matrix in PHYLIP format"
     NEWICK = "a tree in Newick format"
     PAIRS = "a list of pairs"
+    CLUSTERS = "a list of clusters"
     NEIGHBOUR_COUNTS = "a list of numbers of neighbours"
     NUMPY = "a NumPy matrix"
     SAMPLE_SET = "a set of samples"
@@ -66,13 +76,15 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.INDEX
     if start.startswith(b"BCF"):
         return FileKind.BCF
-    if start.startswith(b"\x93NUMPY") or (start.startswith(b"PK\3\4") and b".npy" in start[:64]):  # an .npz has the name of an array first
+    if start.startswith(b"\x93NUMPY") or (start.startswith(b"PK\3\4") and _first_zip_member(start).endswith(b".npy")):
         return FileKind.NUMPY
     if b"\0" in start:
         return None
     body = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\v\f")
     lines = [line.rstrip(b"\r") for line in body.split(b"\n", 3)]
     first, second = lines[0], next((line for line in lines[1:] if line.strip()), b"")
+    if _CLSTR_START.match(body) or _UC_START.match(body):
+        return FileKind.CLUSTERS
     if first.startswith(b">") and not _is_row_of_header(first, second):
         return FileKind.FASTA
     if first.startswith(b"@") and b"\n+" in body and not _is_row_of_header(first, second):
@@ -103,9 +115,17 @@ def kind_of(start: bytes) -> FileKind | None:
     titles = _cells(first, second)
     if {b"query", b"target"} <= set(titles) or (len(titles) == 3 and _names_pairs(titles)):
         return FileKind.PAIRS
+    if titles[: len(_CLUSTER_TITLES)] == _CLUSTER_TITLES:
+        return FileKind.CLUSTERS
     if titles == [b"query", b"neighbours"]:
         return FileKind.NEIGHBOUR_COUNTS
     return FileKind.PED if is_ped(body) else FileKind.TPED if is_tped(body) else None
+
+
+def _first_zip_member(start: bytes) -> bytes:
+    """Return the name of the first file in a zip archive, given the first bytes of the archive."""
+    length = int.from_bytes(start[26:28], "little")
+    return start[30 : 30 + length]
 
 
 def _names_pairs(titles: list[bytes]) -> bool:

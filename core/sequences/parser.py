@@ -38,7 +38,6 @@ _LIST_TITLE = re.compile("(ANTIGEN|EPITOPE|FRAGMENT|LIGAND|PEPTIDE|PRIMER|PROTEI
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
 _BLANKS_AT_LINE_END = re.compile(rb" +(?=\r*(?:\n|\Z))")
-_SAM_HEADER_STARTS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t")
 _PIR_START = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);[^\r\n]*[\r\n]+[^>]*\*\s*(?:>|\Z)")
 """Pattern of the first record of a PIR (NBRF) file: a code of its type before the id, and * after the sequence."""
 _HH_SUITE_ROW_START = re.compile(rb">((?:ss|sa|aa)_(?:pred|conf|dssp))\s")
@@ -150,15 +149,7 @@ def read_records(
     location = plain_text(stream) if threads > 1 and min_letters is None else None
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:
-        from gpualign.core.files.kinds import FileKind, kind_of
-
-        readers = {
-            FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
-            FileKind.SAMPLE_SET: "gpualign dist reads it",
-            FileKind.INDEX: f"queries come first in a search of it: gpualign sw QUERY {source}",
-        }
-        if (kind := kind_of(first)) in readers:
-            raise InputError(f"{source} is {kind.value}; expected FASTA or FASTQ; {readers[kind]}")
+        _refuse_other_kind(first, source)
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
     if columns.are_given or is_receptor_table(first):
         table = read_table_records(stream, source, columns, threads)
@@ -180,12 +171,7 @@ def read_records(
                 )
             yield replace(listed, is_unterminated=text[-1:] not in (b"\r", b"\n"))
             return
-        from gpualign.core.files.kinds import FileKind, kind_of
-
-        if (kind := kind_of(first)) is not None:
-            reads = ", which gpualign dist reads" if kind in (FileKind.VCF, FileKind.CLUSTAL, FileKind.PHYLIP) else ""
-            lists = f"; gpualign cluster {parameter('edges')} reads lists" if kind is FileKind.PAIRS else ""
-            raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ{lists}")
+        _refuse_other_kind(first, source)
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         named = f"; if it is a table, name its column of sequences with {parameter('sequence_column')}; gpualign dist reads tables of SNPs"
         other = named if any(delimiter in start for delimiter in "\t,;") else ""
@@ -193,15 +179,7 @@ def read_records(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"
         )
-    if body.startswith(_SAM_HEADER_STARTS):
-        raise InputError(f"{source} is SAM; write its reads as FASTA or FASTQ: samtools fasta {source}")
-    if _PIR_START.match(body):
-        raise InputError(f"{source} is PIR, whose second lines are titles; write it as FASTA, for instance with EMBOSS seqret")
-    if (row := _HH_SUITE_ROW_START.match(body)) is not None:
-        raise InputError(
-            f"{source}: {row[1].decode()!r} is no sequence, but a row of HH-suite about structure; leave such rows out, for instance with"
-            " seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
-        )
+    _refuse_other_records(body, source)
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")
@@ -223,6 +201,37 @@ def read_records(
             kinds = LetterKinds()
     kinds.add(scanner.count_kinds(*LETTER_KIND_DEFINITIONS))
     yield replace(_take_records(scanner, kinds, with_descriptions, encoded), is_unterminated=not watched.at_line_end)
+
+
+def _refuse_other_records(body: bytes, source: str) -> None:
+    """Raise `InputError` for a format whose records begin as in FASTA. body: first bytes of the file, from the first record on"""
+    if _PIR_START.match(body):
+        raise InputError(f"{source} is PIR, whose second lines are titles; write it as FASTA, for instance with EMBOSS seqret")
+    if (row := _HH_SUITE_ROW_START.match(body)) is not None:
+        raise InputError(
+            f"{source}: {row[1].decode()!r} is no sequence, but a row of HH-suite about structure; leave such rows out, for instance with"
+            " seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
+        )
+    if body.startswith(b">Cluster "):  # perhaps of CD-HIT
+        _refuse_other_kind(body, source)
+
+
+def _refuse_other_kind(first: bytes, source: str) -> None:
+    """Raise `InputError` if a file is of a known kind that holds no sequences, or aligned ones. first: first bytes of the file"""
+    from gpualign.core.files.kinds import FileKind, kind_of  # compiles patterns, which takes longer than reading a small file
+
+    kind = kind_of(first)
+    if kind in (None, FileKind.FASTA, FileKind.FASTQ):
+        return
+    calls = (FileKind.VCF, FileKind.BCF, FileKind.PLINK, FileKind.SAMPLE_SET, FileKind.CLUSTAL, FileKind.PHYLIP)
+    advice = {
+        **dict.fromkeys(calls, "gpualign dist reads it"),
+        FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
+        FileKind.INDEX: f"queries come first in a search of it: gpualign sw QUERY {source}",
+        FileKind.PAIRS: f"gpualign cluster {parameter('edges')} reads it",
+        FileKind.CLUSTERS: f"gpualign cluster {parameter('verify')} checks them",
+    }
+    raise InputError(f"{source} is {kind.value}; expected FASTA or FASTQ" + (f"; {advice[kind]}" if kind in advice else ""))
 
 
 class _ParallelScan:

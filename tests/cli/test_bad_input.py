@@ -378,7 +378,7 @@ def test_what_is_for_another_command(tmp_path):
     (tmp_path / "x.vcf").write_text("##fileformat=VCFv4.2\n")
     (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
     assert refused(["nw", "x.tsv"], tmp_path).endswith("with --sequence-column; gpualign dist reads tables of SNPs\n")
-    assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF, which gpualign dist reads; expected FASTA or FASTQ\n")
+    assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF; expected FASTA or FASTQ; gpualign dist reads it\n")
     assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are by edit distance (gpualign nw)\n")
 
 

@@ -30,7 +30,7 @@ def folder(tmp_path):
         (["list.tsv", "--max-distance", "3"], "list.tsv is a list of pairs; read it with --edges: gpualign cluster --edges list.tsv\n"),
         (
             ["list.tsv", "--max-distance", "0.1"],
-            "list.tsv is a list of pairs; expected FASTA or FASTQ; gpualign cluster --edges reads lists\n",
+            "list.tsv is a list of pairs; expected FASTA or FASTQ; gpualign cluster --edges reads it\n",
         ),
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),

@@ -179,14 +179,19 @@ def test_other_kinds_are_named(tmp_path, text, prefix):
 
 @pytest.mark.parametrize("command", ["nw", "cluster --max-distance 0.1", "index -o x.db"])
 def test_alignments_are_named_where_sequences_are_wanted(tmp_path, rng, command):
-    texts = {**NAMED, by_biopython(alignment(rng, SHORT, 20), "clustal"): "an alignment in CLUSTAL format, which gpualign dist reads"}
-    texts[by_biopython(alignment(rng, SHORT, 20), "phylip")] = "an alignment in PHYLIP format, which gpualign dist reads"
-    texts[vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])])] = "VCF, which gpualign dist reads"
+    aligned = alignment(rng, SHORT, 20)
+    calls = {
+        by_biopython(aligned, "clustal"): "an alignment in CLUSTAL format",
+        by_biopython(aligned, "phylip"): "an alignment in PHYLIP format",
+        vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]): "VCF",
+    }
+    texts = {**NAMED, **{text: f"{name}; expected FASTA or FASTQ; gpualign dist reads it" for text, name in calls.items()}}
     first, *options = command.split()
     for text, name in texts.items():
         (tmp_path / "x").write_text(text)
-        with pytest.raises(InputError, match=f"x is {name}; expected FASTA or FASTQ"):
+        with pytest.raises(InputError, match=f"x is {name}") as refused:
             gpualign_here(first, tmp_path / "x", *options)
+        assert "; expected FASTA or FASTQ" in str(refused.value)
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])

@@ -100,6 +100,7 @@ _ADVICE_BY_FILE_KIND = {
     FileKind.SAMPLE_SET: "name it alone as a file, neither compressed nor in a list or a pipe",
     FileKind.INDEX: "gpualign sw searches it",
     FileKind.NEIGHBOUR_COUNTS: "expected calls of samples at sites",
+    FileKind.CLUSTERS: f"gpualign cluster with {parameter('verify')} checks them",
     FileKind.PAIRS: f"gpualign cluster with {parameter('edges')} makes clusters of it",
 }
 """Advice on each kind of file that holds no calls, or holds calls that cannot be read."""
