@@ -257,6 +257,21 @@ def test_what_hides_separators_is_in_no_cell(scratch):
         table(['id,"r,1",r2\na,0,1\n"a\x1e1",0,1\n'], scratch)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('id,"locus\n1",L2\nA,1,2\nB,1,3\n', 1),
+        ('id,L1,L2\nA,"1\r\n",2\nB,1,3\n', 2),
+        ('id;L1;L2\nA;1;2\nB;"1\n2";3\n', 3),
+        ('id,L1,L2\n"A ""x"" \nb",1,2\nB,1,3\n', 2),
+        ('id,L1,"L2\n"\nA,1,2\n', 1),
+    ],
+)
+def test_a_line_break_in_quotes_is_named(scratch, text, line):
+    with pytest.raises(InputError, match=f"line {line} ends within quotes"):
+        table([text], scratch)
+
+
 def test_alleles_of_isolates_in_quotes(scratch):
     source = table(['FILE,L1,L2\n"iso,7",3,4\n"iso2,7",3,5\n'], scratch)
     assert source.kind is CallKind.ALLELE
