@@ -113,13 +113,14 @@ def test_damaged_sets_are_refused(rng, tmp_path, where):
 def test_forged_contents_are_refused(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     append(new, store)
+    from gpualign.core.distance.sample_sets.sample_set import FORMAT_VERSION
     from gpualign.core.files.growing_file import append_commit
     from gpualign.core.files.paths import SAMPLE_SET_MAGIC
 
     def forge(change):
         forged = tmp_path / "forged.gps"
         shutil.copy(store, forged)
-        with append_commit(str(forged), SAMPLE_SET_MAGIC, 1, "a set") as (commit, writer):
+        with append_commit(str(forged), SAMPLE_SET_MAGIC, FORMAT_VERSION, "a set") as (commit, writer):
             contents = json.loads(json.dumps(commit.contents))
             change(contents, writer)
             writer.commit(contents)
@@ -139,6 +140,9 @@ def test_forged_contents_are_refused(rng, tmp_path):
         lambda c, w: c.update(stored_sites=w.add(np.array([700], np.uint32))),
         lambda c, w: c.update(reference=w.add(np.zeros(3, np.uint8))),
         lambda c, w: c.update(reading={}),
+        lambda c, w: c.update(cells={}),
+        lambda c, w: c.update(cells={"letters": False, "cells": [[0, 1]]}),
+        lambda c, w: c.update(cells={"letters": False, "cells": [[256, 1, 0]]}),
         lambda c, w: c.update(reading=c["reading"] | {"compared_letters": "AMINO_ACIDS"}),
         lambda c, w: c["segments"][0].update(ids=w.add(np.frombuffer(b'["a\\tb"]', np.uint8))),
         lambda c, w: c["segments"][0].update(runs=w.add(np.array([[5, 4]], np.uint32))),

@@ -245,6 +245,51 @@ def test_what_cannot_be_added_changes_nothing(rng, tmp_path, case):
     assert store.read_bytes() == before
 
 
+CELLS = ["-1 0 1", "0 1", "0 1 2", "-1 0 1 2", "0 1 2 9", "A B H", "A C G T", "A C D B H", "1 2 3 4 15", "0 1 2 3"]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_tables_added_to_a_set_are_read_as_beside_the_others(data):
+    """Whatever a table alone looks like: either its cells mean what they mean in one table of all samples, or it is refused.
+
+    Only alleles of a set stay alleles, with 0 as a missing one, where one table would be asked about.
+    """
+    sites, first, second = (data.draw(st.integers(1, high), label=name) for name, high in (("sites", 4), ("old", 4), ("new", 3)))
+    cells = st.sampled_from(data.draw(st.sampled_from(CELLS)).split())
+    rows = [[f"s{k}", *data.draw(st.lists(cells, min_size=sites, max_size=sites))] for k in range(first + second)]
+    header = ["id", *(f"site_{k}" for k in range(sites))]
+
+    def write(path, some):
+        path.write_text("".join("\t".join(row) + "\n" for row in [header, *some]))
+
+    def distances_of(*words):
+        try:
+            return gpualign_here("dist", *words, "--format", "molten")[0]
+        except InputError as error:
+            return str(error)
+
+    def check(found, expected):
+        were_asked = isinstance(expected, str) and "(--type alleles)" in expected and expected.endswith("say which")
+        assert isinstance(found, str) or found == expected or were_asked
+
+    with tempfile.TemporaryDirectory() as folder:
+        every, old, new, store = (Path(folder) / name for name in ("all.tsv", "old.tsv", "new.tsv", "x.gps"))
+        for path, some in ((every, rows), (old, rows[:first]), (new, rows[first:])):
+            write(path, some)
+        try:
+            gpualign_here("index", old, "-o", store)
+        except InputError:
+            return
+        for by_set, by_text in (((new, store), (new, old)), ((store, new), (old, new))):
+            check(distances_of(*by_set), distances_of(*by_text))
+        try:
+            gpualign_here("index", new, "--append", store)
+        except InputError:
+            return
+        check(distances_of(store), distances_of(every))
+
+
 def test_options_of_reading_belong_to_the_set(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     for words in (

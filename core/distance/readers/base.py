@@ -20,6 +20,7 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.distance.readers.site_names import SiteNames
+from gpualign.core.distance.tables.cell_codes import CellCodes
 from gpualign.core.files.scratch import MakeScratch
 
 
@@ -200,6 +201,7 @@ class RandomAccessSource:
     row_mask: mask of the rows, numbered over all call readers, that are samples of the source, bool[rows]; None: all rows
     make_names: returns the names of all sites; None: the sites have none
     hashes: hashes of alleles, in the order of their allele numbers from 2^31
+    cells: cells of the tables that were read; None for other inputs, for alleles, and if every letter is a call
     mapped_bytes: size of the calls that files on disk hold, in bytes
     """
 
@@ -214,6 +216,7 @@ class RandomAccessSource:
     row_mask: npt.NDArray[np.bool_] | None = None
     make_names: Callable[[], SiteNames] | None = None
     hashes: Sequence[str] = ()
+    cells: CellCodes | None = None
     mapped_bytes: int = 0
     calls_per_sample: None = field(default=None, init=False)
 

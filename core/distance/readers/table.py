@@ -17,6 +17,7 @@ from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, allele_numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, AlleleCells, describe_possible_genotypes, missing_call_advice
+from gpualign.core.distance.tables.cell_codes import CellCodes
 from gpualign.core.distance.tables.codings import (
     MINUS_ONE,
     Coding,
@@ -34,6 +35,8 @@ from gpualign.core.sequences.ids import unique_ids
 
 WarnFunction = Callable[[str], None]
 
+_MADE_ANEW = "a set keeps the options it was made with, so make it anew with that option"
+
 
 def read_tables(
     inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: MakeScratch, warn: WarnFunction
@@ -50,13 +53,14 @@ def read_tables(
     """
     alleles = AlleleCells(options.missing_codes, options.known_hashes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
-    automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None
+    automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None and options.known_cells is None
     holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
     storage = RowStoreFactory(memory // len(inputs), scratch)
     tables = [reader.read(holds_alleles, storage) for reader in readers]
     transpose = any(table.plan.options.transpose for table in tables)
     _check_sites(tables, transpose)
-    kind, decode = _decide_kind_and_codes(tables, alleles, warn)
+    kind, cells = _decide_kind_and_codes(tables, alleles, warn)
+    decode = None if cells is None else _decoder(cells)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
         if (report := describe_repeated_sites(table.row_ids if transpose else table.column_ids)) is not None:
@@ -76,6 +80,7 @@ def read_tables(
         2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1,
         make_names=lambda: SiteNames(SiteScheme.TITLES, [(title,) for title in titles]),
         hashes=alleles.hashes,
+        cells=None if kind is CallKind.ALLELE else cells,
     )
 
 
@@ -90,8 +95,14 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
             raise InputError(f"{source}: site {place + 1} is {names[1]}, in {first[1]} it is {names[0]}; sites must be the same")
 
 
-def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, warn: WarnFunction) -> tuple[CallKind, Codes | None]:
-    """Return (kind of calls; code for each raw code, or None if the raw codes are already codes).
+def _decoder(cells: CellCodes) -> Codes | None:
+    """Return the code for each raw code, or None if all raw codes that occur are codes already."""
+    seen = np.flatnonzero(cells.counts)
+    return None if (cells.codes[seen] == seen).all() else cells.codes
+
+
+def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, warn: WarnFunction) -> tuple[CallKind, CellCodes | None]:
+    """Return (kind of calls; meaning of the cells, or None if what was read are codes already).
 
     Raises `InputError` if the tables do not determine the meaning of their cells.
     """
@@ -109,19 +120,26 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
     if letters and options.all_letters:
         return CallKind.LETTER, None
 
+    beside = options.known_cells
+    if beside is not None and known and beside.are_letters is not letters:
+        raise InputError(f"{known[0].source} holds {_cell_type_name(known[0])}, the set {'numbers' if letters else 'letters'}")
+
     def coding_of(some: Sequence[TableRows]) -> Coding:
         counts = np.sum([table.counts for table in some], axis=0)
+        if beside is not None:
+            counts = counts + beside.counts
         return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.is_typing_scheme for table in some))
 
     if not letters and options.type is TableType.AUTO and options.ploidy is None:
-        _refuse_two_codings(tables)
+        _refuse_two_codings(tables, beside)
     try:
         coding = coding_of(tables)
     except InputError as error:
         raise InputError(f"{tables[0].source}: {error.message}") from None
     if coding.ambiguity_reason is not None:
         at_fault = next((table for table in tables if coding_of([table]).ambiguity_reason == coding.ambiguity_reason), tables[0])
-        raise InputError(f"{at_fault.source}: {coding.ambiguity_reason}")
+        anew = "" if beside is None else f"; {_MADE_ANEW}"
+        raise InputError(f"{at_fault.source}: {coding.ambiguity_reason}{anew}")
     _refuse_non_calls(tables, coding, options)
     if coding.assumption_note is not None:
         reason = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
@@ -133,19 +151,23 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
             and (report := describe_ambiguity_letters(table.counts)) is not None
         ):
             warn(f"{table.source}: {report}")
-    seen = np.flatnonzero(sum(table.counts for table in tables))
-    return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
+    counts = np.sum([table.counts for table in tables], axis=0)
+    return coding.kind, CellCodes(letters, counts, np.where(counts > 0, coding.codes, np.uint8(_sites.BAD)))
 
 
-def _refuse_two_codings(tables: Sequence[TableRows]) -> None:
+def _refuse_two_codings(tables: Sequence[TableRows], beside: CellCodes | None) -> None:
     """Raise `InputError` if the genotypes may be -1, 0, 1 in one table and 0, 1, 2 in another one: if no table with -1 has a 2, but another
-    table has."""
-    with_minus_one = [table for table in tables if table.counts[MINUS_ONE] and not table.is_typing_scheme]
-    with_two = [table for table in tables if table.counts[2]]
-    if with_minus_one and with_two and not any(table.counts[2] for table in with_minus_one):
+    table has. beside: cells of the set beside which the tables are read, if any"""
+    inputs = [(table.source, table.counts, table.is_typing_scheme) for table in tables]
+    if beside is not None:
+        inputs.append(("the set", beside.counts, False))
+    with_minus_one = [(source, counts) for source, counts, is_typing_scheme in inputs if counts[MINUS_ONE] and not is_typing_scheme]
+    with_two = [source for source, counts, _ in inputs if counts[2]]
+    if with_minus_one and with_two and not any(counts[2] for _, counts in with_minus_one):
+        anew = "" if beside is None else f"; {_MADE_ANEW}"
         raise InputError(
-            f"{with_minus_one[0].source}: -1 may be a genotype, as there is no 2, but genotypes of {with_two[0].source} are 0, 1 and 2;"
-            f" write both in the same way, or give {parameter('missing_code', -1)} if -1 is a missing call"
+            f"{with_minus_one[0][0]}: -1 may be a genotype, as there is no 2, but genotypes of {with_two[0]} are 0, 1 and 2;"
+            f" write both in the same way, or give {parameter('missing_code', -1)} if -1 is a missing call{anew}"
         )
 
 

@@ -29,8 +29,8 @@ from gpualign.core.files.growing_file import DamagedFile
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.sequences.ids import SampleNames
 
-_UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes"}
-"""Options that a run decides, not the set."""
+_UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes", "known_cells"}
+"""Options that a run decides, not the set, and what is known of the samples of the set."""
 
 _OPTION_NAMES = {"missing_codes": "missing_code"}
 """Options whose names differ from those of the fields."""
@@ -66,10 +66,12 @@ def reading_options(sample_set: SampleSet, options: CallOptions) -> CallOptions:
             ignore_columns=tuple(kept["ignore_columns"]),
             compared_letters=None if letters is None else ComparedLetters[letters],
             known_hashes=tuple(sample_set.hashes),
+            known_cells=sample_set.cells,
         )
     except (KeyError, TypeError, ValueError):
         raise damaged(sample_set.path, DamagedFile("its options are not valid")) from None
-    if read.type is TableType.AUTO and sample_set.kind is not CallKind.LETTER:  # a few samples may look like another kind
+    # A few samples may look like another kind.
+    if read.type is TableType.AUTO and sample_set.kind is not CallKind.LETTER and sample_set.cells is None:
         read = replace(read, type=TableType.ALLELES if sample_set.kind is CallKind.ALLELE else TableType.CALLS)
     return read
 
@@ -128,6 +130,7 @@ def source_of_set(sample_set: SampleSet, nonfounders: bool = False) -> Alignment
             make_positions=None if site_names.scheme is SiteScheme.TITLES else lambda: site_names.positions(sample_set.path),
             make_names=lambda: site_names,
             hashes=sample_set.hashes,
+            cells=sample_set.cells,
         )
     return source if mask.all() else source.select_samples(mask)
 
@@ -160,6 +163,12 @@ def check_calls_alike(first: Source, second: Source, first_name: str, second_nam
     """
     if type(first) is not type(second) or first.kind is not second.kind:
         raise InputError(f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}; samples of a set are of one kind")
+    cells, others = (one.cells if isinstance(one, RandomAccessSource) else None for one in (first, second))
+    if cells is not None and others is not None and cells.contradicts(others):
+        raise InputError(
+            f"{second_name}: its cells do not mean the same as in {first_name}, as if genotypes were -1, 0, 1 here and 0, 1, 2 there; make"
+            f" the set from all tables, with {parameter('type')} where that is not clear"
+        )
     if isinstance(first, AlignmentSource) and isinstance(second, AlignmentSource) and first.compared is not second.compared:
         raise InputError(
             f"{second_name}: other letters are calls than in {first_name}; make both sets with {parameter('all_letters')}, or neither"
@@ -192,6 +201,7 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
         nbytes=first.nbytes + second.nbytes,
         row_mask=_joined_mask([(one.row_mask, _row_count(one)) for one in (first, second)]),
         hashes=second.hashes,
+        cells=None,
     )
 
 

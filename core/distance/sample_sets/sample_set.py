@@ -7,6 +7,8 @@ A file of `growing_file` whose contents are (sizes of arrays in brackets; each a
   names              scheme and names of the sites, JSON as uint8[]; none for an alignment, whose sites are its columns
   dictionary         codes in the order of their numbers; for alleles, offsets int64[sites + 1] and numbers uint32[]
   hashes             hashes of alleles in the order of their numbers from 2^31, JSON as uint8[]
+  cells              cells of tables, and what they mean (`CellCodes.to_json`); none for other inputs, for alleles, and if every letter
+                     is a call
   stored_sites       for an alignment: sites that planes hold, uint32[]
   first_count        number of sites that the planes of the first segment hold
   reference          for an alignment: one of the calls at each site, uint8[sites]
@@ -39,10 +41,11 @@ from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CodeDictionary
 from gpualign.core.distance.sample_sets.segments import Segment
 from gpualign.core.distance.tables.alleles import FIRST_HASH_NUMBER
+from gpualign.core.distance.tables.cell_codes import CellCodes
 from gpualign.core.files.growing_file import Commit, DamagedFile, StoredArray, read_commit
 from gpualign.core.files.paths import SAMPLE_SET_MAGIC
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 WHAT = "a set of samples"
 """Name of such files in messages."""
 
@@ -61,6 +64,7 @@ class SampleSet:
     names: names of the sites; None for an alignment, whose sites are its columns
     dictionary: numbers of the calls
     hashes: hashes of alleles, in the order of their numbers
+    cells: cells of the tables that the samples come from; None for other inputs, for alleles, and if every letter is a call
     stored_sites, reference: as in `stored_rows.StoredRows`, for an alignment; otherwise None
     first_count: number of sites that the planes of the first segment hold
     segments: the samples, withdrawn ones too
@@ -76,6 +80,7 @@ class SampleSet:
     names: SiteNames | None = field(repr=False)
     dictionary: CodeDictionary | AlleleDictionary = field(repr=False)
     hashes: Sequence[str] = field(repr=False)
+    cells: CellCodes | None = field(repr=False)
     stored_sites: SiteIndices | None = field(repr=False)
     reference: Codes | None = field(repr=False)
     first_count: int
@@ -153,6 +158,10 @@ def parse_sample_set(commit: Commit) -> SampleSet:
         raise DamagedFile("its hashes of alleles are not a list")
     if isinstance(dictionary, AlleleDictionary) and (dictionary.numbers >= FIRST_HASH_NUMBER + len(hashes)).any():
         raise DamagedFile("its dictionary of alleles names a hash that it lacks")
+    try:
+        cells = None if contents.get("cells") is None else CellCodes.from_json(contents["cells"])
+    except ValueError:
+        raise DamagedFile("its description of the cells of tables is not valid") from None
     entries = contents.get("segments")
     if not isinstance(entries, list) or not entries:
         raise DamagedFile("it holds no samples")
@@ -166,7 +175,21 @@ def parse_sample_set(commit: Commit) -> SampleSet:
     if len(withdrawn) and (withdrawn[0] < 0 or withdrawn[-1] >= rows or (np.diff(withdrawn) <= 0).any()):
         raise DamagedFile("it withdraws samples that it does not hold")
     found = SampleSet(
-        commit.path, kind, sites, digest, reading, names, dictionary, hashes, stored, reference, first_count, segments, withdrawn, commit
+        commit.path,
+        kind,
+        sites,
+        digest,
+        reading,
+        names,
+        dictionary,
+        hashes,
+        cells,
+        stored,
+        reference,
+        first_count,
+        segments,
+        withdrawn,
+        commit,
     )
     if len({*found.ids}) != len(found.ids):
         raise DamagedFile("two of its samples have the same id")

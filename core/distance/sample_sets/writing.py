@@ -80,6 +80,9 @@ class SegmentWriter:
         """
         contents: dict[str, Any] = dict(self._known.commit.contents) if self._known is not None else {"reading": reading}
         contents |= {"kind": self._source.kind.value, "site_count": self._source.site_count}
+        if isinstance(self._source, RandomAccessSource) and self._source.cells is not None:
+            before = None if self._known is None else self._known.cells
+            contents["cells"] = (self._source.cells if before is None else before + self._source.cells).to_json()
         names = self._write_sites(writer, contents)
         dictionary = self._write_dictionary(writer, contents)
         sites = self._source.site_count if self._sites is None else len(self._sites.stored)

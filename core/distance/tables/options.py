@@ -7,6 +7,7 @@ from enum import Enum
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.calls import ComparedLetters
+from gpualign.core.distance.tables.cell_codes import CellCodes
 
 MAX_PLOIDY = 8
 
@@ -44,6 +45,7 @@ class CallOptions:
         without `all_letters`
     compared_letters: letters of an alignment that are calls; None: decided by `all_letters`, `gaps_missing` and the text
     known_hashes: hashes of alleles that are numbered already, in this order
+    known_cells: cells of the tables beside which others are read; None: there are none
     """
 
     transpose: bool = False
@@ -59,6 +61,7 @@ class CallOptions:
     gaps_missing: bool = False
     compared_letters: ComparedLetters | None = None
     known_hashes: tuple[str, ...] = ()
+    known_cells: CellCodes | None = None
 
     def check(self) -> None:
         """Raise `InputError` for options that contradict each other, or whose values are not allowed."""
