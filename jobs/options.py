@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.near_pairs.implied_bounds import identity_bounds
+from gpualign.core.scoring.listed_distances import UNEQUAL_LENGTHS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,7 @@ class PairThresholds:
         max_edits, max_distance = None, self.max_distance
         if edit and max_distance is not None:
             check_distance(max_distance, must_be_whole=True)
-            max_edits, max_distance = int(max_distance), None
+            max_edits, max_distance = min(int(max_distance), UNEQUAL_LENGTHS - 1), None
         if max_distance is not None and max_distance > 1 and float(max_distance).is_integer():
             edits, percent = f"at most {max_distance:g} edits add {parameter('edit')}", f"{max_distance:g} % is {max_distance / 100:g}"
             raise InputError(

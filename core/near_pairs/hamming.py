@@ -11,9 +11,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers, Scores
 from gpualign.core.common.dataclass import dataclass
-
-UNEQUAL_LENGTHS = np.iinfo(np.int32).max
-"""Distance of sequences of different lengths, which no threshold lets pass."""
+from gpualign.core.scoring.listed_distances import UNEQUAL_LENGTHS
 
 _MAX_LETTERS = 1 << 22
 """Maximum number of letters of all queries whose pairs are compared at once, unless a single query has more."""

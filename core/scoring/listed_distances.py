@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+UNEQUAL_LENGTHS = (1 << 31) - 1
+"""Hamming distance of sequences of different lengths, the largest number of 32 bits. Every threshold is below it."""
+
 
 class ListedDistance(Enum):
     """A distance that is only computed for pairs within a threshold. The value is the name of the option that selects it."""

@@ -128,3 +128,15 @@ def test_average_linkage_is_refused(tmp_path):
     done = gpualign("cluster", *words, check=False)
     assert done.returncode == 2
     assert b"--method average takes the mean of all distances, and sequences of different lengths have no Hamming distance" in done.stderr
+
+
+@pytest.mark.parametrize("limit", [2**31 - 2, 2**31 - 1, 2**31, 10**15])
+def test_no_threshold_lets_sequences_of_unequal_lengths_pass(tmp_path, limit):
+    path = tmp_path / "x.fa"
+    path.write_text(">a\nACGTACGT\n>b\nACGTTCGT\n>c\nACGTAC\n")
+    words = "--hamming", "--max-distance", str(limit), path, "-q"
+    assert gpualign_here("nw", *words)[0] == b"query\ttarget\tdistance\na\tb\t1\n"
+    for method in ("single", "complete", "greedy"):
+        rows = gpualign_here("cluster", "--method", method, *words)[0].splitlines()[1:]
+        assert [row.split(b"\t")[1] for row in rows] == [b"1", b"1", b"2"]
+    assert len([*python.pairs(str(path), metric="hamming", max_distance=limit)]) == 1
