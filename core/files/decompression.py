@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable
@@ -26,7 +27,13 @@ _MIN_PREFETCH_BYTES = 8 << 20
 and `concurrent.futures` takes 5 ms to load."""
 _MAX_COMPRESSION_RATIO = 16
 """Generous estimate of the compression ratio. DNA of many species reaches a ratio of 4, and genes of one family reach 6 to 9."""
-_UTF16_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+_OTHER_ENCODINGS = {
+    "UTF-32LE": (codecs.BOM_UTF32_LE, rb"([\t\n\r -~]\0\0\0){4}"),
+    "UTF-32BE": (codecs.BOM_UTF32_BE, rb"(\0\0\0[\t\n\r -~]){4}"),
+    "UTF-16LE": (codecs.BOM_UTF16_LE, rb"([\t\n\r -~]\0){4}"),
+    "UTF-16BE": (codecs.BOM_UTF16_BE, rb"(\0[\t\n\r -~]){4}"),
+}
+"""(byte order mark, pattern of the first characters without one) of encodings of text that are not read, as they are named in iconv."""
 
 
 class _Decompressor(Protocol):
@@ -139,20 +146,22 @@ def _open_xz(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
     return io.BufferedReader(_MemberReader(stream, (magic,), lambda: LZMADecompressor(FORMAT_XZ)))
 
 
-def _open_zstd(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+def _open_zstd(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor
     else:
         from backports.zstd import ZstdDecompressor
-    skippable = (bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
-    return io.BufferedReader(_MemberReader(stream, (magic, *skippable), ZstdDecompressor))
+    return io.BufferedReader(_MemberReader(stream, _ZSTD_MAGIC, ZstdDecompressor))
 
+
+_ZSTD_MAGIC = (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)))
+"""First bytes of the frames of a zstd file. All but one begin frames to be skipped, which pzstd writes before each of the others."""
 
 _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOBase]]] = {
     b"\x1f\x8b": ("gzip", _open_gzip),
     b"BZh": ("bzip2", _open_bzip2),
     b"\xfd7zXZ": ("xz", _open_xz),
-    b"\x28\xb5\x2f\xfd": ("zstd", _open_zstd),
+    **dict.fromkeys(_ZSTD_MAGIC, ("zstd", _open_zstd)),
 }
 """(name of the compression format, function that opens a decompressed stream), keyed by a file's first bytes. Libraries are imported when
 they are used, because each takes time to load."""
@@ -312,6 +321,14 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
     return PrefetchingReader(unpacked)
 
 
+def _refuse_other_encodings(first: bytes, source: str) -> None:
+    """Raise `InputError` for text in UTF-16 or UTF-32. first: first bytes of the text"""
+    for encoding, (mark, characters) in _OTHER_ENCODINGS.items():
+        if first.startswith(mark) or (b"\0" in first[:4] and re.match(characters, first)):
+            name = encoding.removesuffix("LE").removesuffix("BE")
+            raise InputError(f"{source}: expected text in UTF-8, found {name}; convert it (iconv -f {encoding} -t UTF-8)")
+
+
 def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _MIN_PREFETCH_BYTES) -> tuple[bytes, BinaryIO]:
     """Return (first bytes, stream of all bytes) of a file's content. Files compressed with gzip, bzip2, xz or zstd are decompressed.
 
@@ -319,8 +336,8 @@ def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _
 
     min_prefetch_bytes: compressed size from which a regular file is decompressed in a separate thread
 
-    Raises `InputError` for UTF-16 and for formats that no command reads. Reading the stream raises `InputError` if a compressed file is
-    damaged.
+    Raises `InputError` for text that is not UTF-8, and for formats that no command reads. Reading the stream raises `InputError` if a
+    compressed file is damaged.
     """
     location = _file_range(stream)
     large = location is not None and location[2] - location[1] >= min_prefetch_bytes
@@ -333,9 +350,10 @@ def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _
             except ImportError as error:  # Python was built without the library, or a package is missing
                 reason = f"this Python cannot read that ({error})"
                 raise InputError(f"{source}: compressed with {kind}; {reason}; unpack it first, or install what is missing") from None
+            if first.startswith(tuple(_COMPRESSIONS)):
+                raise InputError(f"{source}: compressed twice; unpack it once")
             break
-    if first.startswith(_UTF16_BYTE_ORDER_MARKS):
-        raise InputError(f"{source}: expected text in UTF-8, found UTF-16; convert it (iconv -f UTF-16 -t UTF-8)")
+    _refuse_other_encodings(first, source)
     if first.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
         first = first.removeprefix(codecs.BOM_UTF8)

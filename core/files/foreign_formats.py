@@ -11,7 +11,8 @@ _TAR_MAGIC, _TAR_MAGIC_OFFSET = b"ustar", 257
 _UNPACK_ADVICE = "unpack it first"
 _SHEET_ADVICE = "save its sheet as CSV"
 _READS_ADVICE = "write its reads as FASTA or FASTQ: samtools fasta {source}"
-_SEQUENCES_ADVICE = "write its sequences as FASTA, for instance with EMBOSS seqret"
+_SEQUENCES_ADVICE = "write it as FASTA, for instance with EMBOSS seqret"
+_ROWS_ADVICE = "leave these out, for instance with seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
 _ALIGNMENT_ADVICE = "write the alignment as FASTA"
 _DOWNLOAD_ADVICE = "a server may have sent it instead of the file; download the file again"
 _PLAIN_TEXT_ADVICE = "save it as plain text"
@@ -22,6 +23,12 @@ _OTHER_FILE_ADVICE = "expected a text file of sequences, calls, distances or a t
 _CONTROL_CHARACTER = rb"[\x00-\x08\x0e-\x1f]"
 """Pattern of what follows the name of a binary format, which may also be the title of a table's column."""
 
+_PIR_CODES = (b"P1", b"F1", b"DL", b"DC", b"RL", b"RC", b"N1", b"N3", b"XX")
+"""Codes for the type of a sequence, which stand before each id."""
+
+_PIR_TITLE_AND_LETTERS = rb"[^\r\n]*[\r\n]+([^>]*\*\s*(>|\Z)|[^\r\n>]*[ :][^\r\n>]*[\r\n])"
+"""Pattern of what follows the code: a line that is the title, and * after the sequence, unless the first bytes end before it."""
+
 _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
     (b"PK\x03\x04", rb".{26}(\[Content_Types\]|_rels/|docProps/|xl/|mimetype)", "an office document", _SHEET_ADVICE),
     (b"PK\x03\x04", b"", "a zip archive", f"{_UNPACK_ADVICE} (unzip -p FILE | gpualign ... -)"),
@@ -30,12 +37,15 @@ _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
     (b"Rar!\x1a", b"", "a RAR archive", _UNPACK_ADVICE),
     (b"\x1f\x9d", b"", "compressed with compress (.Z)", _UNPACK_ADVICE),
     (b"\x04\x22\x4d\x18", b"", "compressed with lz4", _UNPACK_ADVICE),
+    (b"\x5d\x00\x00", b"", "compressed with lzma (.lzma)", _UNPACK_ADVICE),
     (b"@HD\t", b"", "SAM", _READS_ADVICE),
     (b"@SQ\t", b"", "SAM", _READS_ADVICE),
     (b"@RG\t", b"", "SAM", _READS_ADVICE),
     (b"@PG\t", b"", "SAM", _READS_ADVICE),
     (b"BAM\x01", b"", "BAM", _READS_ADVICE),
     (b"CRAM", _CONTROL_CHARACTER, "CRAM", _READS_ADVICE),
+    *((b">%s;" % code, _PIR_TITLE_AND_LETTERS, "PIR, whose second lines are titles", _SEQUENCES_ADVICE) for code in _PIR_CODES),
+    *((b">%s_" % row, rb"(pred|conf|dssp)\s", "a3m with rows of HH-suite about structure", _ROWS_ADVICE) for row in (b"ss", b"sa", b"aa")),
     (b"NCBI.sra", _CONTROL_CHARACTER, "an SRA archive", "write its reads as FASTQ: fasterq-dump {source}"),
     (b"LOCUS ", rb" *\S+ +[0-9]+ (bp|aa)", "a GenBank file", _SEQUENCES_ADVICE),
     (b"ID   ", rb"\S[^\n]* [0-9]+ (BP|AA)\.\s", "a file of EMBL or UniProt", _SEQUENCES_ADVICE),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.decompression import PlainText, PrefixedStream, estimated_text_bytes, open_decompressed, plain_text
+from gpualign.core.files.foreign_formats import refuse_foreign_format
 from gpualign.core.files.watched_stream import WatchedStream
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, PROTEIN, Alphabet, LetterKinds
@@ -38,10 +39,6 @@ _LIST_TITLE = re.compile("(ANTIGEN|EPITOPE|FRAGMENT|LIGAND|PEPTIDE|PRIMER|PROTEI
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
 _BLANKS_AT_LINE_END = re.compile(rb" +(?=\r*(?:\n|\Z))")
-_PIR_START = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);[^\r\n]*[\r\n]+[^>]*\*\s*(?:>|\Z)")
-"""Pattern of the first record of a PIR (NBRF) file: a code of its type before the id, and * after the sequence."""
-_HH_SUITE_ROW_START = re.compile(rb">((?:ss|sa|aa)_(?:pred|conf|dssp))\s")
-"""Pattern of the rows that HH-suite puts before the sequences of an a3m file: structure, predicted or known, and its confidence."""
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
@@ -205,13 +202,7 @@ def read_records(
 
 def _refuse_other_records(body: bytes, source: str) -> None:
     """Raise `InputError` for a format whose records begin as in FASTA. body: first bytes of the file, from the first record on"""
-    if _PIR_START.match(body):
-        raise InputError(f"{source} is PIR, whose second lines are titles; write it as FASTA, for instance with EMBOSS seqret")
-    if (row := _HH_SUITE_ROW_START.match(body)) is not None:
-        raise InputError(
-            f"{source}: {row[1].decode()!r} is no sequence, but a row of HH-suite about structure; leave such rows out, for instance with"
-            " seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
-        )
+    refuse_foreign_format(body, source)
     if body.startswith(b">Cluster "):  # perhaps of CD-HIT
         _refuse_other_kind(body, source)
 

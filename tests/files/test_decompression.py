@@ -49,6 +49,8 @@ def test_skippable_frames_of_zstd_are_skipped():
     skippable = [bytes([0x50 + i]) + b"\x2a\x4d\x18" + (12).to_bytes(4, "little") + b"twelve bytes" for i in range(16)]
     first, second = (checked_zstd(text) for text in (FIRST, SECOND))
     assert unpacked(first + b"".join(skippable) + second + skippable[0]) == FIRST + SECOND
+    for frame in skippable:  # pzstd begins with one
+        assert unpacked(frame + first + frame + second) == FIRST + SECOND
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
