@@ -96,7 +96,7 @@ def cluster(
 
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.precomputed_distances import read_cluster_distances
-    from gpualign.cli.inputs.record_groups import read_dates, read_ids, split_file_and_columns
+    from gpualign.cli.inputs.record_groups import read_dates, read_record_ids, split_file_and_columns
     from gpualign.cli.options.workers import resolve_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.clustering.edge_builder import EdgeStorage
@@ -147,7 +147,7 @@ def cluster(
             messages.run_summary.record_inputs(counts, resources, format=spec.format)
             source = prepare_sequences(inputs, options, messages)
         else:
-            known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
+            known_ids = inputs.queries.ids if inputs else None if ids is None else read_record_ids(ids)
             if edges is not None and known_ids is None and listed is not None:
                 known_ids = listed.ids
             if edges is not None and known_ids is not None and earlier is not None:

@@ -13,9 +13,10 @@ from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.paths import STDIO, open_input
+from gpualign.core.files.paths import STDIO, input_name, open_input
+from gpualign.core.files.quoting import unquoted_text
 from gpualign.core.files.square_matrices import parse_number
-from gpualign.core.sequences.ids import is_id_title, match_changed_ids
+from gpualign.core.sequences.ids import is_id_title, match_changed_ids, may_be_id_title
 from gpualign.core.sequences.receptor_titles import ID_TITLE
 from gpualign.core.sequences.record_tables import has_receptor_titles
 from gpualign.jobs.plotting.quantities import Quantity, parse_days, parse_quantity
@@ -171,16 +172,27 @@ def read_group_pairs(
 
 
 def read_ids(path: str) -> dict[str, int]:
-    """Read a list of ids, one per line, and return the line number for each id. Raises `InputError` for repeated ids and an empty list."""
+    """Read a list of ids, one per line and possibly in quotes, and return the line number for each id. Raises `InputError` for repeated ids
+    and an empty list."""
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(open_decompressed(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
-        for line, name in enumerate((line.strip() for line in text), 1):
+        for line, name in enumerate((unquoted_text(line.strip()) for line in text), 1):
             if name and places.setdefault(name, line) != line:
                 raise InputError(f"{source}: {name!a} is on lines {places[name]} and {line}")
     if not places:
         raise InputError(f"{source}: no ids; expected one per line")
     return places
+
+
+def read_record_ids(path: str) -> list[str]:
+    """Read the ids of all records, one per line. Raises `InputError` for repeated ids, an empty list, and a title in the first line."""
+    ids = list(read_ids(path))
+    if may_be_id_title(ids[0]):
+        raise InputError(
+            f"{input_name(path)}: {ids[0]!a} in the first line may be a title; delete it, or begin with another id if a record is called so"
+        )
+    return ids
 
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from gpualign.core.files.foreign_formats import refuse_foreign_format
 from gpualign.core.files.watched_stream import WatchedStream
 from gpualign.core.sequences._records import RecordScanner, encode
 from gpualign.core.sequences.alphabet import INVALID_CODE, LETTER_KIND_DEFINITIONS, PROTEIN, Alphabet, LetterKinds
+from gpualign.core.sequences.plain_lists import parse_list, refuse_other_lines
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords, is_receptor_table, read_table_records
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -32,13 +33,8 @@ MIN_THREAD_BYTES = 4 << 20
 _MAX_THREADS = 32
 """Maximum number of threads that read a file. Each holds a few pieces and their records, and more would wait for each other."""
 _DELETE_CHARACTER = 0x7F
-_MAX_LIST_LINE_LETTERS = 50
-"""Maximum number of letters per line in a list. Receptor CDR3s have up to 40 letters, and sequences are wrapped at 60 or more."""
-_LIST_TITLE = re.compile("(ANTIGEN|EPITOPE|FRAGMENT|LIGAND|PEPTIDE|PRIMER|PROTEIN|READ|SEQUENCE)S?|BARCODE|CDR|ID|JUNCTION|NAME|SEQ|TAG")
-"""Pattern of words that, as the first line of a list, are its title rather than a sequence."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Pattern of comment lines and blank lines before the first record, as in a3m files."""
-_BLANKS_AT_LINE_END = re.compile(rb" +(?=\r*(?:\n|\Z))")
 _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
@@ -161,12 +157,9 @@ def read_records(
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
-        if _parse_list(first) is not None and (listed := _parse_list(text := stream.read())) is not None:
-            if _LIST_TITLE.fullmatch(title := listed.ids[0]):
-                raise InputError(
-                    f"{source}: {title!r} in the first line may be the title of the list; delete it, or write the list as FASTA"
-                )
-            yield replace(listed, is_unterminated=text[-1:] not in (b"\r", b"\n"))
+        if parse_list(first) is not None and (listed := parse_list(text := stream.read())) is not None:
+            refuse_other_lines(listed, source)
+            yield _records_of_list(listed, is_unterminated=text[-1:] not in (b"\r", b"\n"))
             return
         _refuse_other_kind(first, source)
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
@@ -285,24 +278,10 @@ class _ParallelScan:
         return True
 
 
-def _parse_list(text: bytes) -> Records | None:
-    """Return the records in a list of peptides or other short sequences, or None if the text is not such a list.
-
-    A list has two or more lines, each with at most `_MAX_LIST_LINE_LETTERS` capital letters (or *, a stop), and perhaps blanks after them.
-    Longer lines may belong to one sequence, and lower-case letters may belong to words.
-    """
-    data = np.frombuffer(_BLANKS_AT_LINE_END.sub(b"", text) if b" " in text else text, dtype=np.uint8)
-    ends_line = data == ord("\n")
-    in_line = ~ends_line & (data != ord("\r"))
-    letters = data[in_line]
-    if not (((letters >= ord("A")) & (letters <= ord("Z"))) | (letters == ord("*"))).all():
-        return None
-    ends = np.append(np.cumsum(in_line, dtype=np.int64)[ends_line], len(letters))
-    offsets = np.append(0, ends[np.diff(ends, prepend=0) > 0])  # without empty lines
-    if len(offsets) < 3 or np.diff(offsets).max() > _MAX_LIST_LINE_LETTERS:
-        return None
-    ids = StringColumn(letters, offsets)
-    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), is_plain_list=True)
+def _records_of_list(sequences: StringColumn, is_unterminated: bool) -> Records:
+    letters, no_text = sequences.text, StringColumn(sequences.text[:0], np.zeros_like(sequences.offsets))
+    own_copy = StringColumn(letters.copy(), sequences.offsets)
+    return Records(sequences, own_copy, no_text, is_plain_list=True, is_unterminated=is_unterminated)
 
 
 def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions: bool, encoded: EagerEncoding | None = None) -> Records:

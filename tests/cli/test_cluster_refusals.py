@@ -179,6 +179,8 @@ def test_bad_arguments_in_python():
         ("a\nb\n", ("--edges", "near.tsv"), "near.tsv: line 2 names 'c', which is not among the given records"),
         ("a\nb\na\n", ("--edges", "near.tsv"), "ids: 'a' is on lines 1 and 3"),
         ("\n", ("--edges", "near.tsv"), "ids: no ids; expected one per line"),
+        ("id\nb\nc\nd\n", ("--edges", "near.tsv"), "ids: 'id' in the first line may be a title; delete it"),
+        ('"Sample"\n"b"\n"c"\n"d"\n', ("--edges", "near.tsv"), "ids: 'Sample' in the first line may be a title; delete it"),
         ("a\n", ("--distances", "near.tsv"), "--ids is for the pairs of --edges"),
         ("a\n", ("near.tsv", "--edges", "near.tsv"), "--ids is for the pairs of --edges; SEQS already lists their records"),
     ],

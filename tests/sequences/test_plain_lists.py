@@ -76,6 +76,22 @@ def test_a_title_is_no_sequence(title):
     assert list(read(f"CASSL\n{title}\n".encode()).ids) == ["CASSL", title]
 
 
+@pytest.mark.parametrize("title", ["SGRNA", "GUIDE", "GUIDES", "DNA", "X", "AA", "CELLTYPE", "LIBRARYOLIGOS"])
+def test_a_title_above_dna_is_no_sequence(title):
+    with pytest.raises(InputError, match=f"'{title}' in the first line may be the title"):
+        read(f"{title}\nACGTACGTACGTACGTACGT\nACGTACGTACGTACGTACGA\n".encode())
+
+
+def test_short_words_are_peptides_among_short_ones():
+    for lines in (["AA", "NA", "VH"], ["DNA", "RGD", "NGR"], ["GUIDEA", "ACGT"], ["ACGTRYK", "ACGTACGT"], ["CELL", "ACNAGT", "GAT"]):
+        assert list(read("\n".join(lines).encode()).ids) == lines
+
+
+def test_missing_sequences_are_named():
+    with pytest.raises(InputError, match=r"'NA' \(sequence 2\) may stand for a missing sequence; delete it"):
+        read(b"CASSL\nNA\nCASSA\n")
+
+
 def test_repeated_ones():
     with pytest.raises(InputError, match=r"records 1 and 3 have the same id 'CASSL'; .* allow_duplicates"):
         read(b"CASSL\nCASSA\nCASSL\n")
