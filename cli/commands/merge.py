@@ -52,7 +52,8 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> 
 
 
 def _checked_path(output: str, format: str) -> Path | None:
-    """Return the path for `output`, None for standard output. Raises `InputError` if the suffix does not match the format of the parts."""
+    """Return the path for `output`, None for standard output. Raises `InputError` if its suffix is that of a format the parts do not
+    have."""
 
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.formats.registry import FORMATS
@@ -65,6 +66,9 @@ def _checked_path(output: str, format: str) -> Path | None:
             raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
         return None
     suffixes = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
-    if suffixes and path.suffix and not output.lower().endswith(tuple(suffixes)) and is_file_name(path):
+    others = [suffix for other in FORMATS.values() for suffix in other.suffixes]
+    name = output.lower()
+    is_of_other = not name.endswith(tuple(suffixes)) and name.removesuffix(".gz").endswith(tuple(others))
+    if suffixes and is_of_other and is_file_name(path):
         raise InputError(f"-o {output}: these are parts of {format}; end the name in {' or '.join(suffixes)}")
     return path

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpualign.core.clustering.abundances import abundances
+from gpualign.core.clustering.abundances import abundances, check_abundances
 from gpualign.core.clustering.edges import EdgeList, concatenate_chunks
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
@@ -31,6 +31,8 @@ def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None, s
     """
     if order == "input":
         return np.arange(len(ids), dtype=np.int64)
+    if order == "size" and sizes is None:
+        check_abundances(ids)
     sizes = abundances(ids) if sizes is None else sizes
     if order == "size" and sizes is None:
         raise InputError(

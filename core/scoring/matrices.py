@@ -123,7 +123,9 @@ def load_matrix(name: str) -> SubstitutionMatrix:
     if not Path(name).is_file():
         return matrix_by_name(name)
     try:
-        with open(name, encoding="utf-8") as stream:
+        with open(name, encoding="utf-8-sig") as stream:
             return read_matrix(stream, name)
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: not a matrix in UTF-8; unpack it if it is compressed, or convert it (iconv -t UTF-8)") from None
+    except OSError as error:
         raise InputError(f"{name}: cannot be read as a matrix file ({error})") from None

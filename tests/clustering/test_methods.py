@@ -155,7 +155,12 @@ def test_orders():
     lengths = np.array([5, 4, 4, 5, 4, 5])
     assert clustering_order("input", ids, None).tolist() == [0, 1, 2, 3, 4, 5]
     assert clustering_order("length", ids, lengths).tolist() == [5, 0, 3, 4, 1, 2]
-    assert clustering_order("size", ids, None).tolist() == [4, 1, 2, 5, 0, 3]
+    assert clustering_order("size", [*ids[:3], "d", *ids[4:]], None).tolist() == [4, 1, 2, 5, 0, 3]
+    for annotation in ("size=x", "size=1,000", "size=1e3", "Size=99", "size=3.5", "size="):
+        with pytest.raises(
+            InputError, match=f"record 'd;{annotation}': '{annotation}' is no abundance; expected 'size=' and a whole number"
+        ):
+            clustering_order("size", [*ids[:3], f"d;{annotation}"], None)
     with pytest.raises(InputError, match="order='size': no id has an abundance"):
         clustering_order("size", ["a", "b"], None)
     with pytest.raises(InputError, match="order='length': the lengths are not known"):

@@ -141,6 +141,7 @@ PARTS = ["x.tsv.1-of-3.part", "x.tsv.2-of-3.part", "x.tsv.3-of-3.part"]
         ([*PARTS[:2], "w.tsv.3-of-3.part"], "x.tsv", "w.tsv.3-of-3.part: it was started with other input"),
         ([*PARTS[:2], "y.npy.3-of-3.part"], "x.tsv", "y.npy.3-of-3.part: a part of 3, as npy; x.tsv.1-of-3.part is a part of 3, as tsv"),
         (PARTS, "x.npy", "-o x.npy: these are parts of tsv; end the name in .tsv or .tsv.gz"),
+        (PARTS, "x.csv.gz", "-o x.csv.gz: these are parts of tsv; end the name in .tsv or .tsv.gz"),
         ([f"y.npy.{k}-of-3.part" for k in (1, 2, 3)], "-", "these are parts of npy, which cannot go to standard output"),
         ([*PARTS[:2], "no.part"], "x.tsv", "no.part: no such file"),
     ],
@@ -151,6 +152,15 @@ def test_parts_that_are_not_all_of_one_job_are_refused(made, parts, output, said
     assert done.returncode == 2
     assert said in done.stderr
     assert {path.name for path in made.iterdir()} == before
+
+
+def test_a_name_without_a_suffix_of_a_format_may_be_that_of_the_merged_file(made):
+    for name in ("x.txt", "x.tsv.old"):
+        run(["merge", *PARTS, "-o", name], made)
+        run(["merge", *PARTS, "-o", "x.tsv"], made)
+        assert (made / name).read_bytes() == (made / "x.tsv").read_bytes()
+        (made / name).unlink()
+        (made / "x.tsv").unlink()
 
 
 def test_damaged_parts_are_refused(made, tmp_path, rng, monkeypatch):

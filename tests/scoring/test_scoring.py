@@ -1,3 +1,4 @@
+import gzip
 import io
 import re
 
@@ -143,6 +144,17 @@ def test_matrix_without_a_letter_of_the_data_names_the_record():
 def test_bad_matrix_files(text, message):
     with pytest.raises(InputError, match=re.escape(message)):
         matrices.read_matrix(io.StringIO(text), "m.txt")
+
+
+def test_files_of_matrices(tmp_path):
+    (tmp_path / "m.txt").write_text("# of Notepad\n" + NCBI, encoding="utf-8-sig")
+    found, expected = matrices.load_matrix(str(tmp_path / "m.txt")), matrices.read_matrix(io.StringIO(NCBI), "m.txt")
+    assert found.letters == expected.letters
+    np.testing.assert_array_equal(found.values, expected.values)
+    for other in (NCBI.encode("utf-16"), gzip.compress(NCBI.encode())):
+        (tmp_path / "m.txt").write_bytes(other)
+        with pytest.raises(InputError, match=r"m\.txt: not a matrix in UTF-8; unpack it if it is compressed, or convert it"):
+            matrices.load_matrix(str(tmp_path / "m.txt"))
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
