@@ -31,7 +31,7 @@ _PIR_TITLE_AND_LETTERS = rb"[^\r\n]*[\r\n]+([^>]*\*\s*(>|\Z)|[^\r\n>]*[ :][^\r\n
 
 _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
     (b"PK\x03\x04", rb".{26}(\[Content_Types\]|_rels/|docProps/|xl/|mimetype)", "an office document", _SHEET_ADVICE),
-    (b"PK\x03\x04", b"", "a zip archive", f"{_UNPACK_ADVICE} (unzip -p FILE | gpualign ... -)"),
+    (b"PK\x03\x04", rb"(?!.{0,230}\.npy)", "a zip archive", f"{_UNPACK_ADVICE} (unzip -p FILE | gpualign ... -)"),
     (b"\xd0\xcf\x11\xe0", b"", "an office document", _SHEET_ADVICE),
     (b"7z\xbc\xaf\x27\x1c", b"", "a 7z archive", _UNPACK_ADVICE),
     (b"Rar!\x1a", b"", "a RAR archive", _UNPACK_ADVICE),

@@ -81,7 +81,7 @@ def test_records_in_no_cluster():
         ("\n\n", "x: empty file"),
         ("id\tcluster\n", "x: no clusters"),
         (">Cluster 0\n", "x: no clusters"),
-        (b"PAR1\0\0\0", "x: a binary file; expected"),
+        (b"DATA\0\0\0", "x: a binary file; expected"),
         (">a\nACGT\n", "x is FASTA; expected"),
         ("query\ttarget\tdistance\na\tb\t1\n", "x is a list of pairs; expected"),
         ("a\tb\tc\n", "x: line 1 is 'a, b, c'; expected"),

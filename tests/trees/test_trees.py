@@ -359,7 +359,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
 def test_refusals(folder, arguments, reason):
     (folder / "nan.tsv").write_text("\ta\tb\na\t0\tnan\nb\tnan\t0\n")
     np.savez(folder / "scores.npz", scores=np.array([[5, 2], [2, 5]]), ids=np.array(["a", "b"]))
-    (folder / "n.parquet").write_bytes(b"PAR1\x15\0\x15\n")
+    (folder / "n.parquet").write_bytes(b"DATA\x15\0\x15\n")
     np.savez(folder / "csr.npz", indices=np.zeros(1), indptr=np.zeros(3), data=np.ones(1), shape=np.array([2, 2]), format=np.array(b"csr"))
     before = sorted(path.name for path in folder.iterdir())
     done = gpualign("tree", *arguments, cwd=folder, check=False)
