@@ -16,7 +16,7 @@ from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList, Edges
 from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
-from gpualign.core.clustering.precomputed import ListedPairs, Threshold
+from gpualign.core.clustering.precomputed import WRITTEN_DECIMALS, ListedPairs, Threshold
 from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
@@ -364,7 +364,9 @@ def prepare_precomputed(
     order = _record_order(options, precomputed.ids, lengths, sizes)
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
         reporter.warn(f"every distance is a fraction, and {percentage_warning(bound, given.max_distance)}")
-    threshold = Threshold(given.max_distance, given.min_identity, are_identities)
+    limits = [limit for limit in (given.max_distance, given.min_identity, *(options.levels or ())) if limit is not None]
+    are_written = all(limit == round(limit, WRITTEN_DECIMALS) for limit in limits)
+    threshold = Threshold(given.max_distance, given.min_identity, are_identities, None if are_written else precomputed.decimals)
     if missing := _unknown_pair_count(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"

@@ -21,6 +21,9 @@ _ROUNDING_TOLERANCE = 2.0**-52
 if their denominators exceed 10^7."""
 
 
+WRITTEN_DECIMALS = 6
+"""Number of decimals of distances and identities that gpualign writes as text."""
+
 _NO_VALUE_REMEDY = (
     f"make the matrix without such records, as gpualign dist does with {parameter('min_called', '0.5')} or {parameter('exclude', 'ID')}"
 )
@@ -33,11 +36,13 @@ class Threshold:
     max_distance: maximum distance of near pairs, inf if all known pairs are near; None if `min_identity` is given
     min_identity: minimum identity of near pairs; None if `max_distance` is given
     values_are_identities: whether values are identities (distance = 1 - identity)
+    decimals: number of decimals to which values, and so the threshold, are rounded; None if values are not rounded
     """
 
     max_distance: float | None
     min_identity: float | None
     values_are_identities: bool
+    decimals: int | None = None
 
     def near_mask(self, values: npt.NDArray[Any]) -> Booleans:
         """Return a mask of the values that are near. The values may have any numeric type; nan (no value) is not near.
@@ -52,12 +57,16 @@ class Threshold:
         if self.max_distance == np.inf:
             return -np.inf
         min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
-        return min(min_identity, _rounded_limit(min_identity, dtype))
+        return min(min_identity, _rounded_limit(min_identity, dtype), self._written(min_identity))
 
     def _distance_limit(self, dtype: np.dtype[Any]) -> float:
         max_distance = self.max_distance or 0.0
         fractional = _ROUNDING_TOLERANCE if 0 < max_distance < 1 else 0.0
-        return max(max_distance + fractional, _rounded_limit(max_distance, dtype))
+        return max(max_distance + fractional, _rounded_limit(max_distance, dtype), self._written(max_distance))
+
+    def _written(self, limit: float) -> float:
+        """Return a limit with as many decimals as the values have; 2/30 is written as 0.066667."""
+        return limit if self.decimals is None else round(limit, self.decimals)
 
     def distance_limit(self, dtype: np.dtype[Any]) -> float:
         """Return the limit of distances: a value is near if, and only if, its distance, as returned by `distances`, does not exceed it.
@@ -113,6 +122,11 @@ class ListedPairs:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(values for _, _, values in self.pairs.chunks())
 
+    @property
+    def decimals(self) -> int | None:
+        """`WRITTEN_DECIMALS` if no value has more decimals; None otherwise."""
+        return _decimals(values for _, _, values in self.pairs.chunks())
+
     def chunks(self) -> Iterator[Chunk]:
         """Yield the pairs with their values."""
         return self.pairs.chunks()
@@ -162,6 +176,11 @@ class MatrixOfPairs:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(self._row(k) for k in range(len(self.ids)))
 
+    @property
+    def decimals(self) -> int | None:
+        """`WRITTEN_DECIMALS` if no value has more decimals; None otherwise."""
+        return _decimals(self._row(k) for k in range(len(self.ids)))
+
     def _row(self, k: int) -> Reals:
         """Return the values between record k and each later record."""
         return np.asarray(self._original_row(k), dtype=np.float64)
@@ -204,6 +223,12 @@ def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
     """Return the limit rounded to the type `dtype`, because values of this type are rounded too; for example, float32(0.18) is larger than
     0.18."""
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
+
+
+def _decimals(chunks: Iterable[Reals]) -> int | None:
+    unit = 10.0**WRITTEN_DECIMALS
+    written = all(bool(np.all(np.isnan(values) | (np.rint(values * unit) / unit == values))) for values in chunks)
+    return WRITTEN_DECIMALS if written else None
 
 
 def _are_fractions(chunks: Iterable[Reals]) -> bool:

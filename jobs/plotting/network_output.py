@@ -73,7 +73,7 @@ def write_network(
     Raises `InputError` for too many clusters.
     """
     tree = make_tree(pairs, are_identities, "mst", reporter)
-    limit = Threshold(style.collapse, None, are_identities).distance_limit(pairs.dtype)
+    limit = Threshold(style.collapse, None, are_identities, pairs.decimals).distance_limit(pairs.dtype)
     network = network_of(tree, style.collapse, limit)
     records, clusters = len(tree.ids), len(network.members)
     reporter.note(f"drawing {records:,} sample{'s'[: records != 1]} in {clusters:,} circle{'s'[: clusters != 1]} as {plot_file.path}")

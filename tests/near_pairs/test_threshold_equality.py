@@ -101,6 +101,27 @@ def test_clusters_of_sequences_and_of_matrices_are_the_same(written, tmp_path, v
             assert clusters_in(gpualign_here("cluster", "--distances", tmp_path / name, *single)[0]) == expected, (name, threshold)
 
 
+@pytest.mark.parametrize("length", [30, 77, 101])
+def test_text_with_six_decimals_has_the_pairs_at_a_quotient(written, tmp_path, length):
+    """2/30 is written as 0.066667, which is more than 0.06666666666666667."""
+    path, exact = written(length)
+    ids = [f"r{k}" for k in range(24)]
+    columns = ("nw", path, "--identity-def", "1")
+    gpualign_here(*columns, "--max-distance", "1", "--fields", "query,target,distance,identity", "-o", tmp_path / "list.tsv")
+    for value in ("distance", "identity"):
+        gpualign_here(*columns, "--value", value, "-o", tmp_path / f"{value}.tsv")
+    for threshold in sorted(exact.values())[:: len(exact) // 12]:
+        expected = components(ids, [pair for pair, far in exact.items() if far <= threshold])
+        far, near = ("--max-distance", repr(float(threshold))), ("--min-identity", repr(float(1 - threshold)))
+        for words in (
+            ("--edges", tmp_path / "list.tsv", *far),
+            ("--distances", tmp_path / "distance.tsv", *far),
+            ("--distances", tmp_path / "identity.tsv", *far),
+            ("--distances", tmp_path / "identity.tsv", *near),
+        ):
+            assert clusters_in(gpualign_here("cluster", *words, "--method", "single")[0]) == expected, (words, threshold)
+
+
 def test_python_has_the_same_pairs(written):
     path, exact = written(100)
     near = {pair for pair, far in exact.items() if far <= Fraction("0.03")}
