@@ -325,8 +325,13 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pair_count) * source.site_count)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     reporter.detail(f"{prepared.counter.kernel}; {_describe_bands(prepared)}")
-    if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.is_per_site:
-        reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', options.max_distance)}")
+    metric, max_distance, min_kinship = prepared.task.metric, options.max_distance, options.min_kinship
+    # 1 is a limit that somebody may want where no distance is larger.
+    if max_distance is not None and metric.is_per_site and (max_distance > 1 or (max_distance == 1 and metric.max_value > 1)):
+        reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', max_distance)}")
+    if min_kinship is not None and min_kinship > 1:
+        own = "a sample's relationship with itself is about 1"
+        reporter.warn(f"{own}, and {percentage_warning('min_kinship', min_kinship, 'hardly any pair')}")
     if options.max_distance is not None and 0 < options.max_distance < 1 and not prepared.task.metric.is_per_site:
         limit, fraction = parameter("max_distance", f"{options.max_distance:g}"), parameter("metric", "fraction")
         reporter.warn(f"{options.metric} counts differences, so {limit} keeps only pairs without any; for fractions say {fraction}")

@@ -123,6 +123,11 @@ class ListedPairs:
         return _are_fractions(values for _, _, values in self.pairs.chunks())
 
     @property
+    def are_counts(self) -> bool:
+        """True if all values are whole numbers, and some exceed 1."""
+        return _are_counts(values for _, _, values in self.pairs.chunks())
+
+    @property
     def decimals(self) -> int | None:
         """`WRITTEN_DECIMALS` if no value has more decimals; None otherwise."""
         return _decimals(values for _, _, values in self.pairs.chunks())
@@ -175,6 +180,11 @@ class MatrixOfPairs:
     def are_fractions(self) -> bool:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(self._row(k) for k in range(len(self.ids)))
+
+    @property
+    def are_counts(self) -> bool:
+        """True if all values are whole numbers, and some exceed 1."""
+        return _are_counts(self._row(k) for k in range(len(self.ids)))
 
     @property
     def decimals(self) -> int | None:
@@ -248,3 +258,13 @@ def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, r
         one, other = ids[members[i[at]]], ids[members[j[at]]]
         raise InputError(f"{reason}, and {one!r} and {other!r} have none: {remedy}")
     return condensed
+
+
+def _are_counts(chunks: Iterable[Reals]) -> bool:
+    largest = 0.0
+    for values in chunks:
+        known = values[~np.isnan(values)]
+        if (known != np.rint(known)).any():
+            return False
+        largest = max(largest, float(known.max(initial=0.0)))
+    return largest > 1

@@ -59,12 +59,12 @@ def site_count_or_fraction(name: str, value: str | float) -> int | Fraction:
     raise InputError(f"{parameter(name)} is {expected}; found {value!r}{hint}")
 
 
-def percentage_warning(name: str, value: float) -> str:
-    """Return a warning that the threshold `name` keeps nearly every pair because its value is greater than 1.
+def percentage_warning(name: str, value: float, kept: str = "nearly every pair") -> str:
+    """Return a warning that the threshold `name` keeps the pairs `kept` because its value is 1 or more.
 
     The warning also shows the value as a fraction, in case the user meant a percentage.
     """
-    return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_fraction_text(value)}"
+    return f"{parameter(name, f'{value:g}')} keeps {kept}; {_fraction_text(value)}"
 
 
 def _percentage_hint(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.parameter_fractions import percentage_warning
 from gpualign.jobs.plotting.figure import Style
 from gpualign.jobs.plotting.group_colours import colour_strips_of
 from gpualign.jobs.plotting.network import network_of
@@ -73,6 +74,8 @@ def write_network(
     Raises `InputError` for too many clusters.
     """
     tree = make_tree(pairs, are_identities, "mst", reporter)
+    if style.collapse > 1 and pairs.are_fractions:
+        reporter.warn(f"every distance is a fraction, and {percentage_warning('collapse', style.collapse)}")
     limit = Threshold(style.collapse, None, are_identities, pairs.decimals).distance_limit(pairs.dtype)
     network = network_of(tree, style.collapse, limit)
     records, clusters = len(tree.ids), len(network.members)

@@ -120,3 +120,22 @@ def test_counts_may_be_small(here):
     for command in ("cluster --edges counts.tsv", "dist x.fa", "dist genotypes.tsv --metric allele"):
         _, messages = gpualign_here(*command.split(), "--max-distance", "5")
         assert "%" not in messages
+
+
+def test_other_thresholds_of_a_wrong_scale_are_named(here):
+    (here / "snps.tsv").write_text("query\ttarget\tdistance\na\tb\t3\na\tc\t12\nb\tc\t0\n")
+    (here / "fractions.tsv").write_text("\ta\tb\tc\na\t0\t0.02\t0.3\nb\t0.02\t0\t0.3\nc\t0.3\t0.3\t0\n")
+    for command, told in (
+        ("dist x.fa --metric jc69 --max-distance 1", "--max-distance 1 keeps nearly every pair; 1 % is 0.01"),
+        ("dist genotypes.tsv --metric grm --min-kinship 5", "is about 1, and --min-kinship 5 keeps hardly any pair; 5 % is 0.05"),
+        ("cluster --edges snps.tsv --max-distance 0.05", "a whole number, so --max-distance 0.05 keeps only pairs without any"),
+        ("plot fractions.tsv --network --collapse 5 -o x.svg", "a fraction, and --collapse 5 keeps nearly every pair; 5 % is 0.05"),
+    ):
+        assert told in gpualign_here(*command.split())[1]
+    for command in (
+        "dist x.fa --metric fraction --max-distance 1",
+        "dist genotypes.tsv --metric grm --min-kinship 1",
+        "cluster --edges pairs.tsv --max-distance 0.05",
+        "plot fractions.tsv --network --collapse 0.05 -o x.svg",
+    ):
+        assert "keeps" not in gpualign_here(*command.split())[1]
