@@ -158,10 +158,11 @@ def read_inputs(
 
 
 def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecords]) -> None:
-    """Raise `InputError` if one of the two sets has only nucleotides and the other has only proteins."""
+    """Raise `InputError` if one of the two sets has only nucleotides and the other has only proteins, or masked nucleotides."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.first_protein_record is None and protein.first_dna_record is None:
+            protein.alphabet()  # may be DNA in which letters are masked
             raise InputError(
                 f"{dna.first_dna_record} looks like DNA, {protein.first_protein_record} like protein:"
                 f" search with {parameter('translate', side)}, or if all are"

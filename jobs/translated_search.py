@@ -92,6 +92,8 @@ def encode_translated_set(
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
+            if letters.first_dna_record is None:
+                letters.alphabet()  # may be DNA in which letters are masked
             hint = "" if letters.first_protein_record else f"; if they are nucleotides, add {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_sets, set_index, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, is_masked, threads)[1])

@@ -19,6 +19,15 @@ from gpualign.core.sequences.annotations import AnnotationColumn, join_annotatio
 from gpualign.core.sequences.ids import file_of
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
+_MARKS = {
+    "*": "a stop, which only proteins have; delete it",
+    ";": "no letter, but may begin a comment; delete such lines",
+    "\x1a": "the mark with which DOS ends a file; delete it",
+    "\xef": "no letter, but may begin a byte order mark between two files that were joined; delete it",
+    "@": "no letter, but may begin a record of FASTQ; write all records as FASTA",
+}
+"""Characters that some programs write among letters: what they are, and what to do about them."""
+
 _MAPPED_RECORD_BYTES = 3 * 8
 
 
@@ -199,21 +208,26 @@ def encode_letters(
         at += encoded_letters
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
-        unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
-        if letter in "-.":
-            hint = (
-                f"a gap; sequences to be aligned have none: remove gaps with {parameter('degap')}, or if these are the rows of an "
-                "alignment, compare them with gpualign dist"
-            )
-            if letter == ".":
-                hint += f"; or an unknown letter: {unknown} reads it as one"
-        elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
-            hint = f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
-        elif letter == "?":
-            hint = f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown_code]}"
-        else:
-            hint = f"not a {alphabet.name} letter"
         raise InputError(
-            f"{source}: record {record_id(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}"
+            f"{source}: record {record_id(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1}"
+            f" is {_describe_letter(letter, alphabet)}"
         )
     return codes
+
+
+def _describe_letter(letter: str, alphabet: Alphabet) -> str:
+    """Return what a letter that is not in an alphabet may be, and what to do about it."""
+    unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
+    if letter in "-.":
+        gap = (
+            f"a gap; sequences to be aligned have none: remove gaps with {parameter('degap')}, or if these are the rows of an alignment,"
+            " compare them with gpualign dist"
+        )
+        return gap if letter == "-" else f"{gap}; or an unknown letter: {unknown} reads it as one"
+    if letter in _MARKS:
+        return _MARKS[letter]
+    if alphabet.name == "dna" and letter.isascii() and letter.isalpha():
+        return f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
+    if letter == "?":
+        return f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown_code]}"
+    return f"not a {alphabet.name} letter"

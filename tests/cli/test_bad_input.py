@@ -25,6 +25,19 @@ FILES = {
         GOOD + b">a x\nAC\n",
         "{path}: records 1 and 3 have the same id 'a'; make ids unique, or number repeated ones with --allow-duplicates",
     ),
+    "comment": (
+        b">a\nACGT\n;ACGT\n>b\nACGT\n",
+        "{path}: record 'a': ';' at position 5 is no letter, but may begin a comment; delete such lines",
+    ),
+    "DOS": (b">a\nACGT\n>b\nACGT\n\x1a", "{path}: record 'b': '\\x1a' at position 5 is the mark with which DOS ends a file; delete it"),
+    "joined": (
+        b">a\nACGT\n\xef\xbb\xbf>b\nACGT\n",
+        "{path}: record 'a': 'ï' at position 5 is no letter, but may begin a byte order mark between two files that were joined; delete it",
+    ),
+    "FASTQ below": (
+        b">a\nACGT\n@b\nACGT\n+\nIIII\n",
+        "{path}: record 'a': '@' at position 5 is no letter, but may begin a record of FASTQ; write all records as FASTA",
+    ),
     "bad letter": (b">a\nACGT\n>b\nAC!T\n", "{path}: record 'b': '!' at position 3 is not a dna letter"),
     "unknown letter": (
         b">a\nACGT\n>b\nAC?T\n",
@@ -333,6 +346,16 @@ def test_numbers_of_distances_out_of_range(tmp_path, words):
 def test_the_largest_numbers_work(tmp_path, words):
     (tmp_path / "in.fa").write_bytes(GOOD)
     assert gpualign("nw", "--edit", "in.fa", *words, cwd=tmp_path).stdout == b"query\ttarget\tdistance\na\tb\t1\n"
+
+
+def test_masked_nucleotides_are_named_by_searches(tmp_path, rng):
+    letters = bytes(rng.choice(list(b"ACGT"), 300).tolist())
+    (tmp_path / "dna.fa").write_bytes(b">g\n" + letters + b"\n")
+    (tmp_path / "masked.fa").write_bytes(b">m\n" + letters[:100] + b"X" * 20 + letters[120:] + b"\n")
+    for words in (["dna.fa", "masked.fa"], ["masked.fa", "dna.fa"], ["masked.fa", "dna.fa", "--translate", "query"]):
+        assert "read these as DNA, and such letters as N, with --alphabet dna --unknown n" in refused(["sw", *words], tmp_path)
+    found = gpualign("sw", "-q", "masked.fa", "dna.fa", "--alphabet", "dna", "--unknown", "n", cwd=tmp_path).stdout
+    assert found.splitlines()[1].startswith(b"m\tg\t")
 
 
 def test_nucleotides_where_proteins_were_meant(tmp_path):
