@@ -49,7 +49,7 @@ _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
     (b"NCBI.sra", _CONTROL_CHARACTER, "an SRA archive", "write its reads as FASTQ: fasterq-dump {source}"),
     (b"LOCUS ", rb" *\S+ +[0-9]+ (bp|aa)", "a GenBank file", _SEQUENCES_ADVICE),
     (b"ID   ", rb"\S[^\n]* [0-9]+ (BP|AA)\.\s", "a file of EMBL or UniProt", _SEQUENCES_ADVICE),
-    (b"##gff-version", b"", "GFF, which holds annotations", _OTHER_FILE_ADVICE),
+    (b"##gff-version", b"", "GFF, which holds annotations", "its sequences, if it has any, are below ##FASTA"),
     (b"##maf", b"", "an alignment in MAF format", _ALIGNMENT_ADVICE),
     (b"#FormatVersion Mauve", b"", "an alignment in XMFA format", _ALIGNMENT_ADVICE),
     (b"version https://git-lfs", b"", "a pointer of Git LFS to a file", "fetch the file itself: git lfs pull"),

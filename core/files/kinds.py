@@ -62,6 +62,15 @@ class FileKind(Enum):
     INDEX = "an index of sequences"
 
 
+CONVERSIONS = {
+    FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
+    FileKind.NEXUS: "write its alignment as FASTA",
+    FileKind.MSF: "write the alignment as FASTA",
+    FileKind.MEGA: "write its alignment as FASTA",
+}
+"""Advice on kinds of file whose sequences no command reads."""
+
+
 def kind_of(start: bytes) -> FileKind | None:
     """Return a file's kind, recognised from its first (decompressed) bytes; None for a table, any other binary file, or an empty file.
 

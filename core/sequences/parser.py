@@ -202,13 +202,14 @@ def _refuse_other_records(body: bytes, source: str) -> None:
 
 def _refuse_other_kind(first: bytes, source: str) -> None:
     """Raise `InputError` if a file is of a known kind that holds no sequences, or aligned ones. first: first bytes of the file"""
-    from gpualign.core.files.kinds import FileKind, kind_of  # compiles patterns, which takes longer than reading a small file
+    from gpualign.core.files.kinds import CONVERSIONS, FileKind, kind_of  # compiles patterns, which takes longer than reading a small file
 
     kind = kind_of(first)
     if kind in (None, FileKind.FASTA, FileKind.FASTQ):
         return
     calls = (FileKind.VCF, FileKind.BCF, FileKind.PLINK, FileKind.SAMPLE_SET, FileKind.CLUSTAL, FileKind.PHYLIP)
     advice = {
+        **CONVERSIONS,
         **dict.fromkeys(calls, "gpualign dist reads it"),
         FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
         FileKind.INDEX: f"queries come first in a search of it: gpualign sw QUERY {source}",

@@ -19,7 +19,7 @@ from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_fileset
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.decompression import PlainText, compression_of, open_decompressed, plain_text
-from gpualign.core.files.kinds import PLINK_MAGIC, FileKind, kind_of
+from gpualign.core.files.kinds import CONVERSIONS, PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.files.paths import descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.files.watched_stream import CUT_NOTE, WatchedStream, watch_line_end
@@ -90,10 +90,7 @@ _ADVICE_BY_FILE_KIND = {
     FileKind.TPED: _PLINK_TEXT_ADVICE.format("--tfile"),
     FileKind.FASTQ: "expected an alignment (FASTA) or a table of calls; gpualign nw compares reads",
     FileKind.VCF_WITHOUT_VERSION: "put that line before it",
-    FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
-    FileKind.NEXUS: "write its alignment as FASTA or PHYLIP",
-    FileKind.MSF: "write the alignment as FASTA",
-    FileKind.MEGA: "write its alignment as FASTA",
+    **CONVERSIONS,
     FileKind.PHYLIP_MATRIX: f"gpualign tree makes a tree of it, gpualign cluster with {parameter('distances')} makes clusters",
     FileKind.NEWICK: "expected calls of samples at sites",
     FileKind.NUMPY: f"gpualign cluster with {parameter('distances')}, tree and plot read it",
