@@ -102,7 +102,7 @@ def main() -> None:
         f"Samples x sites; medians of {options.runs} runs in turns; {version}.",
         *said,
         "",
-        f"Made by `benchmarks/kinship_command.py` on {machine()}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}: where they"
+        f"On {machine()}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}: where they"
         " are shared with other work compare processor seconds.",
     ]
     finish("# Relatives, beside plink2\n\n" + table(TITLES[options.metric], header, rows, notes), options.output)
