@@ -63,6 +63,9 @@ _MAX_SHORT_RUN_SECONDS = 0.2
 SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threads')}"
 """Advice in messages if threads need more scratch memory than is available."""
 
+_MIN_SECONDS_TO_SAMPLE = 0.5
+"""Runs with a shorter estimated time of one thread, in seconds, are not sampled for similar pairs, which takes some milliseconds."""
+
 _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
 
@@ -210,6 +213,8 @@ class CpuEngine:
             if task.scoring.edit
             else _CELLS_PER_SECOND_BITSLICED
         )
+        if self._prefers_bands(task, budget, rate):
+            return self._prepare_paths(task, budget)
         limits = TileLimits(
             budget.result_bytes, scratch(threads), task.pair_bytes, recipe.lane_count(vector_bytes), cells, first_band_rows=_FIRST_BAND_ROWS
         )
@@ -223,6 +228,25 @@ class CpuEngine:
         return self._make_prepared_task(
             task, limits, recipe.kernel, threads, rate, lambda: partial(_score_tile, task, self.instruction_set.name, native)
         )
+
+    def _prefers_bands(self, task: Task, budget: Budget, cells_per_second: float) -> bool:
+        """Return whether a task's scores are found faster in bands of diagonals, by the path kernels. cells_per_second: as for
+        `_estimate_seconds`, of the score kernels"""
+        if self._estimate_seconds(task, 1, cells_per_second) < _MIN_SECONDS_TO_SAMPLE:
+            return False
+        from gpualign.cpu.alignment import similarity
+
+        vector_bytes = self.instruction_set.vector_bytes
+        rate = cells_per_second * vector_bytes / 32
+        if not similarity.may_need_bands_only(task, rate, vector_bytes):
+            return False
+        try:
+            threads = self._fit_path_recipe(task, budget)[1]
+        except TooLittleMemory:
+            return False
+        sampled, pairs = similarity.sample_pairs(task)
+        aligner, worker_bytes = self.prepare_pair_aligner(sampled, budget), budget.scratch_bytes // threads
+        return similarity.prefers_bands(sampled, aligner, pairs, rate, vector_bytes, worker_bytes)
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.local_recipe import make_local_recipe

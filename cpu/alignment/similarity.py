@@ -1,0 +1,124 @@
+"""Decides whether the scores of a task's pairs are found faster in bands of diagonals than in full matrices, by a sample of pairs.
+
+Similar sequences need only a narrow band: their score proves that no best path leaves it. The path kernels try bands first, so they compute
+scores of similar long sequences faster than the score kernels, although they also store directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Codes, Integers, Reals
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.cpu.alignment.pair_list import CpuPairAligner
+
+_SAMPLED_PAIRS = 8
+
+_WORD_BITS = 60
+"""Number of bits of the words of letters that two sequences may share."""
+
+_MIN_SAVING = 4
+"""Minimum ratio of the time in full matrices to the time in bands with which bands are used. The rates are those of slow machines."""
+
+_SECONDS_PER_STEP = 2.4e-9
+"""Time of a core for a step of the block kernel, the unit of the costs below."""
+
+_VECTOR_COST, _WALK_COST = 2.5, 1.5
+"""Costs of an antidiagonal of a band, for each of its vectors, and for the traceback (`band_paths.cpp`)."""
+
+_MIN_LANES = 64
+"""Number of lanes, of two diagonals each, of the narrowest band."""
+
+
+def may_need_bands_only(task: Task, cells_per_second: float, vector_bytes: int) -> bool:
+    """Return whether sequences are so long that bands are faster if all pairs are similar.
+
+    cells_per_second: number of cells of full matrices that a core computes per second
+    vector_bytes: size of a vector
+    """
+    longest = np.array([min(task.queries.max_length, task.targets.max_length)])
+    band = _band_seconds(2 * longest, _band_vectors(np.zeros(1, dtype=np.int64), vector_bytes))
+    return bool((_MIN_SAVING * band <= longest**2 / cells_per_second).all())
+
+
+def prefers_bands(
+    task: Task, aligner: CpuPairAligner, pairs: NearPairs, cells_per_second: float, vector_bytes: int, worker_bytes: int
+) -> bool:
+    """Return whether bands are faster for sampled pairs, and fit in memory.
+
+    task: the sampled sequences
+    aligner: aligner of this task's pairs
+    pairs: the sampled pairs, with the edits to expect (`sample_pairs`)
+    cells_per_second, vector_bytes: as for `may_need_bands_only`
+    worker_bytes: scratch memory of a thread, in bytes
+    """
+    if not aligner.proves_bands:
+        return False
+    rows, columns = task.queries.lengths[pairs.queries], task.targets.lengths[pairs.targets]
+    full = rows * columns / cells_per_second
+    vectors = _band_vectors(np.abs(columns - rows) + 2 * aligner.needed_slacks(pairs, None), vector_bytes)
+    band = np.minimum(_band_seconds(rows + columns, vectors), 2 * full)  # full matrices with directions take twice as long
+    fits = (rows + columns) * (vectors * vector_bytes + 1) <= worker_bytes
+    return bool(_MIN_SAVING * band.sum() <= full.sum() and fits[band < full].all())
+
+
+def sample_pairs(task: Task) -> tuple[Task, NearPairs]:
+    """Return (a task with the sequences of a sample of pairs, these pairs with their estimated edits). The sample is always the same."""
+    rng = np.random.default_rng(0)
+    one_set = task.targets is task.queries
+    queries = rng.integers(0, len(task.queries), _SAMPLED_PAIRS)
+    others = rng.integers(0, max(1, len(task.targets) - one_set), _SAMPLED_PAIRS)
+    targets = np.minimum(others + (others >= queries), len(task.targets) - 1) if one_set else others
+    sampled = replace(task, queries=_select(task.queries, queries), targets=_select(task.targets, targets))
+    numbers = np.arange(_SAMPLED_PAIRS)
+    letters, other_letters = ([one.codes[a:b] for a, b in pairwise(one.offsets)] for one in (sampled.queries, sampled.targets))
+    edits = [_estimate_edits(*pair, len(task.alphabet)) for pair in zip(letters, other_letters, strict=True)]
+    return sampled, NearPairs(numbers, numbers, np.array(edits, dtype=np.int64))
+
+
+def _select(records: SequenceSet, numbers: Integers) -> SequenceSet:
+    """Return selected records without their ids, which nobody needs here."""
+    letters = records.gather(numbers)
+    return SequenceSet(records.source, [""] * len(numbers), letters.text, letters.offsets)
+
+
+def _band_vectors(diagonals: Integers, vector_bytes: int) -> Integers:
+    """Return the vectors of an antidiagonal of bands that reach as many diagonals beyond that of the first cell."""
+    lanes = np.maximum(_MIN_LANES, (diagonals + 4) // 2 + 1)
+    return -(-lanes // vector_bytes)
+
+
+def _band_seconds(antidiagonals: Integers, vectors: Integers) -> Reals:
+    seconds: Reals = antidiagonals * (vectors * _VECTOR_COST + _WALK_COST) * _SECONDS_PER_STEP
+    return seconds
+
+
+def _estimate_edits(query: Codes, target: Codes, letters: int) -> int:
+    """Estimate the edit distance of two sequences from the share of words that both have (Ondov et al. 2016, Mash, equation 4).
+
+    letters: number of letters of the alphabet
+    """
+    bits = (letters - 1).bit_length()
+    length = _WORD_BITS // bits
+    longest = max(len(query), len(target))
+    words, others = np.unique(_words(query, length, bits)), np.unique(_words(target, length, bits))
+    shared = len(np.intersect1d(words, others, assume_unique=True))
+    if not shared:
+        return longest
+    jaccard = shared / (len(words) + len(others) - shared)
+    return min(longest, abs(len(query) - len(target)) + int(-longest / length * np.log(2 * jaccard / (1 + jaccard))))
+
+
+def _words(codes: Codes, length: int, bits: int) -> npt.NDArray[np.uint64]:
+    """Return the words of `length` letters at each place of a sequence, as numbers: uint64[places]."""
+    places = max(0, len(codes) - length + 1)
+    words = np.zeros(places, dtype=np.uint64)
+    for k in range(length):
+        words = words << np.uint64(bits) | codes[k : k + places]
+    return words
