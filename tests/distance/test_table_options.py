@@ -133,6 +133,21 @@ def test_parents_beside_individuals_are_left_out(here):
     assert "columns 'PAT', 'MAT', 'SEX', 'PHENOTYPE' are left out as metadata" in gpualign_here("dist", "x.tsv")[1]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "#[1]CHROM\t[2]POS\t[3]A:GT\t[4]B:GT\t[5]C:GT",
+        "# [1]CHROM\t[2]AC\t[3]A:GT\t[4]B:GT\t[5]C:GT",
+        "#CHROM\tPOS\tA\tB\tC",
+    ],
+)
+def test_samples_of_bcftools_query(here, header):
+    (here / "x.tsv").write_text(f"{header}\nc1\t1034\t0\t1\t1\nc1\t2045\t0\t0\t1\nc1\t30456\t1\t0\t1\nc1\t41233\t.\t0\t1\n")
+    table, _ = gpualign_here("dist", "x.tsv", "--transpose")
+    assert table == b"\tA\tB\tC\nA\t0\t2\t2\nB\t2\t0\t3\nC\t2\t3\t0\n"
+    assert rows("x.tsv", "--transpose", "--columns", "B,C") == [[0, 3], [3, 0]]
+
+
 @pytest.mark.parametrize("title", ["FILE", "id", "sample"])
 @pytest.mark.parametrize(("corner", "names"), [("", "01"), ('""', "12"), ("Unnamed: 0", "01")])
 def test_an_index_before_the_ids_is_left_out(here, title, corner, names):

@@ -73,6 +73,8 @@ SITES_AS_ROWS = [
     ("marker,chrom,pos,L1,L2\nm1,1,1200,0,1\nm2,1,5000,1,1\n", "columns 'chrom', 'pos' are annotation of sites .*--transpose"),
     ("rs# alleles chrom pos S1 S2\nr1 A/G 1 5 A G\n", "'alleles', 'chrom', 'pos' are annotation of sites .*--ignore-columns"),
     (",FID,IID,PAT,MAT,SEX,PHENOTYPE,rs1_A\n1,F1,I1,0,0,1,-9,0\n2,F2,I2,0,0,2,-9,2\n", "PLINK's .raw, but the first one is ''"),
+    ("#[1]CHROM\t[2]POS\t[3]A:GT\nc1\t9\t1\n", r"rows are sites, by the titles .* \('\[2\]POS'\); read it with --transpose"),
+    ("#[1]ID\t[2]A:GT\t[3]B:GT\nr1\t0\t1\n", "rows are sites, by the titles .*--transpose"),
     ("id,a\rS1,1\rS2,2\r", "carriage returns alone"),
 ]
 CASES = [

@@ -3,7 +3,14 @@
 import pytest
 from fuzz.tables import LOCI, TITLES
 
-from gpualign.core.distance.tables.titles import annotation_column_count, is_metadata_title, metadata_columns_beside, serial_stems
+from gpualign.core.distance.tables.titles import (
+    annotation_column_count,
+    is_metadata_title,
+    is_numbered_header,
+    metadata_columns_beside,
+    serial_stems,
+    split_numbered_header,
+)
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -115,3 +122,26 @@ def test_numbers_of_sites(titles, sites):
 )
 def test_annotation_before_samples(header, width):
     assert annotation_column_count(header.split()) == width
+
+
+@pytest.mark.parametrize(
+    ("header", "titles", "annotation"),
+    [
+        ("#[1]CHROM\t[2]POS\t[3]A:GT\t[4]B:GT", "CHROM POS A B", [1]),
+        ("# [1]CHROM\t[2]POS\t[3]A:GT", "CHROM POS A", [1]),
+        ("#[1]ID\t[2]REF\t[3]A:TGT", "ID REF A", [1]),
+        ("#[1]CHROM:[2]POS\t[3]run:1:GT\t[4]AC", "CHROM:POS run:1 AC", [2]),
+        ("#[1]CHROM\t[2]POS\t[3]REF\t[4]ALT\t[5]A", "CHROM POS REF ALT A", [1, 2, 3]),
+    ],
+)
+def test_titles_that_bcftools_numbers(header, titles, annotation):
+    header = header.split("\t")
+    assert is_numbered_header(header)
+    found, describing = split_numbered_header(header)
+    assert [title.lstrip("# ") for title in found] == titles.split()
+    assert describing == annotation
+
+
+@pytest.mark.parametrize("header", ["id [1]a [2]b", "#[1]CHROM A B", "#[1]ID", "#CHROM POS A:GT"])
+def test_titles_that_bcftools_did_not_number(header):
+    assert not is_numbered_header(header.split())

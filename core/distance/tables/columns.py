@@ -18,8 +18,10 @@ from gpualign.core.distance.tables.titles import (
     SITE_NAME_PATTERN,
     annotation_column_count,
     is_metadata_title,
+    is_numbered_header,
     metadata_columns_beside,
     serial_stems,
+    split_numbered_header,
     title_stem,
 )
 
@@ -79,6 +81,11 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
 
     header: titles of all columns
     """
+    annotation: list[int] = []
+    if not options.no_header and is_numbered_header(header):
+        header, annotation = _split_numbered_header(header, options)
+    elif options.transpose:
+        annotation = list(range(1, annotation_column_count(header)))
     titles, chosen, ignored = header[1:], options.columns, options.ignore_columns
     for name, some in (("columns", chosen or ()), ("ignore_columns", ignored)):
         known = set(titles)
@@ -95,7 +102,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
         picked, dropped = set(titles if chosen is None else chosen), set(ignored)
         actions[[title not in picked or title in dropped for title in titles]] = _sites.SKIP_COLUMN
     left_out: list[str] = []
-    for k in _non_call_columns(header, options.transpose, export):
+    for k in _non_call_columns(header, annotation if options.transpose else None, export):
         if actions[k] == _sites.SKIP_COLUMN:
             continue
         if not titles[k]:
@@ -110,6 +117,15 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
         raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
     return ColumnPlan([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
+
+
+def _split_numbered_header(header: Sequence[str], options: CallOptions) -> tuple[list[str], list[int]]:
+    """Return what `split_numbered_header` does. Raises `InputError` if the rows, which are sites, are to be read as samples."""
+    if not options.transpose:
+        raise InputError(
+            f"rows are sites, by the titles that bcftools query numbers ({header[1]!r}); read it with {parameter('transpose')}"
+        )
+    return split_numbered_header(header)
 
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
@@ -127,15 +143,18 @@ def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
         )
 
 
-def _non_call_columns(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
+def _non_call_columns(header: Sequence[str], annotation: Sequence[int] | None, export: str | None) -> list[int]:
     """Return the indices of columns that have no title, or a title that does not belong to calls. The second column of the table has index
-    0."""
+    0.
+
+    annotation: columns that describe sites, numbered from 0 for the first one, if rows are sites; otherwise None
+    """
     titles = header[1:]
     empty = [k for k, title in enumerate(titles) if not title]
     if export is not None:
         return empty + [k for k, title in enumerate(titles) if _repeats_previous_column(title, titles[k - 1], export)]
-    if transpose:
-        return empty + list(range(annotation_column_count(header) - 1))
+    if annotation is not None:
+        return empty + [k - 1 for k in annotation]
     names_site = SITE_NAME_PATTERN.match
     metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata_title(title)]
     metadata += [k - 1 for k in metadata_columns_beside(header) if k and k - 1 not in metadata]

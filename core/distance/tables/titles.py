@@ -99,6 +99,12 @@ _UNAMBIGUOUS_SITE_WORDS = frozenset(
 """Words in titles of columns that describe a site, limited to words that cannot be sample names."""
 
 
+_FIRST_NUMBERED_PATTERN = re.compile(r"#? ?\[1\].+")
+_NUMBERED_PATTERN = re.compile(r"\[[0-9]+\].+")
+_COLUMN_NUMBER_PATTERN = re.compile(r"\[[0-9]+\]")
+_FORMAT_TAG_PATTERN = re.compile(r"(?<=.):[A-Za-z_][A-Za-z0-9_.]*$")
+"""Patterns of the titles that `bcftools query -H` writes, `#[1]CHROM` and `[3]A:GT`, and of their parts."""
+
 _WELL_WORDS = frozenset(("a1", "a2"))
 _WELL_PATTERN = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
 _REFERENCE_WORDS = frozenset(("ref", "reference"))
@@ -173,6 +179,21 @@ def serial_stems(metadata_titles: Iterable[str], titles: Iterable[str]) -> froze
             numbers[own].add(int(_NUMBER_PATTERN.findall(title)[-1]))
     sites |= {own for own, some in numbers.items() if len(some) >= _MIN_CONSECUTIVE_NUMBERS and max(some) - min(some) == len(some) - 1}
     return frozenset(sites)
+
+
+def is_numbered_header(header: Sequence[str]) -> bool:
+    """Return whether `bcftools query -H` wrote the titles, which it numbers. Its tables have a row per site."""
+    first, *others = header
+    return bool(others) and _FIRST_NUMBERED_PATTERN.fullmatch(first) is not None and all(map(_NUMBERED_PATTERN.fullmatch, others))
+
+
+def split_numbered_header(header: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return (titles without the numbers and tags of `bcftools query -H`; indices of the columns that describe the site, without the first
+    one). If some titles have a tag (`A:GT`), they are the samples, and all others describe the site."""
+    plain = [_COLUMN_NUMBER_PATTERN.sub("", title) for title in header]
+    titles = [plain[0], *(_FORMAT_TAG_PATTERN.sub("", title) for title in plain[1:])]
+    untagged = [k for k in range(1, len(titles)) if titles[k] == plain[k]]
+    return titles, untagged if len(untagged) < len(titles) - 1 else list(range(1, annotation_column_count(titles)))
 
 
 def annotation_column_count(header: Sequence[str]) -> int:
