@@ -77,7 +77,18 @@ SITES_AS_ROWS = [
     ("#[1]ID\t[2]A:GT\t[3]B:GT\nr1\t0\t1\n", "rows are sites, by the titles .*--transpose"),
     ("id,a\rS1,1\rS2,2\r", "carriage returns alone"),
 ]
+JOINED = [
+    ("FILE\t101\t102\nx\t1\t12\nFILE\t101\t102\ny\t1\t13\n", "", "line 3 repeats the header, so several tables were joined"),
+    ('"id","A","C"\n"x","A","C"\n"id","A","C"\n"y","A","G"\n', "", "line 3 repeats the header"),
+    (",A,C\nx,A,C\n,A,C\ny,A,G\n", "", "line 3 repeats the header"),
+    ("strain rs1 rs2\nx A C\n\nstrain rs1 rs2\ny A G\n", "", "line 4 repeats the header"),
+    ("FID IID A C\n1 x A C\nFID IID A C\n1 y A G\n", "", "line 3 repeats the header"),
+    ("locus\tA\tC\nx\tA\tC\nlocus\tA\tC\ny\tA\tG\n", "--transpose", "line 3 repeats the header"),
+    ("id\tA\tC\nx\tA\tC\nid\tC\tA\ny\tA\tG\n", "", "line 3 begins with 'id' like the header"),
+    ("id\tA\tC\nx\tA\tC\nid\tC\tA\ny\tA\tG\n", "--transpose", "line 3 begins with 'id' like the header"),
+]
 CASES = [
+    *JOINED,
     *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
     *UNKNOWN_CELLS,
@@ -87,6 +98,8 @@ CASES = [
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
     *((text, options, "the first row has one cell more than the header") for text, options in LONGER_ROWS),
     *((text, "", r"this is a matrix \(its rows and columns have the same ids\)") for text in MATRICES),
+    ("".join(f"s{row}\n" for row in ("1,0,1,2,1", "2,1,0,1,2", "3,2,1,0,1", "4,1,2,1,0")), "--no-header", "may be a matrix of distances"),
+    ("0,1,2,1\n1,0,1,2\n2,1,0,1\n1,2,1,0\n", "--no-header", "may be a matrix of distances"),
     *((text, "", r"may be a matrix of distances .*--type calls, or --type alleles") for text in LIKE_MATRICES),
 ]
 
@@ -143,6 +156,10 @@ def test_letters_for_two_nucleotides_are_named(tmp_path):
 
 
 READ = [
+    ("marker\tA\tC\nid\tA\tC\nx\tA\tC\n", "--transpose", [[0, 1], [1, 0]]),
+    ("FILE\tA\tC\nx\tA\tC\nFILE\tA\tC\n", "--transpose", [[0, 1], [1, 0]]),
+    ("A\tB\nB\tA\tC\nA\tA\tT\n", "", [[0, 1], [1, 0]]),
+    ("1,0,1,2,1\n2,1,0,1,2\n3,2,1,0,1\n4,1,2,1,0\n", "--no-header --type calls", [[0, 4, 2, 4], [4, 0, 4, 2], [2, 4, 0, 4], [4, 2, 4, 0]]),
     ("Sample,1000,1037,1074\nP1,0,3,4\nP2,2,1,0\n", "--ploidy 4", [[0, 3], [3, 0]]),
     ("Taxa,1000,1037,1074\nP1,0,1,9\nP2,2,1,0\n", "--type calls --missing-code 9", [[0, 1], [1, 0]]),
     ("marker\t101\t102\nm1\t0\t3\nm2\t2\t1\n", "--transpose --ploidy 4", [[0, 2], [2, 0]]),

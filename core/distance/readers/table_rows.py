@@ -204,6 +204,8 @@ class TableReader:
         square = MatrixIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
         names_site = SITE_NAME_PATTERN.match
+        header = [] if self.plan.options.no_header else cells_of(self._first_lines[0], self._delimiter)
+        corner = header[columns.id_cells[-1]] if header else None
         add, ids = table_cells.add_line, rows.ids
         for number, line in enumerate(lines, first_line_number):
             line = line.rstrip(b"\r\n")
@@ -218,8 +220,14 @@ class TableReader:
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
                 name = own[-1]
             elif looks_at_titles and not names_site(name) and is_metadata_title(name) and title_stem(name) not in self._serial_stems:
+                if name == corner and cells_of(line, self._delimiter) != header:
+                    raise self._second_header_error(name, number)
                 rows.ignored_titles.append(name)
                 continue
+            if name == corner and cells_of(line, self._delimiter) == header:
+                raise InputError(f"{self._source}: line {number} repeats the header, so several tables were joined; delete the line")
+            if name and name == corner and is_id_title(name):
+                raise self._second_header_error(name, number)
             if not name:
                 which = f"{self._source}: {self.plan.row_word} {len(ids) + 1} has an empty id (line {number})"
                 raise InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
@@ -241,14 +249,21 @@ class TableReader:
             self._refuse_distance_matrix(rows.ids, table_cells)
         return rows
 
+    def _second_header_error(self, name: str, number: int) -> InputError:
+        """Return the error for a line that seems to be a header with other titles. name: its first cell; number: its number"""
+        return InputError(
+            f"{self._source}: line {number} begins with {name!r} like the header, so it may be the header of another table; join the tables"
+            f" by their titles, or rename the {self.plan.row_word}"
+        )
+
     def _refuse_distance_matrix(self, ids: Sequence[str], cells: TableCells) -> None:
         """Raise `InputError` if the cells form a distance matrix, even if rows and columns have different ids."""
         titles, options = self.plan.columns.titles, self.plan.options
-        if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cell_type is CellType.LETTERS:
+        if len(ids) - len(titles) not in (0, 1) or cells.cell_type is CellType.LETTERS:
             return
         count = min(len(ids), EXAMINED_ROWS)
         numbers = cells.first_numbers(count)[:, :count].astype(np.int64)
-        names: Sequence[str] = titles
+        names: Sequence[str] = [] if options.no_header else titles  # without a header, columns are only numbered
         if len(ids) > len(titles):  # the first cells of rows may be the first column of a matrix without ids
             first = parse_numbers(ids[:count])
             if first is None or (first % 1 != 0).any():
