@@ -148,6 +148,27 @@ def test_samples_of_bcftools_query(here, header):
     assert rows("x.tsv", "--transpose", "--columns", "B,C") == [[0, 3], [3, 0]]
 
 
+@pytest.mark.parametrize("header", ["FID,IID", "fid,iid", "#FID,IID", "#FID,IID,SEX,PHENO1", "FID,IID,PAT,MAT"])
+@pytest.mark.parametrize(
+    ("families", "people", "names"),
+    [("1 2 3", "NA1 NA2 NA3", "NA1 NA2 NA3"), ("0 0 0", "NA1 NA2 NA3", "NA1 NA2 NA3"), ("f g g", "x x y", "f_x g_x g_y")],
+)
+def test_samples_are_named_by_individuals(here, header, families, people, names):
+    more = ",0" * (header.count(",") - 1)
+    some = zip(families.split(), people.split(), ("0,1", "0,2", "2,2"), strict=True)
+    (here / "x.csv").write_text(f"{header},rs1_A,rs2_C\n" + "".join(f"{family},{one}{more},{cells}\n" for family, one, cells in some))
+    table, notes = gpualign_here("dist", "x.csv")
+    assert table.decode().splitlines()[0].split() == names.split()
+    assert rows("x.csv") == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    assert "IID" not in notes
+
+
+def test_individuals_may_be_named_as_a_site(here):
+    (here / "x.csv").write_text("FID,IID,rs1\na,0,1\nb,1,1\n")
+    assert rows("x.csv", "--columns", "IID,rs1") == [[0, 1], [1, 0]]
+    assert rows("x.csv", "--columns", "rs1") == [[0, 0], [0, 0]]
+
+
 @pytest.mark.parametrize("title", ["FILE", "id", "sample"])
 @pytest.mark.parametrize(("corner", "names"), [("", "01"), ('""', "12"), ("Unnamed: 0", "01")])
 def test_an_index_before_the_ids_is_left_out(here, title, corner, names):

@@ -28,6 +28,8 @@ from gpualign.core.distance.tables.titles import (
 _MAX_TITLES_IN_MESSAGE = 8
 _PLINK_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 """First columns of a PLINK .raw file, which has a row per sample."""
+_FAMILY_TITLES = (("FID", "IID"), ("#FID", "IID"))
+"""First columns of other tables with a row per sample that PLINK reads or writes."""
 _PLINK_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """First columns of a PLINK .traw file, which has a row per site."""
 _HETEROZYGOUS_SUFFIX = "_HET"
@@ -98,6 +100,8 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     id_cells = {None: (0,), ".raw": (0, 1), ".traw": (1,)}[export]
     actions = np.full(len(titles), _sites.READ, dtype=np.uint8)
     actions[: len(_PLINK_RAW_TITLES) - 1 if export else 0] = _sites.SKIP_COLUMN
+    if export is None and _begins_with_family(header, options):
+        id_cells, actions[0] = (0, 1), _sites.SKIP_COLUMN
     if chosen is not None or ignored:
         picked, dropped = set(titles if chosen is None else chosen), set(ignored)
         actions[[title not in picked or title in dropped for title in titles]] = _sites.SKIP_COLUMN
@@ -119,6 +123,13 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     return ColumnPlan([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
 
+def _begins_with_family(header: Sequence[str], options: CallOptions) -> bool:
+    """Return whether the first two columns hold the ids of families and individuals, unless an option reads the second one as a site."""
+    first = tuple(title.upper() for title in header[:2])
+    is_read = options.columns is not None and set(header[1:2]) <= set(options.columns)
+    return first in _FAMILY_TITLES and not (options.transpose or options.no_header or is_read)
+
+
 def _split_numbered_header(header: Sequence[str], options: CallOptions) -> tuple[list[str], list[int]]:
     """Return what `split_numbered_header` does. Raises `InputError` if the rows, which are sites, are to be read as samples."""
     if not options.transpose:
@@ -130,7 +141,7 @@ def _split_numbered_header(header: Sequence[str], options: CallOptions) -> tuple
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
     """Raise `InputError` if a table's titles show that its rows are sites, or if extra columns precede those of a PLINK .raw file."""
-    if set(_PLINK_RAW_TITLES[:4]) <= set(header):
+    if set(_PLINK_RAW_TITLES[:4]) <= set(header[1:]):
         raise InputError(
             f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_PLINK_RAW_TITLES[0]}"
         )
