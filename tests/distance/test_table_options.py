@@ -148,6 +148,17 @@ def test_samples_of_bcftools_query(here, header):
     assert rows("x.tsv", "--transpose", "--columns", "B,C") == [[0, 3], [3, 0]]
 
 
+@pytest.mark.parametrize("titles", ["t250 t100 t0", "PLOT3 EXC INF PLOT5", "Rep Block", "MST-7x1.0 MST-8x1.0", "Année"])
+def test_columns_that_are_no_loci(here, titles):
+    titles = titles.split()
+    lines = ["id\t{}\tL1\tL2\n", "A\t{}\t1\t12\n", "B\t{}\t1\t13\n"]
+    cells = [titles, ["1"] * len(titles), ["2"] * len(titles)]
+    (here / "x.tsv").write_text("".join(line.format("\t".join(some)) for line, some in zip(lines, cells, strict=True)))
+    _, notes = gpualign_here("dist", "x.tsv")
+    assert f"{', '.join(map(repr, titles))} {'is' if len(titles) == 1 else 'are'} left out as metadata" in notes
+    assert rows("x.tsv") == [[0, 1], [1, 0]]
+
+
 @pytest.mark.parametrize("header", ["FID,IID", "fid,iid", "#FID,IID", "#FID,IID,SEX,PHENO1", "FID,IID,PAT,MAT"])
 @pytest.mark.parametrize(
     ("families", "people", "names"),

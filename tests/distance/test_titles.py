@@ -53,9 +53,39 @@ IN_BRACKETS = [
 ]
 
 
-@pytest.mark.parametrize("title", [*ADDED, *IN_BRACKETS])
+NAMED = (
+    *(
+        "DST",
+        "SBT",
+        "Oxf ST",
+        "ST_Pas",
+        "MLST-7",
+        "MLST_7",
+        "MST_7",
+        "MST-7x1.0",
+        "MST-150x1.0",
+        "single-4x1.0",
+        "SIT",
+        "MLVA",
+        "SNPaddress",
+    ),
+    *("annee", "Année", "ANNÉE", "año", "ano", "anno", "год", "年份", "edad", "Numero", "N°", "Nº", "Lfd. Nr."),
+    *("NMISS", "N_MISS", "Missing Values", "NrConsensus", "NrBasesACTG", "NrAFMultiple", "Block", "Plot", "Tray", "plot_id"),
+    *("yr", "PMID", "NCBI taxid", "tax_id", "Days", "isoweek", "ISO week", "Visit", "Timepoint", "Time point", "count"),
+)
+
+
+@pytest.mark.parametrize("title", [*ADDED, *IN_BRACKETS, *NAMED])
 def test_what_programs_add_to_titles_of_metadata(title):
     assert is_metadata_title(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["sit", "sitA", "sbt", "DOB", "rep", "MT", "het", "t250", "PC1", "block1", "MST", "MLST7_a", "pas", "tax", "miss", "af"],
+)
+def test_words_that_are_also_genes(title):
+    assert not is_metadata_title(title)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +103,13 @@ def test_titles_that_are_metadata_beside_others():
     assert metadata_columns_beside(["FILE", "EXC", "abcZ", "INF", "LNF"]) == [1, 3, 4]
     assert metadata_columns_beside(["A", "INF-3", "LNF", "PLOT3"]) == []
     assert metadata_columns_beside(["FILE", "abcZ", "X", "Y"]) == []
+    assert metadata_columns_beside(["id", "t250", "t100", "t5", "L1"]) == [1, 2, 3]
+    assert metadata_columns_beside(["id", "t250", "t251", "t5"]) == []
+    assert metadata_columns_beside(["id", "t250", "L1"]) == []
+    assert metadata_columns_beside(["id", "PC1", "PC2", "L1", "PC4"]) == [1, 2]
+    assert metadata_columns_beside(["id", "PC1", "L1"]) == []
+    assert metadata_columns_beside(["id", "Rep", "Block", "L1"]) == [1]
+    assert metadata_columns_beside(["id", "Rep", "L1"]) == []
 
 
 @pytest.mark.parametrize(

@@ -168,9 +168,9 @@ def _non_call_columns(header: Sequence[str], annotation: Sequence[int] | None, e
         return empty + [k - 1 for k in annotation]
     names_site = SITE_NAME_PATTERN.match
     metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata_title(title)]
-    metadata += [k - 1 for k in metadata_columns_beside(header) if k and k - 1 not in metadata]
     serial = serial_stems((titles[k] for k in metadata), titles)
-    return sorted(empty + [k for k in metadata if title_stem(titles[k]) not in serial])
+    metadata = [k for k in metadata if title_stem(titles[k]) not in serial]
+    return sorted({*empty, *metadata, *(k - 1 for k in metadata_columns_beside(header) if k)})
 
 
 def _repeats_previous_column(title: str, previous: str, export: str) -> bool:

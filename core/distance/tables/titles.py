@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import count, takewhile
 
 _METADATA_WORD_LIST = """
-st sts mlst cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
+st sts mlst mlva cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
 complextype clonalcomplex clonalgroup cplx profile allelicprofile lincode hiercc phylogroup pathotype serotype serogroup serovar biotype
 ribotype toxinotype pulsotype subtype genotype haplotype cluster clusters subcluster group subgroup type scheme schema barcode uberstrain
 
-year month week day date epiweek time country countries region state province county city town location locality continent latitude
-longitude address hospital ward clinic postcode zipcode zip
+year years yr month months week weeks day days date epiweek isoweek time timepoint visit country countries
+region state province county city town location locality continent latitude longitude address hospital ward clinic postcode zipcode zip
 
 species subspecies genus organism taxon host source niche sex gender age patient patients case outcome disease status phenotype pheno
 trait population pop subpop superpop superpopulation breed family father mother sire affected affection diagnosis treatment control smoking
-twin class label cohort batch plate lane well run library instrument platform project bioproject biosample study accession accessions
-outbreak farm herd flock animal animals season quarter taxid isolate isolates
+twin class label cohort batch block plot tray plate lane well run library instrument platform project bioproject
+biosample study accession accessions pmid outbreak farm herd flock animal animals season quarter taxid isolate isolates
 strain sample samples specimen name names alias aliases id ids iid fid uid uuid file filename path sender
 submitter curator owner lab laboratory institution comment comments note notes remark remarks description details version release index
-row rank number no nr
+row rank number numero número no nr nº count counts
 
 contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
-uncalled mismatches differences score confidence percent percentage pct
-pubmlst enterobase rowid jahr monat plz
+uncalled mismatches differences score confidence percent percentage pct nmiss
+pubmlst enterobase rowid snpaddress
+jahr monat plz datum alter jaar année annee anio año ano anno fecha edad pays país год дата 年份 年
 """
 _METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
@@ -44,16 +46,22 @@ _MAX_PEDIGREE_COLUMNS = 12
 _FAMILY_TITLES = frozenset(("fid", "iid", "#fid", "#iid"))
 """Titles of parents, and titles of ids beside which they are the parents' and not genes'."""
 
+_FIELD_TRIAL_TITLES = frozenset(("block", "plot", "tray"))
+_SNP_ADDRESS_TITLES = frozenset(("t250", "t100", "t50", "t25", "t10", "t5", "t2", "t0"))
+_SNP_ADDRESS_PATTERN = re.compile("t[0-9]+")
+"""Titles of the levels of SNP addresses, and the pattern of titles beside which they number sites."""
+
 _COMBINED_WORD_LIST = """
-of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
-sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb count counts
-code complex level lower upper original received collection collected isolation isolated sampling sampled receipt report reported
-submission creation sequencing sequenced entry birth new novel old previous current largest longest shortest n nb num phage mlva matches
-perfect case super achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
-assembled ribosomal pubmed yr low high quality
+of the in at per by for and to from not min max mean median average avg total sum perc data info detail values gene genes genome core whole
+sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb miss
+consensus actg af multiple code complex level lower upper original received collection collected isolation isolated sampling sampled
+receipt report reported submission creation sequencing sequenced entry birth new novel old previous current largest longest shortest n nb
+num lfd phage matches perfect case super achtman oxford oxf pasteur pas warwick ncbi tax iso point
+snp snps spa emm sccmec capsule antigen o h k typing
+assembled ribosomal pubmed low high quality
 clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
 predicted matching lin
-read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
+read pair base bases content ratio rate fraction share threshold distance differences snv snvs match matched phred
 q30
 """
 _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
@@ -61,6 +69,10 @@ _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 
 _HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"(hiercc )?hc ?[0-9]+( .*)?")
 """Pattern of titles for the levels of HierCC, EnteroBase's hierarchical clustering."""
+
+_LINKAGES = "(?:single|complete|average|weighted|ward)[-_ ]"
+_PARTITION_PATTERN = re.compile(rf"(?:mst[-_ ]|{_LINKAGES}(?=[0-9]+x))[0-9]+(?:x[0-9]+(?:\.[0-9]+)?)?|mlst[-_ ][0-9]{{1,2}}", re.IGNORECASE)
+"""Pattern of titles for partitions at a distance, as ReporTree names them (`MST-7x1.0`), and for schemes of so many genes (`MLST-7`)."""
 
 _ADDITION_PATTERN = re.compile(r"^X\.{1,2}(?=[A-Za-z])|(?<=.)(?:\.[0-9]|[._][xy]| ?\([^()]*\))$")
 """Pattern of what programs add to titles. R writes `X.contigs` for `# contigs`; pandas and R write `ST.1`, `ST_x` or `ST.y` if two tables
@@ -74,15 +86,15 @@ _NO_TITLE_PATTERN = re.compile(r"X\.[0-9]+|\.\.\.[0-9]+")
 
 _DATE_WORD_PATTERN = re.compile(r"[a-z]{3,}(date|year)")
 _CASE_PARTS_PATTERN = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
-_TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+")
-SITE_NAME_PATTERN = re.compile("(?!hc|unnamed)[^(<>]*[0-9]{3}", re.IGNORECASE)
+_TOKEN_PATTERN = re.compile(r"[^\W_]+")
+SITE_NAME_PATTERN = re.compile(rf"(?!hc|unnamed|mst[-_ ]|{_LINKAGES}[0-9]+x)[^(<>]*[0-9]{{3}}", re.IGNORECASE)
 """Pattern of titles that contain a longer number than metadata titles do. It is a quick test for titles of sites."""
 
 _NUMBER_PATTERN = re.compile(r"[0-9]+")
 _MIN_CONSECUTIVE_NUMBERS = 10
 
-_SIGN_TITLES = ("#", "%")
-"""Metadata titles without letters: # for a number, % for a percentage."""
+_EXACT_TITLES = frozenset(("#", "%", "N°", "n°", "№", "DST", "SBT", "SIT"))
+"""Metadata titles without words (# for a number, % for a percentage), or of words that only in capitals are not genes."""
 _SITE_COLUMN_WORD_LIST = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
 allele1 allele2
@@ -125,8 +137,10 @@ def is_metadata_title(title: str) -> bool:
         return True
     title = _ADDITION_PATTERN.sub("", title)
     words = _title_words(title)
-    if not words:
-        return title in _SIGN_TITLES
+    if not words or title in _EXACT_TITLES:
+        return title in _EXACT_TITLES
+    if _PARTITION_PATTERN.fullmatch(title):
+        return True
     if words[0] == "unnamed" or _HIERARCHICAL_CLUSTER_PATTERN.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
     metadata = [
@@ -145,7 +159,8 @@ def metadata_columns_beside(header: Sequence[str]) -> list[int]:
     """Return the indices of columns whose titles are metadata beside certain others.
 
     These are parents (`PAT`, `sire`) beside ids of families or individuals, as PLINK's files have them; `X` beside `X.1`, as R calls
-    columns without a title; and numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds.
+    columns without a title; numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds; the levels of SNP addresses
+    (`t250`) and principal components (`PC1`), of which there are several; and `Rep` beside other titles of field trials.
     """
     lower, titles = [title.lower() for title in header[:_MAX_PEDIGREE_COLUMNS]], set(header)
     found = [] if _FAMILY_TITLES.isdisjoint(lower) else [k for k, title in enumerate(lower) if title in _PEDIGREE_TITLES]
@@ -153,7 +168,20 @@ def metadata_columns_beside(header: Sequence[str]) -> list[int]:
         found.append(header.index("X"))
     if {"EXC", "INF"} <= titles:
         found += [k for k, title in enumerate(header) if title in _CALLER_STATISTICS]
-    return found
+    if not _FIELD_TRIAL_TITLES.isdisjoint(lower):
+        found += [k for k, title in enumerate(lower) if title == "rep"]
+    series = _numbered_metadata(titles)
+    return found + [k for k, title in enumerate(header) if title in series] if series else found
+
+
+def _numbered_metadata(titles: set[str]) -> set[str]:
+    """Return the titles that are levels of SNP addresses, or principal components."""
+    series = set(_SNP_ADDRESS_TITLES & titles)
+    if len(series) < 2 or any(_SNP_ADDRESS_PATTERN.fullmatch(title) for title in titles - series):
+        series = set()
+    if {"PC1", "PC2"} <= titles:
+        series |= set(takewhile(titles.__contains__, map("PC{}".format, count(1))))
+    return series
 
 
 def title_stem(title: str) -> str:
