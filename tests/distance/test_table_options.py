@@ -148,6 +148,20 @@ def test_samples_of_bcftools_query(here, header):
     assert rows("x.tsv", "--transpose", "--columns", "B,C") == [[0, 3], [3, 0]]
 
 
+@pytest.mark.parametrize("gap", [",,", ""])
+def test_rows_below_the_table_are_left_out(here, gap):
+    (here / "x.csv").write_text(f'id,a,b\n\nE,,\nA,1,12\n{gap}\nB,1,13\n{gap}\n"Exported 2024",,\nby X,,\n')
+    table, notes = gpualign_here("dist", "x.csv")
+    assert table.decode().splitlines()[0] == "\tE\tA\tB"
+    assert "rows 'Exported 2024', 'by X' below an empty row are left out, as all other cells are empty" in notes
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("Total", True), ("GRAND TOTAL", True), ("Average:", True), ("Totalis", False)])
+def test_a_row_of_totals_is_told(here, name, is_told):
+    (here / "x.csv").write_text(f"id,a,b\nTotal1,1,12\nB,1,13\n{name},2,25\n")
+    assert (f"x.csv: the last row, {name!r}, is read as a sample; delete it" in gpualign_here("dist", "x.csv")[1]) is is_told
+
+
 @pytest.mark.parametrize("titles", ["t250 t100 t0", "PLOT3 EXC INF PLOT5", "Rep Block", "MST-7x1.0 MST-8x1.0", "Année"])
 def test_columns_that_are_no_loci(here, titles):
     titles = titles.split()

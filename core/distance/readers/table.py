@@ -26,7 +26,13 @@ from gpualign.core.distance.tables.codings import (
     letter_coding,
     number_coding,
 )
-from gpualign.core.distance.tables.columns import describe_columns_left_out, describe_repeated_sites, describe_rows_left_out
+from gpualign.core.distance.tables.columns import (
+    describe_columns_left_out,
+    describe_footers,
+    describe_repeated_sites,
+    describe_rows_left_out,
+    describe_summary_row,
+)
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import EXAMINED_ROWS, describe_outliers
 from gpualign.core.files.delimited import open_delimited
@@ -225,7 +231,7 @@ def _cell_spelling(raw: int, is_number: bool) -> str:
 
 
 def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
-    """Warn about the parts of a table that are not read."""
+    """Warn about the parts of a table that are not read, or perhaps should not be."""
     columns, corner = table.plan.columns, table.plan.corner_cell
     if corner:
         transpose = parameter("transpose")
@@ -234,6 +240,10 @@ def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
         warn(f"{table.source}: {describe_columns_left_out(columns.ignored_titles, table.plan.options.transpose)}")
     if table.ignored_row_titles:
         warn(f"{table.source}: {describe_rows_left_out(table.ignored_row_titles)}")
+    if table.footer_ids:
+        warn(f"{table.source}: {describe_footers(table.footer_ids)}")
+    if (report := describe_summary_row(table.row_ids, table.plan.row_word)) is not None:
+        warn(f"{table.source}: {report}")
     empty = [(columns.untitled_count, "column"), (table.empty_row_count, "row")]
     if any(count for count, _ in empty):
         counted = " and ".join(f"{count:,} empty {what}{'s'[: count != 1]}" for count, what in empty if count)

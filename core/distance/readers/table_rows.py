@@ -53,6 +53,7 @@ class TableRows:
     first_places: where each raw code first occurs, for messages
     ignored_row_titles: metadata titles of the rows that were not read
     empty_row_count: number of empty rows
+    footer_ids: ids of the rows below an empty row that have nothing but an id, which were not read
     """
 
     plan: TablePlan
@@ -63,6 +64,7 @@ class TableRows:
     first_places: dict[int, str]
     ignored_row_titles: list[str]
     empty_row_count: int
+    footer_ids: list[str]
 
     @property
     def source(self) -> str:
@@ -193,6 +195,7 @@ class TableReader:
             first_places=cells.first_places,
             ignored_row_titles=rows.ignored_titles,
             empty_row_count=rows.empty_count,
+            footer_ids=rows.footers,
         )
 
     def _read_rows(self, lines: Iterable[bytes], first_line_number: int, table_cells: TableCells) -> _RowIds:
@@ -207,14 +210,20 @@ class TableReader:
         header = [] if self.plan.options.no_header else cells_of(self._first_lines[0], self._delimiter)
         corner = header[columns.id_cells[-1]] if header else None
         add, ids = table_cells.add_line, rows.ids
+        below_gap = False
         for number, line in enumerate(lines, first_line_number):
             line = line.rstrip(b"\r\n")
             if line[:1] in _EMPTY_LINE_BYTES and _is_empty(line):
                 rows.empty_count += _has_cells(line)
+                below_gap = bool(ids)
                 continue
             start = line.find(delimiter)
             cell = line if start < 0 else line[:start]
             name = cell_text(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
+            below_gap = below_gap and start > 0 and _is_empty(line[start:])
+            if below_gap:
+                rows.footers.append(name)
+                continue
             if of_people:
                 own = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
@@ -389,11 +398,13 @@ class _RowIds:
     ids: ids of the rows that were read
     ignored_titles: metadata titles of the rows that were not read
     empty_count: number of rows in which every cell is empty
+    footers: ids of the rows below an empty row that have nothing but an id
     """
 
     ids: list[str] = field(default_factory=list)
     ignored_titles: list[str] = field(default_factory=list)
     empty_count: int = 0
+    footers: list[str] = field(default_factory=list)
 
 
 def _is_empty(line: bytes) -> bool:

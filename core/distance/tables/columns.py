@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -34,6 +35,9 @@ _PLINK_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """First columns of a PLINK .traw file, which has a row per site."""
 _HETEROZYGOUS_SUFFIX = "_HET"
 """Suffix in the titles of .raw columns that only repeat which genotypes of the previous column are heterozygous."""
+
+_SUMMARY_PATTERN = re.compile(r"(?:(?:sub|grand )?totals?|sums?|means?|averages?|avg|medians?|minimum|maximum):?", re.IGNORECASE)
+"""Pattern of the ids of rows that sum up the rows above them, as in spreadsheets."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,22 @@ def describe_rows_left_out(titles: Sequence[str]) -> str:
     """Return a note on rows that are left out because of their titles."""
     shown, are = _format_titles(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
+
+
+def describe_footers(ids: Sequence[str]) -> str:
+    """Return a note on rows below an empty row that are left out because they have nothing but an id."""
+    shown, are = _format_titles(ids)
+    return f"row{'s'[: len(ids) != 1]} {shown} below an empty row {are} left out, as all other cells are empty"
+
+
+def describe_summary_row(row_ids: Sequence[str], row_word: str) -> str | None:
+    """Return a note on a last row whose id says that it sums up the other rows; None if there is none.
+
+    row_word: word for a row in messages
+    """
+    if not row_ids or _SUMMARY_PATTERN.fullmatch(row_ids[-1]) is None:
+        return None
+    return f"the last row, {row_ids[-1]!r}, is read as a {row_word}; delete it if it sums up the rows above it"
 
 
 def describe_repeated_sites(titles: Sequence[str]) -> str | None:
