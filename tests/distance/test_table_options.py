@@ -148,6 +148,33 @@ def test_samples_of_bcftools_query(here, header):
     assert rows("x.tsv", "--transpose", "--columns", "B,C") == [[0, 3], [3, 0]]
 
 
+@pytest.mark.parametrize(
+    ("header", "left_out"),
+    [
+        ("id,a,b,X", "column 'X' is"),
+        ("id,a,V3,b", "column 'V3' is"),
+        ("id,Spalte1,Spalte2,b", None),
+        ("id,Column1,a,X", "columns 'Column1', 'X' are"),
+        ("id,a,Xa,b", None),
+    ],
+)
+@pytest.mark.parametrize("cells", [("1", "12", "13"), ("0", "1", "2"), ("A", "C", "T")])
+def test_columns_without_a_title_or_a_call(here, header, left_out, cells):
+    empty = {"X", "V3", "Column1", "Spalte2", "Xa"}
+    titles = header.split(",")[1:]
+    full = [title for title in titles if title not in empty]
+    calls = [dict(zip(full, cells[:1] + cells[k : k + 1], strict=False)) for k in (1, 2)]
+    lines = [",".join([name, *(own.get(title, "NA") for title in titles)]) for name, own in zip("AB", calls, strict=True)]
+    (here / "x.csv").write_text("\n".join([header, *lines]) + "\n")
+    table, notes = gpualign_here("dist", "x.csv", "--metric", "fraction", "--missing", "as-difference")
+    assert ("programs give" in notes) is (left_out is not None)
+    assert left_out is None or f"{left_out} left out: without a call" in notes
+    sites = len(full) if left_out else len(titles)
+    assert f"{sites} site{'s'[: sites != 1]}" in notes
+    assert len(table.splitlines()) == 3
+    assert "programs give" not in gpualign_here("dist", "x.csv", "--columns", ",".join(titles))[1]
+
+
 @pytest.mark.parametrize("gap", [",,", ""])
 def test_rows_below_the_table_are_left_out(here, gap):
     (here / "x.csv").write_text(f'id,a,b\n\nE,,\nA,1,12\n{gap}\nB,1,13\n{gap}\n"Exported 2024",,\nby X,,\n')

@@ -28,6 +28,7 @@ from gpualign.core.distance.tables.codings import (
 )
 from gpualign.core.distance.tables.columns import (
     describe_columns_left_out,
+    describe_empty_columns,
     describe_footers,
     describe_repeated_sites,
     describe_rows_left_out,
@@ -240,6 +241,8 @@ def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
         warn(f"{table.source}: {describe_columns_left_out(columns.ignored_titles, table.plan.options.transpose)}")
     if table.ignored_row_titles:
         warn(f"{table.source}: {describe_rows_left_out(table.ignored_row_titles)}")
+    if table.empty_titles:
+        warn(f"{table.source}: {describe_empty_columns(table.empty_titles)}")
     if table.footer_ids:
         warn(f"{table.source}: {describe_footers(table.footer_ids)}")
     if (report := describe_summary_row(table.row_ids, table.plan.row_word)) is not None:

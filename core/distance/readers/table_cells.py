@@ -256,6 +256,24 @@ class TableCells:
         self.store, self.cell_type, self._call_parser = out, CellType.ALLELES, None
         self._set_allele_parser()
 
+    def has_calls(self, index: int) -> bool:
+        """Return whether a column, counted among those that are read, has a call that is not missing."""
+        alleles = self.cell_type is CellType.ALLELES
+        size, dtype, missing = (ALLELE_NUMBER_BYTES, np.uint32, NO_ALLELE) if alleles else (1, np.uint8, MISSING)
+        return bool((self.store.columns(index * size, (index + 1) * size).view(dtype) != missing).any())
+
+    def drop_columns(self, indices: Sequence[int]) -> None:
+        """Remove columns, counted among those that are read, from all rows."""
+        size = ALLELE_NUMBER_BYTES if self.cell_type is CellType.ALLELES else 1
+        kept = np.delete(np.arange(self.store.width).reshape(-1, size), indices, axis=0).ravel()
+        out = self._storage.make_store(len(kept))
+        step = max(1, _EXAMINED_BYTES // self.store.width)
+        for start in range(0, self._row_count, step):
+            for row in self.store.rows(start, min(start + step, self._row_count)):
+                out.new_row()[:] = row[kept]
+        out.finish()
+        self.store = out
+
     # ---- cells that are not calls
 
     def check_decimals(self) -> None:

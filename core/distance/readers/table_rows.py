@@ -24,7 +24,7 @@ from gpualign.core.distance.tables.columns import ColumnPlan, plan_columns, plin
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
 from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, MatrixIdCheck, could_be_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, is_metadata_title, serial_stems, title_stem
+from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, default_titles, is_metadata_title, serial_stems, title_stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.square_matrices import parse_numbers
@@ -54,6 +54,7 @@ class TableRows:
     ignored_row_titles: metadata titles of the rows that were not read
     empty_row_count: number of empty rows
     footer_ids: ids of the rows below an empty row that have nothing but an id, which were not read
+    empty_titles: titles that programs give to columns without one, of columns without a call, which were left out
     """
 
     plan: TablePlan
@@ -65,6 +66,7 @@ class TableRows:
     ignored_row_titles: list[str]
     empty_row_count: int
     footer_ids: list[str]
+    empty_titles: list[str]
 
     @property
     def source(self) -> str:
@@ -186,6 +188,10 @@ class TableReader:
             self._refuse_data_as_header(header, cells.cell_type, plan)
         rows = self._read_rows(lines, self._first_line_number + (not plan.options.no_header), cells)
         cells.check_decimals()
+        titles, empty = plan.columns.titles, self._empty_columns(cells)
+        if empty:
+            cells.drop_columns(empty)
+            plan = replace(plan, columns=replace(plan.columns, titles=np.delete(titles, empty).tolist()))
         return TableRows(
             plan=plan,
             row_ids=rows.ids,
@@ -196,7 +202,19 @@ class TableReader:
             ignored_row_titles=rows.ignored_titles,
             empty_row_count=rows.empty_count,
             footer_ids=rows.footers,
+            empty_titles=[titles[k] for k in empty],
         )
+
+    def _empty_columns(self, cells: TableCells) -> list[int]:
+        """Return the indices of the columns without a call whose titles are those that programs give to columns without one."""
+        options, titles = self.plan.options, self.plan.columns.titles
+        if options.transpose or options.no_header or options.columns is not None:
+            return []
+        series: dict[str, list[int]] = {}
+        for k in default_titles(titles):
+            series.setdefault(title_stem(titles[k]), []).append(k)
+        empty = [k for some in series.values() if not any(map(cells.has_calls, some)) for k in some]  # V1, V2, ... with calls are sites
+        return sorted(empty) if len(empty) < len(titles) else []
 
     def _read_rows(self, lines: Iterable[bytes], first_line_number: int, table_cells: TableCells) -> _RowIds:
         """Pass the cells of each line to `table_cells`, and return the ids of the rows. first_line_number: number of the first line."""

@@ -197,6 +197,15 @@ def describe_rows_left_out(titles: Sequence[str]) -> str:
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 
 
+def describe_empty_columns(titles: Sequence[str]) -> str:
+    """Return a note on columns left out because they have no call, and a title that programs give to columns without one."""
+    shown, are = _format_titles(titles)
+    return (
+        f"column{'s'[: len(titles) != 1]} {shown} {are} left out: without a call, and with a title that programs give to columns that have"
+        f" none; {parameter('columns')} names the columns to read"
+    )
+
+
 def describe_footers(ids: Sequence[str]) -> str:
     """Return a note on rows below an empty row that are left out because they have nothing but an id."""
     shown, are = _format_titles(ids)

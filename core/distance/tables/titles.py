@@ -84,6 +84,10 @@ _LIMIT_SIGNS = frozenset("<>")
 _NO_TITLE_PATTERN = re.compile(r"X\.[0-9]+|\.\.\.[0-9]+")
 """Pattern of what R writes for columns without a title."""
 
+_DEFAULT_TITLE_PATTERN = re.compile("X|V[0-9]+|(?:Column|Spalte|Colonne|Columna|Coluna|Colonna|Kolom)[0-9]+")
+_DEFAULT_TITLE_LETTERS = frozenset("XVCSK")
+"""Pattern of further titles for columns without one, and their first letters, which decide most titles at once."""
+
 _DATE_WORD_PATTERN = re.compile(r"[a-z]{3,}(date|year)")
 _CASE_PARTS_PATTERN = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKEN_PATTERN = re.compile(r"[^\W_]+")
@@ -182,6 +186,12 @@ def _numbered_metadata(titles: set[str]) -> set[str]:
     if {"PC1", "PC2"} <= titles:
         series |= set(takewhile(titles.__contains__, map("PC{}".format, count(1))))
     return series
+
+
+def default_titles(titles: Sequence[str]) -> list[int]:
+    """Return the indices of titles that R and spreadsheets give to columns without one, and which may also be names of sites."""
+    matches = _DEFAULT_TITLE_PATTERN.fullmatch
+    return [k for k, title in enumerate(titles) if title[:1] in _DEFAULT_TITLE_LETTERS and matches(title)]
 
 
 def title_stem(title: str) -> str:
