@@ -53,6 +53,14 @@ ALLELES = [
     ("id,a,b\nA,0,X\nB,1,4\nC,2,3\n", r"numbers from 0 to 4 may be alleles .* or dosages"),
     ("id\tST\ta\tb\nA\t1\t-1\t0\nB\t2\t1\t0\n", "--type calls, or --type centred for -1, 0 and 1"),
 ]
+DIGIT_PAIRS = [
+    "id\tL1\tL2\tL3\nA\t00\t01\t10\nB\t01\t10\t11\nC\t11\t01\t10\n",
+    'id,L1,L2,L3\nA,"00",NA,12\nB,11,22,01\n',
+]
+DOSAGES = [
+    "id\ta\tb\tc\nP1\t0\t2\t10\nP2\t3\t1\t6\n",
+    "id\ta\tb\tc\nP1\t0\t2\t12\nP2\t3\t1\t8\n",
+]
 UNKNOWN_CELLS = [
     ("id\ta\tb\nA\tND\t0\nB\t1\t2\n", "", "'ND' in a table of genotypes.*; --missing-code ND if it is a missing call"),
     ("id\ta\tb\nA\tn d\t0\nB\t1\t2\n", "", "; --missing-code 'n d' if it is a missing call"),
@@ -91,6 +99,9 @@ CASES = [
     *JOINED,
     *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
+    *((text, "", "numbers of two digits such as 01 may be genotypes, or .*--type alleles") for text in DIGIT_PAIRS),
+    *((text, "--transpose", "numbers of two digits such as 01 may be genotypes, or .*--type alleles") for text in DIGIT_PAIRS),
+    *((text, "", r"\(--type alleles\), or dosages of a polyploid, which are read up to --ploidy 8$") for text in DOSAGES),
     *UNKNOWN_CELLS,
     *RARE_ALLELES,
     *((text, options, "has numbers with commas beside whole numbers in it") for text, options in DECIMAL_COMMAS),
@@ -132,6 +143,19 @@ def test_small_schemes_with_missing_alleles(tmp_path, text):
 def test_words_for_missing_genotypes(tmp_path):
     (tmp_path / "x").write_text("id\ta\tb\tc\td\nA\t0\tNone\t1\t2\nB\tN/A\t0\t2\t<NA>\nC\t1\t1\tNULL\t#N/A\n")
     assert gpualign_here("dist", tmp_path / "x")[0] == b"\tA\tB\tC\nA\t0\t1\t1\nB\t1\t0\t1\nC\t1\t1\t0\n"
+
+
+@pytest.mark.parametrize(("cells", "is_told"), [("0 2 10 3 1 12", True), ("0 2 10 3 1 31", False), ("1 2 10 3 1 12", False)])
+def test_dosages_beyond_the_largest_ploidy_are_told(tmp_path, cells, is_told):
+    (tmp_path / "x").write_text("id {} {} {}\nP1 {} {} {}\nP2 {} {} {}\n".format("r1", "r2", "r3", *cells.split()))
+    messages = gpualign_here("dist", tmp_path / "x")[1]
+    assert ("; dosages are read up to --ploidy 8" in messages) is is_told
+
+
+@pytest.mark.parametrize("text", ["id,a,b\nA,01,02\nB,11,31\n", "FILE,a,b\nA,01,02\nB,11,12\n", "id,a,b\nA,10,12\nB,11,12\n"])
+def test_alleles_of_two_digits(tmp_path, text):
+    (tmp_path / "x").write_text(text)
+    assert "read as alleles, 0 meaning" in gpualign_here("dist", tmp_path / "x")[1]
 
 
 def test_a_title_that_says_that_rows_are_sites(tmp_path):

@@ -34,7 +34,7 @@ from gpualign.core.distance.tables.columns import (
     describe_rows_left_out,
     describe_summary_row,
 )
-from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 from gpualign.core.distance.tables.outliers import EXAMINED_ROWS, describe_outliers
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.scratch import MakeScratch
@@ -121,7 +121,8 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
     if any(table.cell_type is CellType.ALLELES for table in known):
         _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
         if options.type is TableType.AUTO:
-            warn(f"{tables[0].source}: {assumed_alleles_note()}")
+            dosages = f"; dosages are read up to {parameter('ploidy', MAX_PLOIDY)}" if alleles.may_be_dosages else ""
+            warn(f"{tables[0].source}: {assumed_alleles_note()}{dosages}")
         return CallKind.ALLELE, None
     letters = any(table.cell_type is CellType.LETTERS for table in known)
     if letters and options.all_letters:
@@ -188,6 +189,13 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     """Raise `InputError` if numbers that have been read as alleles might have a different meaning."""
     if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
+    pairs = next((table.source for table in tables if table.plan.has_digit_pairs), None)
+    if pairs is not None and alleles.may_be_digit_pairs:
+        raise InputError(
+            f"{pairs}: numbers of two digits such as 01 may be genotypes, or alleles, 0 meaning no allele"
+            f" ({parameter('type', TableType.ALLELES.value)}); write genotypes as the number of alleles that are not"
+            " the reference, 0, 1 or 2"
+        )
     first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)
     if alleles.numbers_above_2_are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]

@@ -61,6 +61,7 @@ class TablePlan:
     has_header: whether the first line is certainly a header
     is_typing_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
     has_numbers_above_2: whether the first lines have numbers that no genotype has
+    has_digit_pairs: whether the numbers of the first lines are two digits each, as of phased genotypes
     export_suffix: ".raw" or ".traw" if PLINK wrote the table, else None
     corner_cell: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
     """
@@ -73,6 +74,7 @@ class TablePlan:
     has_header: bool
     is_typing_scheme: bool = False
     has_numbers_above_2: bool = False
+    has_digit_pairs: bool = False
     export_suffix: str | None = None
     corner_cell: str = ""
 

@@ -18,7 +18,7 @@ from gpualign.core.distance.calls import digit_cell_code_table, letter_cell_code
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, TableCells, TablePlan, cells_of
-from gpualign.core.distance.tables.alleles import AlleleCells, find_allele_evidence
+from gpualign.core.distance.tables.alleles import AlleleCells, are_digit_pairs, find_allele_evidence
 from gpualign.core.distance.tables.codings import set_missing_codes
 from gpualign.core.distance.tables.columns import ColumnPlan, plan_columns, plink_export_suffix
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
@@ -170,7 +170,8 @@ class TableReader:
                 samples.append([cells[k] for k in read if k < len(cells)] if read else cells)
         evidence = find_allele_evidence(samples, options.missing_codes)
         self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or evidence.has_allele_spelling
-        return replace(plan, has_numbers_above_2=evidence.has_numbers_above_2), evidence.is_proof
+        plan = replace(plan, has_numbers_above_2=evidence.has_numbers_above_2, has_digit_pairs=are_digit_pairs(samples))
+        return plan, evidence.is_proof
 
     def read(self, holds_alleles: bool, storage: RowStoreFactory) -> TableRows:
         """Read all rows. Raises `InputError` naming the line and column if a row cannot be read.

@@ -63,6 +63,10 @@ _MAX_DISTINCT_NUMBERS = 12
 _COLUMNS_PER_NON_GENOTYPE = 2
 """In a genotype table, at most one column in this many may have numbers that no genotype has."""
 _MAX_TITLES_IN_MESSAGE = 5
+_DIGIT_PAIR_PATTERN = re.compile("[0-2]{2}")
+_LARGEST_DIGIT_PAIR = 22
+_LARGEST_DOSAGE = 16
+"""Largest number that may be a dosage, although larger ones than `MAX_PLOIDY` are not read: sugarcane has up to 12 copies and more."""
 _REPEATED_DIGIT_PATTERN = re.compile(r"([0-9])\1+")
 """Numbers commonly used as codes for missing calls: 99, 888."""
 
@@ -111,6 +115,12 @@ def find_allele_evidence(rows: Iterable[Sequence[str]], missing: Sequence[str] =
                 return AlleleEvidence(True, True, True)
     often = above_2_count > 0 and not are_typing_errors(above_2_count, number_count)
     return AlleleEvidence(False, often, several and often)
+
+
+def are_digit_pairs(rows: Iterable[Sequence[str]]) -> bool:
+    """Return whether all numbers are two digits of 0, 1 and 2, some with a leading zero: 00, 01, 11 may be phased genotypes."""
+    numbers = {cell for cells in rows for cell in cells if cell.isdecimal()}
+    return any(number[0] == "0" for number in numbers) and all(map(_DIGIT_PAIR_PATTERN.fullmatch, numbers))
 
 
 class AlleleCells:
@@ -208,6 +218,11 @@ class AlleleCells:
         dosages = sorted(self.distinct_above_2.difference(codes))
         if len(codes) > 1 and not all(_REPEATED_DIGIT_PATTERN.fullmatch(str(number)) for number in codes):
             return None
+        if len(codes) == 1 and codes[0] <= _LARGEST_DOSAGE and dosages:
+            return (
+                f"numbers from 0 to {codes[0]} may be alleles with 0 as a missing one ({parameter('type', 'alleles')}), or dosages of a"
+                f" polyploid, which are read up to {parameter('ploidy', MAX_PLOIDY)}"
+            )
         if dosages == [_LARGEST_DIGIT]:
             codes, dosages = dosages + codes, []
         listed, alleles = ", ".join(map(str, codes)), parameter("type", "alleles")
@@ -221,6 +236,16 @@ class AlleleCells:
         numbers = f"0 to {largest} and {listed}" if codes else f"0 to {largest}"
         decided = f"with {listed} as {what} ({ploidy} and {missing})" if codes else f"({ploidy})"
         return f"numbers from {numbers} may be alleles with 0 as a missing one ({alleles}), or dosages of a polyploid {decided}; say which"
+
+    @property
+    def may_be_dosages(self) -> bool:
+        """True if the numbers may be dosages of a polyploid, perhaps of a larger ploidy than is read."""
+        return not self.has_allele_spelling and self.zero_count > 0 and max(self.distinct_above_2, default=0) <= _LARGEST_DOSAGE
+
+    @property
+    def may_be_digit_pairs(self) -> bool:
+        """True if no number is too large to be two digits of a genotype."""
+        return max(self.distinct_above_2, default=0) <= _LARGEST_DIGIT_PAIR
 
     @property
     def numbers_above_2_are_rare(self) -> bool:
