@@ -255,7 +255,15 @@ def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
         rows("small.tsv", "large.tsv")
 
 
-@pytest.mark.parametrize("word", ["#N/A", "<NA>", "NA", "None"])
+@pytest.mark.parametrize("word", ["#N/A", "#NV", "#N/D", "#N/B"])
+@pytest.mark.parametrize("cells", ["012", "ACT"])
+def test_words_of_spreadsheets_are_missing_calls(here, word, cells):
+    a, b, c = cells
+    (here / "x.tsv").write_text(f"id\tm1\tm2\nA\t{word}\t{a}\nB\t{b}\t{word}\nC\t{c}\t{b}\n")
+    assert np.array_equal(rows("x.tsv"), [[0, np.nan, 1], [np.nan, 0, 1], [1, 1, 0]], equal_nan=True)
+
+
+@pytest.mark.parametrize("word", ["#N/A", "<NA>", "NA", "None", "#NV", "#N/D", "#n/b", "LOT", "NIPL", "? (not found)", "? (failed)"])
 def test_words_of_spreadsheets_are_missing_alleles(here, word):
     (here / "x.tsv").write_text(f"FILE\tL1\tL2\nA\t12\t{word}\nB\t14\t7\nC\t14\t8\n")
     assert rows("x.tsv") == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

@@ -22,6 +22,7 @@ from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.tables.alleles import (
     ALLELE_NUMBER_BYTES,
     NO_ALLELE,
+    SPREADSHEET_WORDS,
     AlleleCells,
     describe_non_allele,
     find_allele_evidence,
@@ -175,7 +176,7 @@ class TableCells:
         options = self._options
         letters = self.cell_type is CellType.LETTERS
         table = raw_letter_codes(options.all_letters, options.missing_codes) if letters else raw_number_codes(options.missing_codes)
-        parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, list(options.missing_codes))
+        parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, [*options.missing_codes, *SPREADSHEET_WORDS])
         self._decimals.append(parser.decimals)
         return parser
 

@@ -26,8 +26,10 @@ ALLELE_NUMBER_BYTES = 4
 NO_ALLELE: int = _sites.NO_ALLELE
 """Number that denotes a missing allele."""
 
-_CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
-MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL", *_CHEWBBACA_WORDS)
+_CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "PAMA", "ALM", "ASM")
+SPREADSHEET_WORDS = ("#NV", "#N/D", "#N/B")
+"""What spreadsheets write for #N/A in German, in Romance languages, and in Dutch: missing calls in every table."""
+MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL", *SPREADSHEET_WORDS, *_CHEWBBACA_WORDS)
 """Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
 _EXPECTED_CELLS = (
@@ -36,8 +38,8 @@ _EXPECTED_CELLS = (
 
 _NUMBER_PATTERN = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH_PATTERN = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
-_INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
-"""Spellings of alleles that EnteroBase (-5) and mlst (5?, ~5) found only in part, or inexactly."""
+_INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+|\? \([^()]*\)")
+"""Spellings of alleles that EnteroBase (-5) and mlst (5?, ~5) found only in part, or inexactly, and SeqSphere not: ? (not found)."""
 _SEVERAL_ALLELES_PATTERN = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 

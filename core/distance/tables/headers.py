@@ -13,7 +13,7 @@ import numpy as np
 from gpualign.core.common.arrays import Codes
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.tables.alleles import AlleleCells
+from gpualign.core.distance.tables.alleles import SPREADSHEET_WORDS, AlleleCells
 
 _MAX_CELLS_PER_CALL = 2
 """If more than one cell in this many could be a call, the line may be data: the other cells may be calls in an unknown spelling."""
@@ -28,7 +28,7 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, all_ce
     """
     cells = line.count(delimiter.encode(), start) + 1
     codes: Codes = np.empty(cells, dtype=np.uint8)
-    parser = _sites.CallParser(delimiter, table, codes[:0], list(missing))
+    parser = _sites.CallParser(delimiter, table, codes[:0], [*missing, *SPREADSHEET_WORDS])
     parser.parse(line, start, codes)
     bad = parser.counts[_sites.BAD]
     calls = cells - bad - parser.counts[MISSING]

@@ -35,7 +35,9 @@ jahr monat plz datum alter jaar année annee anio año ano anno fecha edad pays 
 _METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
 
-_CALLER_STATISTICS = frozenset(["EXC", "INF", "LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "ALM", "ASM", "PAMA"])
+_CALLER_STATISTICS = frozenset(
+    ("EXC", "INF", "LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "ALM", "ASM", "PAMA")
+)
 """Titles of the columns in which chewBBACA counts the loci of each kind for a sample. Most are also cells of its tables."""
 
 _NUMBERED_WORD_PATTERN = re.compile(r"(?:pheno|phenotype|trait|covar|covariate)[0-9]+")
