@@ -215,10 +215,27 @@ def test_samples_are_named_by_individuals(here, header, families, people, names)
     assert "IID" not in notes
 
 
-def test_individuals_may_be_named_as_a_site(here):
+def test_ids_may_be_named_among_the_columns(here):
     (here / "x.csv").write_text("FID,IID,rs1\na,0,1\nb,1,1\n")
-    assert rows("x.csv", "--columns", "IID,rs1") == [[0, 1], [1, 0]]
-    assert rows("x.csv", "--columns", "rs1") == [[0, 0], [0, 0]]
+    assert rows("x.csv", "--columns", "IID,rs1") == rows("x.csv", "--columns", "FID,rs1") == rows("x.csv", "--columns", "rs1")
+    assert rows("g.tsv", "--columns", "id,b") == rows("g.tsv", "--columns", "b")
+    for words in (["--ignore-columns", "id"], ["--columns", "ID,a"]):
+        with pytest.raises(InputError, match=r"there is no column '(id|ID)'"):
+            rows("g.tsv", *words)
+    with pytest.raises(InputError, match="none of the columns"):
+        rows("g.tsv", "--columns", "id")
+
+
+@pytest.mark.parametrize("text", ["id,a,\u00a0\nA,1,\u00a0\nB,12,\n\u00a0,,\u00a0\n", 'id,a,\nA,"1\u00a0",\nB,\u00a012,"\u00a0"\n'])
+def test_no_break_spaces_are_blanks(here, text):
+    (here / "x.csv").write_text(text)
+    assert rows("x.csv") == [[0, 1], [1, 0]]
+    assert "1 empty column" in gpualign_here("dist", "x.csv")[1]
+
+
+def test_no_break_spaces_in_ids_are_kept(here):
+    (here / "x.csv").write_text("id,a,b\nA\u00a0x,1,12\nB,2,13\n")
+    assert gpualign_here("dist", "x.csv")[0].decode().splitlines()[0] == "\tA\u00a0x\tB"
 
 
 @pytest.mark.parametrize("title", ["FILE", "id", "sample"])

@@ -32,6 +32,7 @@ MATRICES = [
     "id,1001,1002,1003\n1001,100,98,97\n1002,98,100,96\n1003,97,96,100\n",
     "\tA\tB\tC\nA\t0\t1\t2\nB\t1\t0\t1\n",  # some rows of one
     "id,year,S1,S2,S3\nS2,2001,1,0,2\nS1,2002,0,1,2\nS3,2003,2,2,0\n",  # beside metadata, which are left out
+    "id;A;B;C\nA;0;0,25;0,5\nB;0,25;0;0,1\nC;0,5;0,1;0\n",
     "id\tA\tB\tC\nmean\t5\t5\t5\nA\t0\t12\t15\nB\t12\t0\t9\nC\t15\t9\t0\n",
 ]
 LIKE_MATRICES = [
@@ -95,7 +96,27 @@ JOINED = [
     ("id\tA\tC\nx\tA\tC\nid\tC\tA\ny\tA\tG\n", "", "line 3 begins with 'id' like the header"),
     ("id\tA\tC\nx\tA\tC\nid\tC\tA\ny\tA\tG\n", "--transpose", "line 3 begins with 'id' like the header"),
 ]
+ABOVE_THE_HEADER = [
+    "# nrow 2\n# ncol 3\nid,m1,m2,m3\nA,1,0,2\n",
+    "# nrow 2,,,\n# ncol 3,,,\nid,m1,m2,m3\nA,1,0,2\n",
+    "# nrow 2,,,\nid,m1,m2,m3\nA,1,0,2\n",
+    "Table 1. Alleles,,,\nid,m1,m2,m3\nA,1,0,2\n",
+    "# chewBBACA 3.3\n# 2024\nFILE\ta\tb\nA\t1\t12\n",
+    "# one\nFILE,a,b\nA,1,12\nB,1,13\n",
+    "## x, y\nFILE,a,b\nA,1,12\n",
+    "# x, y, z\nid,m1\nA,1\nB,1\n",
+    '"## x"\nid,m1\nA,1\nB,1\n',
+    "# a b c\nid m1\nA 1\nB 1\n",
+]
+PAIRS = [
+    "s1\ts2\t3\ns1\ts3\t4\ns2\ts3\t5\n",
+    "a\tb\tdist\ns1\ts2\t3\ns1\ts3\t4\ns2\ts3\t5\n",
+    "Var1;Var2;value\ns1;s2;0,25\ns2;s3;0,5\n",
+]
 CASES = [
+    *((text, "", "first line (is a comment|has a single cell).*; delete what is above the header") for text in ABOVE_THE_HEADER),
+    *((text, "", "this is a list of pairs .*--edges") for text in PAIRS),
+    (",id,a,b\n,A,1,12\n,B,1,13\n", "", "the first column is empty and the ids seem to be below 'id'; delete the first column"),
     *JOINED,
     *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
@@ -180,6 +201,7 @@ def test_letters_for_two_nucleotides_are_named(tmp_path):
 
 
 READ = [
+    ("# id\ta\tb\n#1\t1\t12\n#2\t1\t13\n", "", [[0, 1], [1, 0]]),
     ("marker\tA\tC\nid\tA\tC\nx\tA\tC\n", "--transpose", [[0, 1], [1, 0]]),
     ("FILE\tA\tC\nx\tA\tC\nFILE\tA\tC\n", "--transpose", [[0, 1], [1, 0]]),
     ("A\tB\nB\tA\tC\nA\tA\tT\n", "", [[0, 1], [1, 0]]),

@@ -35,6 +35,7 @@ _EXAMINED_BYTES = 1 << 16
 examined."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE_BYTES = b'\t,; "\r\n'
+_NO_BREAK_SPACE = "\u00a0".encode()
 _TYPING_SCHEME_TITLE_PATTERN = re.compile(
     r"(?<![A-Za-z])(?:cg|r|wg)?ST(?![a-z])|(?i:(?<![a-z])(?:(?:cg|r|wg)?sts?|cc)(?![a-z])|mlst|clonal.?complex|sequence.?type)"
 )
@@ -232,6 +233,8 @@ class TableReader:
         below_gap = False
         for number, line in enumerate(lines, first_line_number):
             line = line.rstrip(b"\r\n")
+            if _NO_BREAK_SPACE in line:
+                line = _without_no_break_spaces(line, delimiter)
             if line[:1] in _EMPTY_LINE_BYTES and _is_empty(line):
                 rows.empty_count += _has_cells(line)
                 below_gap = bool(ids)
@@ -257,8 +260,7 @@ class TableReader:
             if name and name == corner and is_id_title(name):
                 raise self._second_header_error(name, number)
             if not name:
-                which = f"{self._source}: {self.plan.row_word} {len(ids) + 1} has an empty id (line {number})"
-                raise InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
+                raise self._empty_id_error(len(ids) + 1, number, header)
             if square.matched_rows >= 0:
                 square.add_row(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
@@ -266,6 +268,11 @@ class TableReader:
             except InputError:
                 if square.matched_rows > 0 and could_be_distances(cells_of(line, self._delimiter)[1:]):
                     raise self._matrix_error() from None
+                if self._lists_pairs():
+                    raise InputError(
+                        f"{self._source}: this is a list of pairs (its second column has ids of the first one); expected calls of samples"
+                        f" at sites. gpualign cluster with {parameter('edges')} makes clusters of lines of two ids and a distance"
+                    ) from None
                 raise
             ids.append(name)
         table_cells.store.finish()
@@ -276,6 +283,17 @@ class TableReader:
         else:
             self._refuse_distance_matrix(rows.ids, table_cells)
         return rows
+
+    def _empty_id_error(self, row: int, number: int, header: Sequence[str]) -> InputError:
+        """Return the error for a row without an id.
+
+        row: number of the row; number: number of its line
+        header: titles of all columns; empty if there is no header
+        """
+        which = f"{self._source}: {self.plan.row_word} {row} has an empty id (line {number})"
+        if row == 1 and header[:1] == [""] and header[1:2] != [""] and may_be_id_title(header[1]):
+            return InputError(f"{which}, as the first column is empty and the ids seem to be below {header[1]!r}; delete the first column")
+        return InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
 
     def _second_header_error(self, name: str, number: int) -> InputError:
         """Return the error for a line that seems to be a header with other titles. name: its first cell; number: its number"""
@@ -307,6 +325,13 @@ class TableReader:
                 f" ({calls}, or {alleles}); say which"
             )
 
+    def _lists_pairs(self) -> bool:
+        """Return whether the first lines are pairs of ids with a number or two."""
+        first, *rows = [cells_of(line, self._delimiter) for line in self._first_lines if not _is_empty(line)]
+        if any(len(cells) not in (3, 4) or cells[1].isdecimal() or not could_be_distances(cells[2:]) for cells in rows):
+            return False
+        return not {first[0], *(cells[0] for cells in rows)}.isdisjoint((first[1], *(cells[1] for cells in rows)))
+
     def _matrix_error(self) -> InputError:
         """Return the error for a distance matrix given as a table of calls."""
         return InputError(
@@ -319,10 +344,13 @@ class TableReader:
     def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[ColumnPlan, bool]:
         """Return (the columns to read, according to the header and the first row; whether the first line is certainly a header)."""
         titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
-        if len(titles) == 1 and len(cells) != 2:
+        if (len(titles) == 1 and len(cells) != 2) or (titles[0] and not any(titles[1:]) and not options.no_header and len(titles) > 1):
             what = "sample" if options.transpose else "site"
             only = f"the first line has a single cell, {quoted(titles[0])}"
             raise InputError(f"{self._source}: no {what}s: {only}; delete what is above the header")
+        if self._begins_with_comment(titles):
+            comment = quoted(cell_text(header).strip())
+            raise InputError(f"{self._source}: the first line is a comment, {comment}; delete what is above the header")
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
@@ -346,6 +374,13 @@ class TableReader:
             columns = columns.with_ids_in_second_column()
         # A row of calls has no words of metadata, unless an option declares them missing calls.
         return columns, headed or not set(columns.ignored_titles) <= set(options.missing_codes)
+
+    def _begins_with_comment(self, titles: Sequence[str]) -> bool:
+        """Return whether the first line is a comment above the header. titles: its cells"""
+        rows = [cells_of(line, self._delimiter) for line in self._first_lines[:3] if not _is_empty(line)]
+        is_short = len(rows) > 2 and len(rows[0]) != len(rows[1]) == len(rows[2])
+        spaced = [cells[0] == "#" or cells[0].startswith("# ") for cells in rows[:2]]
+        return titles[0].startswith("##") or spaced == [True, True] or (spaced[:1] == [True] and is_short)
 
     def _begins_with_index(self, titles: Sequence[str], columns: ColumnPlan) -> bool:
         """Return whether the first column has the numbers of the rows, as pandas (from 0) and R (from 1) write them, and the second the
@@ -424,6 +459,12 @@ class _RowIds:
     ignored_titles: list[str] = field(default_factory=list)
     empty_count: int = 0
     footers: list[str] = field(default_factory=list)
+
+
+def _without_no_break_spaces(line: bytes, delimiter: bytes) -> bytes:
+    """Return a line with blanks instead of no-break spaces in all cells but the first one, which may be an id."""
+    name, separator, cells = line.partition(delimiter)
+    return (name if cell_text(name).strip() else b"") + separator + cells.replace(_NO_BREAK_SPACE, b" ")
 
 
 def _is_empty(line: bytes) -> bool:

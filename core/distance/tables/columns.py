@@ -80,7 +80,8 @@ def plink_export_suffix(header: Sequence[str]) -> str | None:
 def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     """Decide from the titles how to treat each column after the first.
 
-    If `options.columns` is set, only the columns that it names are read, whatever their titles. Otherwise, metadata columns, and annotation
+    If `options.columns` is set, only the columns that it names are read, whatever their titles; it may also name the first one, which is
+    always read. Otherwise, metadata columns, and annotation
     columns next to samples, are left out. Columns in `options.ignore_columns` are always left out.
 
     Raises `InputError` for titles that the table does not have, and if no column remains.
@@ -93,8 +94,8 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     elif options.transpose:
         annotation = list(range(1, annotation_column_count(header)))
     titles, chosen, ignored = header[1:], options.columns, options.ignore_columns
-    for name, some in (("columns", chosen or ()), ("ignore_columns", ignored)):
-        known = set(titles)
+    id_titles = set() if options.no_header else {header[0]}
+    for name, some, known in (("columns", chosen or (), {*titles, *id_titles}), ("ignore_columns", ignored, {*titles})):
         for title in some:
             if title not in known:
                 raise InputError(f"{parameter(name)}: there is no column {title!r}{did_you_mean(title, titles)}")
@@ -128,10 +129,9 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
 
 
 def _begins_with_family(header: Sequence[str], options: CallOptions) -> bool:
-    """Return whether the first two columns hold the ids of families and individuals, unless an option reads the second one as a site."""
+    """Return whether the first two columns hold the ids of families and individuals."""
     first = tuple(title.upper() for title in header[:2])
-    is_read = options.columns is not None and set(header[1:2]) <= set(options.columns)
-    return first in _FAMILY_TITLES and not (options.transpose or options.no_header or is_read)
+    return first in _FAMILY_TITLES and not (options.transpose or options.no_header)
 
 
 def _split_numbered_header(header: Sequence[str], options: CallOptions) -> tuple[list[str], list[int]]:

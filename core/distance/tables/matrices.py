@@ -95,11 +95,11 @@ class MatrixIdCheck:
 
 
 def could_be_distances(cells: Sequence[str]) -> bool:
-    """Return whether every cell is a number or empty, as in a distance matrix."""
-    return all(not cell or parse_number(cell) is not None for cell in cells)
+    """Return whether every cell is a number, perhaps with a decimal comma, or empty, as in a distance matrix."""
+    return all(not cell or parse_number(cell.replace(",", ".")) is not None for cell in cells)
 
 
 def _could_be_zero(cell: str) -> bool:
     """Return whether a cell can lie on the diagonal of a distance matrix."""
-    value = parse_number(cell) if cell else 0.0
+    value = parse_number(cell.replace(",", ".")) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))
