@@ -98,7 +98,7 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.FASTA
     if first.startswith(b"@") and b"\n+" in body and not _is_row_of_header(first, second):
         return FileKind.FASTQ
-    if body.startswith(b"##fileformat=VCF"):
+    if body.removeprefix(b'"').startswith(b"##fileformat=VCF"):  # spreadsheets may write quotes, which is said where lines are checked
         return FileKind.VCF
     if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
         return FileKind.VCF_WITHOUT_VERSION

@@ -221,3 +221,9 @@ def test_a_vcf_without_its_first_line_is_named(tmp_path, text, start):
     (tmp_path / "x.vcf").write_text(start + body)
     with pytest.raises(InputError, match=r"x\.vcf is VCF without its first line, ##fileformat=VCFv4\.2; put that line before it"):
         gpualign_here("dist", tmp_path / "x.vcf")
+
+
+def test_a_vcf_in_quotes_is_named(tmp_path, text):
+    (tmp_path / "x.vcf").write_text("".join(f'"{line}"\n' if line[:2] == "##" else f"{line}\n" for line in text.splitlines()))
+    with pytest.raises(InputError, match=r"x\.vcf: line 1 is a header line in quotes, as spreadsheets write it"):
+        gpualign_here("dist", tmp_path / "x.vcf")

@@ -1,5 +1,7 @@
 """Calls that VCF and BCF are read as, and records that are refused."""
 
+import re
+
 import numpy as np
 import pytest
 from command import gpualign
@@ -52,6 +54,11 @@ def test_alleles_without_a_base_are_missing(tmp_path, scratch, allele):
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
         (vcf_text("", []), "cannot be read as VCF or BCF|no samples"),  # by the HTSlib of cyvcf2
         (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),
+        (vcf_text("aba", [(["A", "C"], ["0", "1", "0"])]), "x.vcf: samples 1 and 3 have the same name 'a'; .* bcftools reheader"),
+        (
+            re.sub("^(##FORMAT.*)$", r'"\1"', vcf_text("ab", [(["A", "C"], ["0", "1"])]), flags=re.MULTILINE),
+            r"x\.vcf: line [1-9] is a header line in quotes, as spreadsheets write it",
+        ),
     ],
 )
 def test_bad_vcf(tmp_path, scratch, text, message):

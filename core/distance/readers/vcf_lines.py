@@ -1,4 +1,5 @@
-"""Checks a VCF for defects that htslib does not report or that crash it: a second header, empty lines, and rows with too many genotypes."""
+"""Checks a VCF for defects that htslib does not report or that crash it: a second header, empty lines, and rows with too many genotypes;
+also for those that htslib reports without a way out."""
 
 from __future__ import annotations
 
@@ -48,8 +49,15 @@ class VcfLineChecker:
                         f"{self._source}: line {number} begins a second header, {after}: several files were joined; join them with"
                         " bcftools concat"
                     )
-                tabs = line.count(b"\t") if line.startswith(b"#CHROM") else tabs
+                if line.startswith(b"#CHROM"):
+                    tabs = line.count(b"\t")
+                    self._refuse_repeated_names(line)
                 continue
+            if line[:2] == b'"#':
+                raise InputError(
+                    f"{self._source}: line {number} is a header line in quotes, as spreadsheets write it; remove these quotes and write"
+                    ' "" as ", or make the file again from its source'
+                )
             if not line.strip():
                 if tabs < 0:  # htslib skips empty lines in the header
                     continue
@@ -62,3 +70,14 @@ class VcfLineChecker:
                 raise InputError(f"{self._source}: line {number} (record {records:,}) has {genotypes}, the header names {samples}")
             if records >= self.last_record:
                 return
+
+    def _refuse_repeated_names(self, header: bytes) -> None:
+        """Raise `InputError` if two samples have the same name, which htslib does not read."""
+        first: dict[bytes, int] = {}
+        for k, name in enumerate(header.rstrip(b"\r\n").split(b"\t")[_FIXED_COLUMN_COUNT:], 1):
+            if first.setdefault(name, k) != k:
+                shown = ascii(name.decode("utf-8", "replace"))
+                raise InputError(
+                    f"{self._source}: samples {first[name]} and {k} have the same name {shown}; samples of a VCF need different names:"
+                    " rename them with bcftools reheader"
+                )
