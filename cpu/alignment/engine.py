@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
 # block of targets takes little of it.
 DIFFERENCE_TILE_CELLS = 8_000_000_000
-BITSLICED_TILE_CELLS = 60_000_000_000
+BITSLICED_TILE_CELLS, BANDED_TILE_CELLS = 60_000_000_000, 1_000_000_000_000
 PATH_TILE_CELLS, SLICED_PATH_TILE_CELLS = 4_000_000_000, 12_000_000_000
 LOCAL_TILE_CELLS = 4_000_000_000
 
@@ -65,6 +65,9 @@ SCRATCH_MEMORY_ADVICE = f"raise {parameter('memory')} or lower {parameter('threa
 
 _MIN_SECONDS_TO_SAMPLE = 0.5
 """Runs with a shorter estimated time of one thread, in seconds, are not sampled for similar pairs, which takes some milliseconds."""
+
+_MIN_BAND_EDITS = 16
+"""Bound on edits, at least, within which edit distances are found in bands. A narrower band would not be faster."""
 
 _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
@@ -213,7 +216,8 @@ class CpuEngine:
             if task.scoring.edit
             else _CELLS_PER_SECOND_BITSLICED
         )
-        if self._prefers_bands(task, budget, rate):
+        edits = self._edits_in_bands(task, budget, rate)
+        if edits is not None and not task.scoring.edit:
             return self._prepare_paths(task, budget)
         limits = TileLimits(
             budget.result_bytes, scratch(threads), task.pair_bytes, recipe.lane_count(vector_bytes), cells, first_band_rows=_FIRST_BAND_ROWS
@@ -224,29 +228,55 @@ class CpuEngine:
             limits = replace(
                 limits, query_lane_count=queries, first_band_rows=first_rows, diagonal_group_size=targets_per_query(vector_bytes)
             )
-        native = native_recipes(recipe, vector_bytes)
-        return self._make_prepared_task(
-            task, limits, recipe.kernel, threads, rate, lambda: partial(_score_tile, task, self.instruction_set.name, native)
-        )
+        score = partial(_score_tile, task, self.instruction_set.name, native_recipes(recipe, vector_bytes))
+        if edits is not None and (bounded := self._prepare_bounded_scores(task, budget, limits, threads, rate, edits, score)) is not None:
+            return bounded
+        return self._make_prepared_task(task, limits, recipe.kernel, threads, rate, lambda: score)
 
-    def _prefers_bands(self, task: Task, budget: Budget, cells_per_second: float) -> bool:
-        """Return whether a task's scores are found faster in bands of diagonals, by the path kernels. cells_per_second: as for
-        `_estimate_seconds`, of the score kernels"""
+    def _prepare_bounded_scores(
+        self, task: Task, budget: Budget, limits: TileLimits, threads: int, cells_per_second: float, edits: int, score: TileComputer
+    ) -> CpuPreparedTask | None:
+        """Prepare a task whose edit distances are mostly small; None if its records do not fit in memory once more.
+
+        edits: number of edits of most pairs
+        score: computes the tiles whose distances are larger
+        """
+        from gpualign.cpu.alignment.similarity import BOUND_PER_EDIT
+        from gpualign.cpu.near_pairs.bounded_scores import BoundedScorer
+        from gpualign.cpu.near_pairs.recipe import near_pair_instruction_set
+
+        letters, max_edits = code_count(task), max(_MIN_BAND_EDITS, BOUND_PER_EDIT * edits)
+        scratch = limits.scratch_bytes + BoundedScorer.record_bytes(task, letters)
+        if scratch > budget.scratch_bytes:
+            return None
+        limits = replace(limits, scratch_bytes=scratch, tile_cells=_tile_cells(task, threads, BANDED_TILE_CELLS))
+        name, results = near_pair_instruction_set(self._instruction_set_requested), budget.result_bytes // threads
+        begin = partial(BoundedScorer, task, max_edits, score, letters, name, threads, results)
+        kernel = f"edit distance, in bands of up to {max_edits:,} edits"
+        return self._make_prepared_task(task, limits, kernel, threads, cells_per_second, begin)
+
+    def _edits_in_bands(self, task: Task, budget: Budget, cells_per_second: float) -> int | None:
+        """Return the largest number of edits of a sample's pairs that need only bands of diagonals, or None if a task's scores are not
+        found faster in bands. cells_per_second: as for `_estimate_seconds`, of the score kernels"""
         if self._estimate_seconds(task, 1, cells_per_second) < _MIN_SECONDS_TO_SAMPLE:
-            return False
+            return None
         from gpualign.cpu.alignment import similarity
 
         vector_bytes = self.instruction_set.vector_bytes
         rate = cells_per_second * vector_bytes / 32
-        if not similarity.may_need_bands_only(task, rate, vector_bytes):
-            return False
-        try:
-            threads = self._fit_path_recipe(task, budget)[1]
-        except TooLittleMemory:
-            return False
+        if not similarity.may_prefer_bands(task, rate, vector_bytes):
+            return None
         sampled, pairs = similarity.sample_pairs(task)
-        aligner, worker_bytes = self.prepare_pair_aligner(sampled, budget), budget.scratch_bytes // threads
-        return similarity.prefers_bands(sampled, aligner, pairs, rate, vector_bytes, worker_bytes)
+        if task.scoring.edit:
+            seconds = similarity.edit_distance_seconds(sampled, pairs, vector_bytes)
+        else:
+            try:
+                threads = self._fit_path_recipe(task, budget)[1]
+            except TooLittleMemory:
+                return None
+            aligner, worker_bytes = self.prepare_pair_aligner(sampled, budget), budget.scratch_bytes // threads
+            seconds = similarity.path_seconds(sampled, aligner, pairs, vector_bytes, worker_bytes)
+        return similarity.edits_in_bands(sampled, pairs, seconds, rate)
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.local_recipe import make_local_recipe

@@ -35,37 +35,59 @@ _VECTOR_COST, _WALK_COST = 2.5, 1.5
 _MIN_LANES = 64
 """Number of lanes, of two diagonals each, of the narrowest band."""
 
+BOUND_PER_EDIT = 2
+"""Bound on edits, within which edit distances are found in bands, for each edit of the sampled pairs."""
 
-def may_need_bands_only(task: Task, cells_per_second: float, vector_bytes: int) -> bool:
-    """Return whether sequences are so long that bands are faster if all pairs are similar.
+_WORD_BYTE_SECONDS, _ROW_COST = 1.3e-8, 6
+"""Time of a core for 64 diagonals of a row of a bit-parallel band, times the bytes of a vector, and that of a row besides, in such times
+(the middle of what was measured with 1,500 to 20,000 letters and up to 3 % of edits)."""
+
+
+def may_prefer_bands(task: Task, cells_per_second: float, vector_bytes: int) -> bool:
+    """Return whether sequences are so long that bands are faster if all pairs are equal.
 
     cells_per_second: number of cells of full matrices that a core computes per second
     vector_bytes: size of a vector
     """
-    longest = np.array([min(task.queries.max_length, task.targets.max_length)])
-    band = _band_seconds(2 * longest, _band_vectors(np.zeros(1, dtype=np.int64), vector_bytes))
+    longest, none = np.array([min(task.queries.max_length, task.targets.max_length)]), np.zeros(1, dtype=np.int64)
+    if task.scoring.edit:
+        band = _edit_seconds(longest, none, vector_bytes)
+    else:
+        band = _path_seconds(2 * longest, _path_vectors(none, vector_bytes))
     return bool((_MIN_SAVING * band <= longest**2 / cells_per_second).all())
 
 
-def prefers_bands(
-    task: Task, aligner: CpuPairAligner, pairs: NearPairs, cells_per_second: float, vector_bytes: int, worker_bytes: int
-) -> bool:
-    """Return whether bands are faster for sampled pairs, and fit in memory.
+def edits_in_bands(task: Task, pairs: NearPairs, seconds: Reals, cells_per_second: float) -> int | None:
+    """Return the largest number of edits of sampled pairs that are faster in bands, or None if bands are not faster for all pairs together.
 
-    task: the sampled sequences
-    aligner: aligner of this task's pairs
-    pairs: the sampled pairs, with the edits to expect (`sample_pairs`)
-    cells_per_second, vector_bytes: as for `may_need_bands_only`
+    task, pairs: the sampled sequences and pairs (`sample_pairs`)
+    seconds: time of each pair in its band
+    cells_per_second: as for `may_prefer_bands`
+    """
+    full = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets] / cells_per_second
+    are_faster = seconds < full
+    if _MIN_SAVING * np.minimum(seconds, 2 * full).sum() > full.sum():  # full matrices take up to twice as long where bands are tried first
+        return None
+    return int(pairs.distances[are_faster].max())
+
+
+def edit_distance_seconds(task: Task, pairs: NearPairs, vector_bytes: int) -> Reals:
+    """Return the time of a core for the edit distance of each sampled pair in a band of twice its edits, float64[pairs]."""
+    return _edit_seconds(task.queries.lengths[pairs.queries], pairs.distances, vector_bytes)
+
+
+def path_seconds(task: Task, aligner: CpuPairAligner, pairs: NearPairs, vector_bytes: int, worker_bytes: int) -> Reals:
+    """Return the time of a core for the path of each sampled pair in a band, inf if the band does not fit in memory: float64[pairs].
+
+    aligner: aligner of the task's pairs
     worker_bytes: scratch memory of a thread, in bytes
     """
-    if not aligner.proves_bands:
-        return False
     rows, columns = task.queries.lengths[pairs.queries], task.targets.lengths[pairs.targets]
-    full = rows * columns / cells_per_second
-    vectors = _band_vectors(np.abs(columns - rows) + 2 * aligner.needed_slacks(pairs, None), vector_bytes)
-    band = np.minimum(_band_seconds(rows + columns, vectors), 2 * full)  # full matrices with directions take twice as long
+    if not aligner.proves_bands:
+        return np.full(len(pairs), np.inf)
+    vectors = _path_vectors(np.abs(columns - rows) + 2 * aligner.needed_slacks(pairs, None), vector_bytes)
     fits = (rows + columns) * (vectors * vector_bytes + 1) <= worker_bytes
-    return bool(_MIN_SAVING * band.sum() <= full.sum() and fits[band < full].all())
+    return np.where(fits, _path_seconds(rows + columns, vectors), np.inf)
 
 
 def sample_pairs(task: Task) -> tuple[Task, NearPairs]:
@@ -88,14 +110,20 @@ def _select(records: SequenceSet, numbers: Integers) -> SequenceSet:
     return SequenceSet(records.source, [""] * len(numbers), letters.text, letters.offsets)
 
 
-def _band_vectors(diagonals: Integers, vector_bytes: int) -> Integers:
+def _path_vectors(diagonals: Integers, vector_bytes: int) -> Integers:
     """Return the vectors of an antidiagonal of bands that reach as many diagonals beyond that of the first cell."""
     lanes = np.maximum(_MIN_LANES, (diagonals + 4) // 2 + 1)
     return -(-lanes // vector_bytes)
 
 
-def _band_seconds(antidiagonals: Integers, vectors: Integers) -> Reals:
+def _path_seconds(antidiagonals: Integers, vectors: Integers) -> Reals:
     seconds: Reals = antidiagonals * (vectors * _VECTOR_COST + _WALK_COST) * _SECONDS_PER_STEP
+    return seconds
+
+
+def _edit_seconds(rows: Integers, edits: Integers, vector_bytes: int) -> Reals:
+    words = BOUND_PER_EDIT * 2 * edits // 64 + 1
+    seconds: Reals = rows * (words + _ROW_COST) * _WORD_BYTE_SECONDS / vector_bytes
     return seconds
 
 

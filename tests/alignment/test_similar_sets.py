@@ -47,7 +47,7 @@ def task_of(records, scoring, others=None):
 
 
 def uses_bands(prepared):
-    return prepared.kernel.endswith("with directions")
+    return prepared.kernel.endswith("with directions") or ", in bands of up to " in prepared.kernel
 
 
 @pytest.fixture
@@ -65,15 +65,17 @@ def test_scores_are_the_same(rng, sampling, monkeypatch, name, scoring):
     records += [records[0].copy(), records[1][:2500], rng.integers(0, size, 2800), rng.integers(0, size, 3)]
     task = task_of(records, SCORINGS[scoring])
     engine = CpuEngine(2, name)
-    monkeypatch.setattr(similarity, "prefers_bands", lambda *_: False)
+    monkeypatch.setattr(similarity, "may_prefer_bands", lambda *_: False)
     full = engine.prepare(task, PLENTY)
-    monkeypatch.setattr(similarity, "may_need_bands_only", lambda *_: True)
-    monkeypatch.setattr(similarity, "prefers_bands", lambda *_: True)
-    banded = engine.prepare(task, PLENTY)
     assert not uses_bands(full)
-    assert uses_bands(banded)
-    for pairing in (Pairing.ALL, Pairing.ABOVE):
-        np.testing.assert_array_equal(collect(banded, pairing).scores, collect(full, pairing).scores)
+    monkeypatch.setattr(similarity, "may_prefer_bands", lambda *_: True)
+    for edits in (0, 9, 40):
+        monkeypatch.setattr(similarity, "edits_in_bands", lambda *_, edits=edits: edits)
+        banded = engine.prepare(task, PLENTY)
+        assert uses_bands(banded)
+        for pairing in (Pairing.ALL, Pairing.ABOVE, Pairing.ABOVE_OR_EQUAL):
+            for tile_cells in (None, 10_000, 40_000_000):
+                np.testing.assert_array_equal(collect(banded, pairing, tile_cells).scores, collect(full, pairing).scores)
 
 
 @pytest.mark.parametrize("scoring", ["affine", "linear", "edit"])
@@ -90,6 +92,7 @@ def test_bands_are_for_long_similar_sequences(rng, sampling, scoring):
     assert not chosen(family(rng, 12, 40_000, 8000))
     assert not chosen(similar[:6], [rng.integers(0, 4, 40_000) for _ in range(6)])
     assert not chosen(family(rng, 12, 300, 2))  # full matrices are quicker
+    assert chosen(family(rng, 12, 1500, 8)) is (scoring == "edit")
     assert chosen([*similar, *similar, *similar, rng.integers(0, 4, 40_000)])
 
 
@@ -100,9 +103,15 @@ def test_short_runs_are_not_sampled(rng, monkeypatch):
 
 def test_too_little_memory_for_bands(rng, sampling):
     """Then scores are computed as ever."""
-    task = task_of(family(rng, 4, 400_000, 5), SCORINGS["edit"])
-    assert uses_bands(CpuEngine(1).prepare(task, PLENTY))
-    assert not uses_bands(CpuEngine(1).prepare(task, replace(PLENTY, scratch_bytes=50_000_000)))
+    engine, task = CpuEngine(1), task_of(family(rng, 4, 100_000, 5), SCORINGS["edit"])
+    needed = engine.prepare(task, PLENTY).limits.scratch_bytes
+    assert uses_bands(engine.prepare(task, replace(PLENTY, scratch_bytes=needed)))
+    assert not uses_bands(engine.prepare(task, replace(PLENTY, scratch_bytes=needed - 1)))
+    sampled, pairs = similarity.sample_pairs(replace(task, scoring=SCORINGS["affine"]))
+    aligner = engine.prepare_pair_aligner(sampled, PLENTY)
+    enough, too_little = (similarity.path_seconds(sampled, aligner, pairs, 64, one) for one in (1 << 30, 1 << 20))
+    assert similarity.edits_in_bands(sampled, pairs, enough, 24e9) is not None
+    assert similarity.edits_in_bands(sampled, pairs, too_little, 24e9) is None
 
 
 def test_one_record(rng, sampling):
