@@ -23,7 +23,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import OTHER_PAIR_TITLES, FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
-from gpualign.core.files.square_matrices import parse_number
+from gpualign.core.files.square_matrices import number_advice, parse_number
 from gpualign.core.files.watched_stream import watch_line_end
 from gpualign.core.sequences.ids import refuse_control_characters
 
@@ -159,6 +159,8 @@ def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool
         kind = _value_title(names, edit, wants_identities, source)
         query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))
         return _ListLayout(query, target, value, len(names), kind, True)
+    if len(names) > 2 and (advice := number_advice(names[2])) and _parse_number(names[2]) is None:
+        raise InputError(f"{source}: line {line}: expected a distance, found {quoted(names[2])}{advice}")
     if len(names) < 3 or _parse_number(names[2]) is None:
         raise InputError(
             f"{source}: line {line} is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
@@ -234,7 +236,10 @@ def _parse_pairs(
         one, other = number[cells[columns.query]], number[cells[columns.target]]
         if value is None or value < 0 or (columns.value_title == "identity" and value > 1):
             expected = "an identity from 0 to 1" if columns.value_title == "identity" else "a distance, a number of 0 or more"
-            raise InputError(f"{source}: line {line}: expected {expected}, found {quoted(cells[columns.value])}")
+            cell = cells[columns.value]
+            raise InputError(
+                f"{source}: line {line}: expected {expected}, found {quoted(cell)}{number_advice(cell) if value is None else ''}"
+            )
         if one == other:
             if value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
                 name = quoted(cells[columns.query])

@@ -21,6 +21,7 @@ from gpualign.core.files.square_matrices import (
     SquareMatrix,
     fill_upper,
     mirror_triangle,
+    number_advice,
     parse_number,
     parse_numbers,
     parse_square,
@@ -357,8 +358,7 @@ def _parse_values(body: Sequence[NumberedRow], column_count: int, source: str) -
 
 
 def _not_a_number_error(source: str, line: int, cell: str) -> InputError:
-    point = "; write a point in decimals" if _is_number(cell.replace(",", ".")) else ""
-    return InputError(f"{source}: line {line}: expected a number, found {quoted(cell)}{point}")
+    return InputError(f"{source}: line {line}: expected a number, found {quoted(cell)}{number_advice(cell)}")
 
 
 def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:

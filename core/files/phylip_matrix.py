@@ -14,7 +14,7 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
-from gpualign.core.files.square_matrices import SquareMatrix, parse_number, parse_square
+from gpualign.core.files.square_matrices import SquareMatrix, number_advice, parse_number, parse_square
 
 NumberedLine = tuple[int, str]
 """(line number, text) of a line."""
@@ -168,7 +168,7 @@ def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, fi
     for number, cells in rows:
         wrong = next((cell for cell in cells[1:] if parse_number(cell) is None), None)
         if wrong is not None:
-            return f"line {number}: expected a number, found {quoted(wrong)}"
+            return f"line {number}: expected a number, found {quoted(wrong)}{number_advice(wrong)}"
     sizes = [len(cells) - 1 for _, cells in rows]
     shape = next((shape for shape in _possible_row_sizes(record_count) if sizes[:1] == shape[:1]), [record_count] * record_count)
     form = "each row of a square" if shape[0] == record_count == shape[-1] else "this row of a triangle"

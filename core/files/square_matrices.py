@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,10 @@ Cells = Sequence[str]
 _ROUNDING_TOLERANCE = 1e-12
 """Absolute tolerance in comparisons of values near 0."""
 
-_MISSING_MARKERS = frozenset(("nan", "na", "n/a", "?", "-"))
+_MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "?", "-"))
+
+_THOUSANDS_PATTERN = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+"""Pattern of numbers with commas between thousands."""
 
 
 def parse_number(cell: str) -> float | None:
@@ -25,6 +29,16 @@ def parse_number(cell: str) -> float | None:
         return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
     except ValueError:
         return np.nan if cell.lower() in _MISSING_MARKERS else None
+
+
+def number_advice(cell: str) -> str:
+    """Return the end of a message about a cell that is not a number: how to write decimals and thousands; "" if it has neither."""
+    if _THOUSANDS_PATTERN.fullmatch(cell):
+        plain = cell.replace(",", "")
+        may_be_decimal = cell.count(",") == 1 and "." not in cell
+        other, written = (" or a decimal", f", or {cell.replace(',', '.')}") if may_be_decimal else ("", "")
+        return f", which may be {plain} with commas between thousands{other}; write {plain}{written}"
+    return "; write a point in decimals" if parse_number(cell.replace(",", ".")) is not None else ""
 
 
 def parse_numbers(cells: Cells) -> Reals | None:

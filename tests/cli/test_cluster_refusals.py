@@ -104,6 +104,9 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in the first line"),
         ("a\tb\t1\na\tc\tfar\n", "x: line 2: expected a distance, a number of 0 or more, found 'far'"),
+        ("a\tb\t1\na\tc\t0,5\n", "expected a distance, a number of 0 or more, found '0,5'; write a point in decimals"),
+        ("a\tb\t0,5\n", "x: line 1: expected a distance, found '0,5'; write a point in decimals"),
+        ('query,target,distance\na,b,"1,234"\n', "found '1,234', which may be 1234 with commas between thousands or a decimal"),
         ("a\tb\t1\na\tc\t-1\n", "x: line 2: expected a distance, a number of 0 or more, found '-1'"),
         ("a\tb\t1\na\tc\tinf\n", "x: line 2: expected a distance, a number of 0 or more, found 'inf'"),
         ("a\tb\t1_000\n", "x: line 1 is"),
@@ -111,7 +114,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
     ],
-    ids=range(17),
+    ids=range(20),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)

@@ -58,6 +58,12 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
         ("5\t7\n2\t9\n", "line 1 has only numbers, and is neither a header of ids nor a row of a square matrix"),
         ("A\t5.5\t7\nB\t2\t9\n", "line 1 is 'A' and numbers, a header or a row of values; expected a matrix"),
         ("\tA\tB\nA\t0\t0,5\nB\t0,5\t0\n", "line 2: expected a number, found '0,5'; write a point in decimals"),
+        (
+            ',A,B\nA,0,"1,234"\nB,"1,234",0\n',
+            "found '1,234', which may be 1234 with commas between thousands or a decimal; write 1234, or 1.234",
+        ),
+        (',A,B\nA,0,"1,234.5"\nB,"1,234.5",0\n', "found '1,234.5', which may be 1234.5 with commas between thousands; write 1234.5"),
+        ("2\nA 0 0,5\nB 0,5 0\n", "line 2: expected a number, found '0,5'; write a point in decimals"),
         ("0.0\n0\t0\n", "a triangle with or without its diagonal"),
         ("00101\n00102\t5\n0103\t7\t9\n", "line 1 says '00101' records, but 2 follow"),
         ("101\t0\n102\t33\t0\n", "line 1 may be a header of ids that are numbers, or a row"),
@@ -102,6 +108,8 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         ("0 12 7\n12 0 9\n7 9 0\n", ["1", "2", "3"], [12, 7, 9]),
         (",1,2\n1,0,5\n2,5,0", ["1", "2"], [5]),
         ('"a"\t0\tNA\n"b"\tNA\t0\n', ["a", "b"], [np.nan]),
+        (",a,b\na,0,#N/A\nb,#N/A,0\n", ["a", "b"], [np.nan]),
+        (",a,b\na,0,<NA>\nb,<NA>,0\n", ["a", "b"], [np.nan]),
         ('"","X1","X2"\n"1",0,5\n"2",5,0\n', ["1", "2"], [5]),  # as R's read.csv changes names
         (
             ",S.1,X_b,.c,X.1d,e.f\nS-1,0,1,2,3,4\n_b,1,0,5,6,7\n.c,2,5,0,8,9\n.1d,3,6,8,0,1\ne f,4,7,9,1,0\n",
