@@ -6,7 +6,8 @@ blanks, because PHYLIP pads or truncates ids to ten characters. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +22,9 @@ NumberedLine = tuple[int, str]
 
 _MAX_COUNT_DIGITS = 9
 _ID_LENGTH = 10
+_QUOTED_ID = re.compile(r'\s*"((?:[^"]|"")+)"(?:\s+|$)')
+"""Pattern of the id at the start of a line that R wrote."""
+
 _MIN_PERCENT_IDENTITY = 70
 """Minimum average nucleotide identity that programs report, in percent."""
 
@@ -42,12 +46,14 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
     count = int(first)
     if not 0 < count < len(lines):
         raise InputError(f"{source}: line {number} says {quoted(first.strip())} records, but {len(lines) - 1:,} follow")
-    rows = [(number, _cells(line, any("\t" in line.strip() for _, line in lines[1:]))) for number, line in lines[1:]]
+    cells_of = _cell_splitter([line for _, line in lines[1:]])
+    rows = [(number, cells_of(line)) for number, line in lines[1:]]
     if count == 1 and parse_number(rows[0][1][0]) is not None:
         raise InputError(f"{source}: either one record with the id {quoted(rows[0][1][0])}, or a triangle of values; write a header of ids")
     readings = _interpretations([cells for _, cells in rows], count, names_end_in_numbers=False)
     if any(_has_no_blank_after_id(line) for _, line in lines[1:]):
         readings += _interpretations([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
+    repeated = next((error for ids, _ in readings if (error := _describe_repeated_id(ids))), None)
     readings = _distinct_interpretations(readings) or _distinct_interpretations(
         _interpretations([cells for _, cells in rows], count, names_end_in_numbers=True)
     )
@@ -56,7 +62,7 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
         ways = f"as a {' and as a '.join(shapes)}" if len(shapes) > 1 else "in two ways, by where its ids end"
         raise InputError(f"{source}: its rows can be read {ways}; write the whole square, one line per record, with tabs before values")
     if not readings:
-        raise InputError(f"{source}: {_describe_error(rows, count, lines[0])}")
+        raise InputError(f"{source}: {repeated or _describe_error(rows, count, lines[0])}")
     ids, square = readings[0]
     if np.nan_to_num(np.diagonal(square.values)).any():
         return TextMatrix(square.values, ids, ids)  # similarities, as a record is at distance 0 from itself
@@ -92,19 +98,33 @@ def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_
 
 
 def _distinct_interpretations(readings: Sequence[Interpretation]) -> list[Interpretation]:
-    """Return the interpretations without duplicates."""
+    """Return the interpretations whose ids all differ, without duplicates."""
     distinct: list[Interpretation] = []
     for ids, square in readings:
-        if not any(ids == known and np.array_equal(square.values, one.values, equal_nan=True) for known, one in distinct):
+        if _describe_repeated_id(ids) is None and not any(
+            ids == known and np.array_equal(square.values, one.values, equal_nan=True) for known, one in distinct
+        ):
             distinct.append((ids, square))
     return distinct
 
 
-def _cells(line: str, split_at_tabs: bool) -> list[str]:
-    if split_at_tabs and (cells := [cell.strip() for cell in line.split("\t") if cell.strip()]):
-        first, *values = cells
-        return [first, *(value for cell in values for value in cell.split())]
-    return line.split()
+def _cell_splitter(lines: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the function that splits each of these lines into an id and values, or into values alone."""
+    if any(map(_QUOTED_ID.match, lines)) and all(
+        _QUOTED_ID.match(line) or parse_number(line.split(None, 1)[0]) is not None for line in lines
+    ):
+        return _cells_after_quoted_id
+    return _cells_between_tabs if any("\t" in line.strip() for line in lines) else str.split
+
+
+def _cells_after_quoted_id(line: str) -> list[str]:
+    match = _QUOTED_ID.match(line)
+    return [match[1].replace('""', '"'), *line[match.end() :].split()] if match else line.split()
+
+
+def _cells_between_tabs(line: str) -> list[str]:
+    first, *values = (cell.strip() for cell in line.split("\t") if cell.strip())
+    return [first, *(value for cell in values for value in cell.split())]
 
 
 def _has_no_blank_after_id(line: str) -> bool:
@@ -153,13 +173,22 @@ def _interpret_as_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], na
     if names_end_in_numbers and not _are_numbered([name.split() for name in ids]):
         return None
     square = parse_square(rows)
-    return (ids, square) if at == len(lines) and square is not None and len(set(ids)) == len(ids) else None
+    return (ids, square) if at == len(lines) and square is not None else None
 
 
 def _are_numbered(names: Sequence[list[str]]) -> bool:
     """Return whether all names begin with a word, end in a number and have the same number of words, such as `Strain 1` and `Strain 2`."""
     alike = len({len(words) for words in names}) == 1
     return alike and all(parse_number(words[0]) is None and parse_number(words[-1]) is not None for words in names)
+
+
+def _describe_repeated_id(ids: Sequence[str]) -> str | None:
+    """Return a message that names the first two records with the same id; None if all ids differ."""
+    first: dict[str, int] = {}
+    for number, name in enumerate(ids, 1):
+        if first.setdefault(name, number) != number:
+            return f"records {first[name]:,} and {number:,} have the same id {quoted(name)}; make ids unique"
+    return None
 
 
 def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, first: NumberedLine) -> str:

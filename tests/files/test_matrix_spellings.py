@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 
 import numpy as np
 import pytest
@@ -68,6 +69,8 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
         ("00101\n00102\t5\n0103\t7\t9\n", "line 1 says '00101' records, but 2 follow"),
         ("101\t0\n102\t33\t0\n", "line 1 may be a header of ids that are numbers, or a row"),
         ("1\n7 0\n", "either one record with the id '7', or a triangle of values"),
+        ("3\nA 0 5 9\nB 5 0 7\nA 9 7 0\n", "records 1 and 3 have the same id 'A'; make ids unique"),
+        ("3\nA 0 5\n9\nB 5 0 7\nA 9 7 0\n", "records 1 and 3 have the same id 'A'; make ids unique"),
         ("3\nA\nB 1\nC 2 3 4\n", "line 4 has 3 values; expected 2, as this row of a triangle has"),
         ("3\nA 0 1 2\nB 1 0\nC 2 3 0\n", "line 3 has 2 values; expected 3, as each row of a square has"),
         ("2\nA 0 x\nB x 0\n", "line 2: expected a number, found 'x'"),
@@ -95,6 +98,9 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         ("3\nMouse 1 0.5 0.6\nRat 2 0.7\nHuman 3\n", ["Mouse 1", "Rat 2", "Human 3"], [0.5, 0.6, 0.7]),
         ("3\nStrain 1\nStrain 2\t0.1\nStrain 3\t0.2\t0.3\n", ["Strain 1", "Strain 2", "Strain 3"], [0.1, 0.2, 0.3]),
         ("2\nStrain 1 0 1.1\nStrain 2 1.1 0", ["Strain 1", "Strain 2"], [1.1]),
+        ('3\n"A" 0 5 9\n"B" 5 0 7\n"C" 9 7 0\n', ["A", "B", "C"], [5, 9, 7]),
+        ('3\n"A x"\t0\t5\n9\n"B 2" 5 0 7\n"C ""d""" 9 7 0\n', ["A x", "B 2", 'C "d"'], [5, 9, 7]),
+        ('2\n"A" 0 5\nB 5 0\n', ['"A"', "B"], [5]),
         ("X,1E4,2E4\n1E4,0,5\n2E4,5,0", ["1E4", "2E4"], [5]),
         ("id,-1,-2\n-1,0,3\n-2,3,0", ["-1", "-2"], [3]),
         ("\tquery\ttarget\nquery\t0\t3\ntarget\t3\t0\n", ["query", "target"], [3]),
@@ -181,6 +187,15 @@ def test_ids_beside_a_file_decide(tmp_path, text, values, packed):
     found = read_matrix(str(path))
     assert found.row_ids == ["a", "b", "c"]
     assert found.values[np.triu_indices(3, 1)].tolist() == values
+
+
+def test_time_grows_with_the_size_of_wrapped_phylip(tmp_path):
+    count = 300
+    lines = [" ".join("5" * 9)] * (count // 9)
+    (tmp_path / "m").write_text(f"{count}\n" + "".join(f"r{k} " + "\n".join(["5 5 5", *lines]) + "\n" for k in range(count)))
+    start = time.process_time()
+    assert len(read_matrix(str(tmp_path / "m")).values) == count
+    assert time.process_time() - start < 1
 
 
 TOKENS = ["0", "1", "2.5", "-1", "A", "b c", "", "NA", "1e3", '"x"', '"', "(a", ">s", "0,5", "101", "query", "é"]
