@@ -161,6 +161,8 @@ def _prepare_matrix_job(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
     if matrix.value == "score" and not options.alignment_options.scoring.edit:
         raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
     precomputed = matrix_pairs(matrix, "clusters")
+    if matrix.value == "score" and np.diagonal(matrix.values).any():
+        raise InputError("a matrix of scores, not edit distances, because records are not at 0 from themselves; expected distances")
     if matrix.value in METRICS and METRICS[matrix.value].max_value == 1:
         check_fraction("max_distance", options.alignment_options.thresholds.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_precomputed(precomputed, matrix.value == "identity", None, options, LOG)

@@ -21,10 +21,10 @@ from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at
 from gpualign.core.files.decompression import is_regular_file, open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
-from gpualign.core.files.matrix_text import NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
+from gpualign.core.files.matrix_text import WHOLE_PERCENT_NOTE, NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.paths import STDIO, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
-from gpualign.core.files.square_matrices import is_symmetric
+from gpualign.core.files.square_matrices import are_whole, is_symmetric, may_be_percent_identities, without_rounding_errors
 from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import are_changed_by_r, refuse_control_characters
 
@@ -117,9 +117,22 @@ def _check_matrix(contents: _UncheckedMatrix, source: str, may_be_cut: bool) -> 
     for name in dict.fromkeys([*rows, *columns]):
         refuse_control_characters(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
+    if one_set and values.dtype.kind == "f":
+        values = without_rounding_errors(values)
     numbered = "no ids in it or beside it; records are numbered from 1" if contents.row_ids is None else None
-    notes = [contents.assumption_note or numbered, changed_note, CUT_NOTE if may_be_cut else None]
+    notes = [
+        contents.assumption_note or numbered,
+        changed_note,
+        WHOLE_PERCENT_NOTE if one_set and contents.value_name is None and _may_be_whole_percent_identities(values) else None,
+        CUT_NOTE if may_be_cut else None,
+    ]
     return StoredMatrix(values, rows, columns, one_set, contents.value_name, [note for note in notes if note])
+
+
+def _may_be_whole_percent_identities(values: Matrix) -> bool:
+    """Return whether values without a diagonal are taken for distances, because they are whole numbers, but may be percent identities."""
+    has_diagonal = values.ndim == 2 and not np.isnan(np.diagonal(values)).all()
+    return not has_diagonal and may_be_percent_identities(values) and are_whole(values)
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:

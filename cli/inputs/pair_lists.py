@@ -35,8 +35,9 @@ _EXTRA_CELLS_PATTERN = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 _MAX_EXAMINED_ROWS = 20
 """Number of rows used to recognise the layout of a list."""
 
-_ROUNDING_TOLERANCE = 1e-9
-"""Maximum accepted distance between a record and itself, because some programs write small nonzero values."""
+_ROUNDING_TOLERANCE = 1e-6
+"""Maximum accepted difference from 0 and 1 at the ends of their range, and from 0 of a record's distance from itself: programs compute in
+single precision too, and write the result of 1 - 1."""
 _PAIRS_PER_BLOCK = 1 << 16
 """Number of pairs that are added to the list together."""
 _MAX_MAGNITUDE = 1e100
@@ -235,11 +236,9 @@ def _parse_pairs(
                 number[name] = len(number)
         one, other = number[cells[columns.query]], number[cells[columns.target]]
         if value is None or value < 0 or (columns.value_title == "identity" and value > 1):
-            expected = "an identity from 0 to 1" if columns.value_title == "identity" else "a distance, a number of 0 or more"
-            cell = cells[columns.value]
-            raise InputError(
-                f"{source}: line {line}: expected {expected}, found {quoted(cell)}{number_advice(cell) if value is None else ''}"
-            )
+            if value is None or not -_ROUNDING_TOLERANCE <= value <= 1 + _ROUNDING_TOLERANCE:
+                raise _bad_value_error(cells[columns.value], columns.value_title, value is None, f"{source}: line {line}")
+            value = 0.0 if value < 0 else 1.0
         if one == other:
             if value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
                 name = quoted(cells[columns.query])
@@ -259,6 +258,11 @@ def _parse_pairs(
     if contradiction is not None:
         raise InputError(f"{source}: {_describe_contradiction(every, contradiction, lines, names)}; a pair has one value")
     return ListedPairs(names, distinct)
+
+
+def _bad_value_error(cell: str, title: str, is_text: bool, place: str) -> InputError:
+    expected = "an identity from 0 to 1" if title == "identity" else "a distance, a number of 0 or more"
+    return InputError(f"{place}: expected {expected}, found {quoted(cell)}{number_advice(cell) if is_text else ''}")
 
 
 class _LineNumbers:

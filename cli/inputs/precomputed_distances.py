@@ -11,8 +11,9 @@ from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_
 from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.paths import input_name
+from gpualign.core.files.square_matrices import may_be_percent_identities
 from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster_distances import PrecomputedDistances
@@ -52,18 +53,7 @@ def read_precomputed(
     check_ids(stored.row_ids, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
-    kind = "distance" if edit else guess_kind(stored.values, stored.value_name, True)
-    if kind is None and stored.values.ndim == 2:
-        raise InputError(f"{distances}: the diagonal is empty, so distances and identities cannot be told apart; write 0 or 1 there")
-    if kind in ("kinship", "relationship"):
-        raise InputError(f"{distances}: holds {kind}s, which are not distances; write distances, with --metric ibs")
-    if kind not in ("distance", "identity"):
-        advice = (
-            "write distances: nw with --value distance, dist with --metric ibs or similar"
-            if edit is None
-            else "say --edit if they are edit distances"
-        )
-        raise InputError(f"{distances}: holds scores or kinships, which are not distances; {advice}")
+    kind = _kind_of_values(stored, distances, edit)
     values = stored.values
     if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
         invalid = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
@@ -79,6 +69,35 @@ def read_precomputed(
             f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both must have the same records"
         )
     return MatrixOfPairs(rows, values), kind == "identity"
+
+
+def _kind_of_values(stored: StoredMatrix, source: str, edit: bool | None) -> str:
+    """Return "distance" or "identity". edit: as in `read_precomputed`. Raises `InputError` for other values, and if they are neither for
+    certain."""
+    values = stored.values
+    others = "scores, kinships or percent identities"
+    advice = "write distances: nw with --value distance, dist with --metric ibs or similar, or 100 - value of percent identities"
+    if edit:
+        own = np.diagonal(values) if values.ndim == 2 else values[:0]
+        for record in np.flatnonzero(np.nan_to_num(own)):
+            name = quoted(stored.row_ids[record])
+            raise InputError(f"{source}: holds {others}, not edit distances: {name} is at {own[record]:g} from itself; {advice}")
+        return "distance"
+    kind = guess_kind(values, stored.value_name, True)
+    if kind is None and stored.value_name is None and may_be_percent_identities(values):
+        raise InputError(
+            f"{source}: has no diagonal, so distances and percent identities cannot be told apart; write 100 - value if they are percent"
+            " identities, and otherwise the square with its diagonal of 0"
+        )
+    if kind is None and values.ndim == 2:
+        raise InputError(f"{source}: the diagonal is empty, so distances and identities cannot be told apart; write 0 or 1 there")
+    if kind in ("kinship", "relationship"):
+        raise InputError(f"{source}: holds {kind}s, which are not distances; write distances, with --metric ibs")
+    if kind in ("distance", "identity"):
+        return kind
+    if edit is not None and values.ndim == 1:
+        advice = "say --edit if they are edit distances"
+    raise InputError(f"{source}: holds {others}, which are not distances; {advice}")
 
 
 def read_cluster_distances(

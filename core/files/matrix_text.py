@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,9 @@ from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.square_matrices import (
     Cells,
     SquareMatrix,
+    are_whole,
     fill_upper,
+    may_be_percent_identities,
     mirror_triangle,
     number_advice,
     parse_number,
@@ -36,6 +39,9 @@ EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a 
 _CORNER_TITLE = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
 """Pattern of the titles that may stand above the row ids: no title, a title for ids, or the name and version of a program."""
 
+WHOLE_PERCENT_NOTE = (
+    "its whole numbers from 70 to 100, without a diagonal, are taken for distances; if they are percent identities, write 100 - value"
+)
 _ZEROS_ASSUMPTION = "zeros above its diagonal are taken for values that are not written"
 
 
@@ -96,6 +102,27 @@ def read_matrix_rows(rows: Sequence[NumberedRow], source: str, record_count: int
     Raises `InputError` if the rows are not a matrix, or if they can be interpreted as two different matrices. The message names the line or
     both interpretations.
     """
+    matrix = _interpret_rows(rows, source, record_count)
+    if matrix.name is None:  # not a triangle without its diagonal
+        return matrix
+    notes = [matrix.assumption_note, check_triangle_without_diagonal(matrix.values, source)]
+    return replace(matrix, assumption_note="; ".join(note for note in notes if note) or None)
+
+
+def check_triangle_without_diagonal(values: Reals, source: str) -> str | None:
+    """Return a note if values that are taken for distances, because their diagonal is not in the file, may be percent identities; None
+    otherwise. Raises `InputError` if they are fractions as well, which counts of differences are not."""
+    if not may_be_percent_identities(values):
+        return None
+    if are_whole(values):
+        return WHOLE_PERCENT_NOTE
+    raise InputError(
+        f"{source}: a triangle whose values are fractions between 70 and 100, which may be percent identities (fastANI, skani);"
+        " write 100 - value, or add the diagonal of 0 if they are distances"
+    )
+
+
+def _interpret_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None) -> TextMatrix:
     rows = _trim_empty_cells(rows)
     if not rows:
         raise InputError(f"{source}: every cell is empty; {EXPECTED_LAYOUT}")

@@ -12,9 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gpualign.core.common.arrays import Reals
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.files.matrix_text import TextMatrix
+from gpualign.core.files.matrix_text import TextMatrix, check_triangle_without_diagonal
 from gpualign.core.files.square_matrices import SquareMatrix, number_advice, parse_number, parse_square
 
 NumberedLine = tuple[int, str]
@@ -24,9 +23,6 @@ _MAX_COUNT_DIGITS = 9
 _ID_LENGTH = 10
 _QUOTED_ID = re.compile(r'\s*"((?:[^"]|"")+)"(?:\s+|$)')
 """Pattern of the id at the start of a line that R wrote."""
-
-_MIN_PERCENT_IDENTITY = 70
-"""Minimum average nucleotide identity that programs report, in percent."""
 
 
 def is_record_count(line: bytes) -> bool:
@@ -66,20 +62,8 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
     ids, square = readings[0]
     if np.nan_to_num(np.diagonal(square.values)).any():
         return TextMatrix(square.values, ids, ids)  # similarities, as a record is at distance 0 from itself
-    if not square.has_diagonal and _look_like_percent_identities(square.values):
-        raise InputError(
-            f"{source}: a triangle whose values are fractions between {_MIN_PERCENT_IDENTITY} and 100, which may be percent identities"
-            " (fastANI, skani); write 100 - value, or add the diagonal of 0 if they are distances"
-        )
-    return TextMatrix(square.values, ids, ids, "distance")
-
-
-def _look_like_percent_identities(values: Reals) -> bool:
-    """Return whether all values of a triangle without its diagonal may be percent identities of genomes: at least
-    `_MIN_PERCENT_IDENTITY`, at most 100, and not all whole."""
-    pairs = values[np.triu_indices(len(values), 1)]
-    known = pairs[~np.isnan(pairs)]
-    return bool(len(known) and known.min() >= _MIN_PERCENT_IDENTITY and known.max() <= 100 and (known % 1).any())
+    note = None if square.has_diagonal else check_triangle_without_diagonal(square.values, source)
+    return TextMatrix(square.values, ids, ids, "distance", note)
 
 
 Interpretation: TypeAlias = tuple[list[str], SquareMatrix]

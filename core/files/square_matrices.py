@@ -17,6 +17,12 @@ Cells = Sequence[str]
 _ROUNDING_TOLERANCE = 1e-12
 """Absolute tolerance in comparisons of values near 0."""
 
+_RELATIVE_ROUNDING_TOLERANCE = 1e-6
+"""Tolerance relative to the largest value: programs compute in single precision too, and write the result of 1 - 1."""
+
+_PERCENT_IDENTITY_RANGE = 70, 100
+"""Range of the average nucleotide identities that programs report, in percent."""
+
 _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "?", "-"))
 
 _THOUSANDS_PATTERN = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
@@ -73,13 +79,52 @@ class SquareMatrix:
         """True if the values imply that rows and columns are the same records: they are symmetric, with a constant diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
-        return len(self.values) > 1 and self.is_symmetric and bool((own == own[:1]).all())
+        return len(self.values) > 1 and self.is_symmetric and bool((np.abs(own - own[:1]) <= rounding_tolerance(self.values)).all())
 
 
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
     """Return whether values[i, j] equals values[j, i], up to rounding of decimal text."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING_TOLERANCE, equal_nan=values.dtype.kind == "f")
+
+
+def rounding_tolerance(values: npt.NDArray[Any]) -> float:
+    """Return the difference up to which values count as equal where rounding errors are expected: on the diagonal, and beside 0 and 1."""
+    return _RELATIVE_ROUNDING_TOLERANCE * float(np.max(np.abs(values), initial=0, where=np.isfinite(values)))
+
+
+def without_rounding_errors(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the values of one set, with exactly 0 or 1 where rounding errors were: on the diagonal of distances and similarities, below 0,
+    and above 1.
+
+    values: float[records][records], or the vector of pairs; it is returned itself if it has no rounding errors
+    """
+    tolerance = rounding_tolerance(values)
+    low, high = np.min(values, initial=0, where=~np.isnan(values)), np.max(values, initial=0, where=~np.isnan(values))
+    if -tolerance <= low < 0 or 1 < high <= 1 + tolerance:
+        values = np.clip(values, 0 if -tolerance <= low else None, 1 if high <= 1 + tolerance else None)
+    own = np.diagonal(values) if values.ndim == 2 else values[:0]
+    known = own[~np.isnan(own)]
+    whole = 0 if (np.abs(known) <= tolerance).all() else 1
+    rounded = (np.abs(own - whole) <= tolerance) & (own != whole)
+    if rounded.any() and (whole == 0 or high <= 1 + tolerance):
+        values = values.copy()
+        np.fill_diagonal(values, np.where(rounded, whole, own))
+    return values
+
+
+def may_be_percent_identities(values: npt.NDArray[Any]) -> bool:
+    """Return whether values, a matrix or a vector of pairs, may be percent identities of genomes. The diagonal does not count, nor does 0,
+    which skani writes for a pair without an identity. Whole numbers may also be counts of differences."""
+    pairs = values if values.ndim == 1 else values[~np.eye(*values.shape, dtype=np.bool_)]
+    known = pairs[~np.isnan(pairs) & (pairs != 0)]
+    low, high = _PERCENT_IDENTITY_RANGE
+    return bool(len(known) and known.min() >= low and known.max() <= high)
+
+
+def are_whole(values: npt.NDArray[Any]) -> bool:
+    """Return whether all known values are whole numbers."""
+    return not (values[~np.isnan(values)] % 1).any()
 
 
 def parse_square(rows: Sequence[Cells]) -> SquareMatrix | None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.files.square_matrices import are_whole, may_be_percent_identities
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
@@ -194,23 +195,29 @@ def _are_fractions(values: npt.NDArray[Any]) -> bool:
     return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
 
 
+def _look_like_percent_identities(values: npt.NDArray[Any]) -> bool:
+    """Return whether values without a diagonal look like percent identities. Whole numbers do not, because distances are counts."""
+    return may_be_percent_identities(values) and not are_whole(values)
+
+
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
     """Return the kind of values in a stored matrix, determined from the name of its array or, failing that, from its diagonal. Returns None
     if neither distinguishes distances from identities or scores.
 
-    An unnamed condensed matrix is assumed to hold distances, the usual content of this form, unless a value is negative.
+    An unnamed condensed matrix is assumed to hold distances, the usual content of this form, unless a value is negative or all may be
+    percent identities.
     """
     if name in ("distance", "distances"):
         return "distance"
     if name in ("identity", "kinship", "relationship"):
         return name
     if values.ndim == 1:
-        return None if name is not None or np.any(values < 0) else "distance"
+        return None if name is not None or np.any(values < 0) or _look_like_percent_identities(values) else "distance"
     if not one_set:
         return "score" if name == "scores" else "value"
     diagonal = np.diagonal(values)
     known = diagonal[~np.isnan(diagonal)]
-    if not len(known) and len(values) > 1 and _are_fractions(values):
+    if not len(known) and len(values) > 1 and (_are_fractions(values) or _look_like_percent_identities(values)):
         return None
     if not np.any(np.abs(known) > _ROUNDING_TOLERANCE) and not np.any(values < 0):
         return "distance"

@@ -338,6 +338,17 @@ def test_lists_of_programs_that_draw_networks(tmp_path, titles):
     assert b"x.csv is a list of pairs; gpualign cluster with --edges makes clusters of it" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("listed", "limit"),
+    [
+        ("query\ttarget\tdistance\na\ta\t3e-8\na\tb\t-2.2e-16\na\tc\t1\n", ("--max-distance", "0.05")),
+        ("query\ttarget\tidentity\na\ta\t1\na\tb\t1.0000000000000002\na\tc\t-3e-17\n", ("--min-identity", "0.97")),
+    ],
+)
+def test_rounding_errors_in_lists(listed, limit):
+    assert clusters(gpualign("cluster", "--edges", "-", *limit, stdin=listed.encode()).stdout) == {"a": 1, "b": 1, "c": 2}
+
+
 def test_lists_of_mash():
     """Each genome with itself too, with a P-value and how many hashes are shared."""
     pairs = [("a", "a", "0", "1000/1000"), ("a", "b", "0.022", "456/1000"), ("a", "c", "1", "0/1000"), ("b", "b", "1e-16", "999/1000")]

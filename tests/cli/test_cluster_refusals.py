@@ -101,6 +101,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; expected two ids and a distance"),
         ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
         ("a\tb\t1\textra\n", "x: 4 columns without names"),
+        ("a\tb\t1\na\ta\t0.0001\n", "x: line 2: 'a' is at a distance of 0.0001 from itself"),
         ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in the first line"),
         ("a\tb\t1\na\tc\tfar\n", "x: line 2: expected a distance, a number of 0 or more, found 'far'"),
@@ -114,7 +115,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
@@ -126,7 +127,7 @@ def test_bad_lists(folder, monkeypatch, content, message):
         ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; expected distances within one set"),
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are 2 records and the columns 2 other records"),
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
-        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are not distances"),
+        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, kinships or percent identities, which are not distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: expected a number, found 'x'"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
@@ -136,6 +137,14 @@ def test_bad_lists(folder, monkeypatch, content, message):
 )
 def test_bad_matrices(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--distances", content, message)
+
+
+@pytest.mark.parametrize("diagonal", [100, 7])
+def test_matrices_with_a_diagonal_are_no_edit_distances(folder, diagonal):
+    (folder / "m.tsv").write_text(f"\ta\tb\na\t0\t3\nb\t3\t{diagonal}\n")
+    message = refused(["--distances", "m.tsv", "--edit", "--max-distance", "60"], folder)
+    assert f"m.tsv: holds scores, kinships or percent identities, not edit distances: 'b' is at {diagonal} from itself; write" in message
+    assert "--edit" not in refused(["--distances", "m.tsv", "--min-identity", "0.97"], folder)
 
 
 def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
@@ -172,6 +181,8 @@ def test_bad_arguments_in_python():
     scores = package.nw(["ACGT", "ACGA"])
     with pytest.raises(package.InputError, match="a matrix of scores"):
         package.cluster(scores, max_distance=1)
+    with pytest.raises(package.InputError, match="a matrix of scores, not edit distances, because records are not at 0 from themselves"):
+        package.cluster(scores, scoring=package.EDIT, max_distance=1)
     with pytest.raises(package.InputError, match="a matrix of two sets"):
         package.cluster(package.nw(["ACGT"], ["ACGA"], value="distance"), max_distance=1)
 

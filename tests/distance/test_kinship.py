@@ -255,5 +255,5 @@ def test_kinships_of_siblings_without_a_name_are_no_identities(rng, tmp_path, co
     king(tmp_path / "t.tsv", "-o", tmp_path / "t.npy")
     assert np.load(tmp_path / "t.npy").min() > 0
     king(tmp_path / "t.tsv", "-o", tmp_path / name)
-    with pytest.raises(InputError, match="holds scores or kinships, which are not distances"):
+    with pytest.raises(InputError, match="holds scores, kinships or percent identities, which are not distances"):
         gpualign_here(*command, tmp_path / name)

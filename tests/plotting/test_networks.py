@@ -250,7 +250,7 @@ def test_the_same_network_is_the_same_picture(folder):
         (["m.tsv", "--network", "--groups", "places.tsv"], "a network shows one column, and there are 2; name one: --groups TABLE:COLUMN"),
         (["near.tsv", "--network"], "near.tsv is a list of pairs; expected a matrix"),
         (["near.tsv", "--network"], "gpualign plot --edges near.tsv --network draws it"),
-        (["scores.npz", "--network"], "scores.npz: holds scores or kinships, which are not distances"),
+        (["scores.npz", "--network"], "scores.npz: holds scores, kinships or percent identities, which are not distances"),
         (["two.npz", "--network"], "expected distances within one set"),
         (["--edges", "empty.tsv", "--network"], "--edges empty.tsv: a header and no pairs; a network needs records"),
     ],

@@ -283,12 +283,66 @@ def test_similarities_in_phylip(folder):
     (folder / "fastani.matrix").write_text(lower)
     (folder / "with_diagonal.phy").write_text("3\nA.fa\t0\nB.fa\t98.1\t0\nC.fa\t97.2\t80\t0\n")
     for name in ("percent.phy", "percent.tsv"):
-        assert b"holds scores or kinships, which are not distances" in gpualign("tree", name, cwd=folder, check=False).stderr
+        assert (
+            b"holds scores, kinships or percent identities, which are not distances"
+            in gpualign("tree", name, cwd=folder, check=False).stderr
+        )
     assert b"percent identities (fastANI, skani); write 100 - value" in gpualign("tree", "fastani.matrix", cwd=folder, check=False).stderr
     assert gpualign("tree", "fractions.phy", cwd=folder).stdout == gpualign("tree", "fractions.tsv", cwd=folder).stdout
     assert b"B.fa" in gpualign("tree", "with_diagonal.phy", cwd=folder).stdout
     (folder / "snps.phy").write_text(lower.replace(".1", "").replace(".2", ""))  # whole numbers may be counts of differences
     assert b"B.fa" in gpualign("tree", "snps.phy", cwd=folder).stdout
+
+
+SQUARE = "\tA\tB\tC\nA\t{0}\t{1}\t{2}\nB\t{1}\t{0}\t{3}\nC\t{2}\t{3}\t{0}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SQUARE.format("", 99.5, 80.2, 81.7), "has no diagonal, so distances and percent identities cannot be told apart"),
+        (SQUARE.format("NA", 99.5, 0, 81.7), "has no diagonal, so distances and percent identities cannot be told apart"),
+        (SQUARE.format("", 99.5, 60.2, 81.7), None),
+        (SQUARE.format("", 99, 80, 0), "its whole numbers from 70 to 100, without a diagonal, are taken for distances"),
+        (SQUARE.format(0, 99.5, 80.2, 81.7), None),
+        ("\tA\tB\tC\nA\nB\t95.5\nC\t90.2\t91.1\n", "may be percent identities (fastANI, skani); write 100 - value, or add"),
+        ("\tA\tB\tC\nA\nB\t95\nC\t90\t91\n", "its whole numbers from 70 to 100, without a diagonal, are taken for distances"),
+        ("\tA\tB\tC\nA\t\t95.5\t90\nB\t\t\t91.1\nC\t\t\t\n", "may be percent identities (fastANI, skani); write 100 - value, or add"),
+        ("4\nA\nB\t99.10\nC\t0.00\t0.00\nD\t0.00\t0.00\t98.30\n", "may be percent identities (fastANI, skani)"),
+        ("4\nA\nB\t99\nC\t0\t0\nD\t0\t0\t98\n", "its whole numbers from 70 to 100, without a diagonal, are taken for distances"),
+        ("3\nA\nB\t99.1\nC\t0\t60\n", None),
+        ("3\nA\nB\t0\nC\t0\t0\n", None),
+    ],
+)
+def test_percent_identities_without_a_diagonal(tmp_path, text, said):
+    (tmp_path / "m").write_text(text)
+    done = gpualign("tree", "m", cwd=tmp_path, check=False)
+    is_note = said is None or "whole numbers" in said
+    assert (done.returncode, bool(done.stdout)) == ((0, True) if is_note else (2, False))
+    assert (said or "3 records") in done.stderr.decode()
+    assert said is not None or b"percent" not in done.stderr
+
+
+def test_percent_identities_of_a_vector(tmp_path):
+    np.save(tmp_path / "m.npy", [99.5, 80.2, 81.7])
+    done = gpualign("tree", "m.npy", cwd=tmp_path, check=False)
+    assert b"m.npy: has no diagonal, so distances and percent identities cannot be told apart" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["distances", "identities"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_errors_on_the_diagonal(tmp_path, kind, dtype):
+    values = np.array([[-2.2e-16, 0.5, -2.2e-16], [0.5, 0, 0.75], [-2.2e-16, 0.75, 3e-8]])
+    values = (1 - values if kind == "identities" else values).astype(dtype)
+    exact = values.round(6)
+    for name, some in (("found", values), ("exact", exact)):
+        np.save(tmp_path / f"{name}.npy", some)
+        rows = "".join(f"{record}\t" + "\t".join(map(repr, row)) + "\n" for record, row in zip("123", some.tolist(), strict=True))
+        (tmp_path / f"{name}.tsv").write_text(f"\t1\t2\t3\n{rows}")
+        (tmp_path / f"{name}.phy").write_text(f"3\n{rows}")
+        (tmp_path / f"{name}.csv").write_text("A,B,C\n" + "".join(",".join(map(repr, row)) + "\n" for row in some.tolist()))
+    for suffix in ("npy", "tsv", "phy", "csv"):
+        assert gpualign("tree", f"found.{suffix}", cwd=tmp_path).stdout == gpualign("tree", f"exact.{suffix}", cwd=tmp_path).stdout
 
 
 def test_identities_are_distances_from_one(folder):
@@ -352,7 +406,10 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
             ["nan.tsv", "--method", "upgma"],
             "all pairs, and 'a' and 'b' have none: make the matrix without such records, as gpualign dist does with --min-called 0.5",
         ),
-        (["scores.npz"], "holds scores or kinships, which are not distances; write distances: nw with --value distance"),
+        (
+            ["scores.npz"],
+            "holds scores, kinships or percent identities, which are not distances; write distances: nw with --value distance",
+        ),
         (["none"], "none: no such file"),
     ],
 )
