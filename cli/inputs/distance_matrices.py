@@ -165,7 +165,7 @@ def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, l
         beside = path.with_name(f"{path.stem}.{what}.txt")
         if not beside.is_file():
             return None
-        return beside.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+        return beside.read_bytes().decode("utf-8-sig", "surrogateescape").splitlines()
 
     ids, two_sets = read("ids"), (read("query_ids"), read("target_ids"))
     fits = all(listed is None or values.ndim != 2 or len(listed) == count for listed, count in zip(two_sets, values.shape, strict=False))
@@ -252,7 +252,7 @@ def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:
         return None, None
-    lines = [line for line in beside.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
+    lines = [line for line in beside.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip() and not line.startswith(b"#")]
     return sample_ids_of(
         [(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]
     ), beside

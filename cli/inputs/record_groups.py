@@ -15,6 +15,7 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import STDIO, input_name, open_input
 from gpualign.core.files.quoting import unquoted_text
+from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids, may_be_id_title
 from gpualign.core.sequences.receptor_titles import ID_TITLE
@@ -122,18 +123,19 @@ def _read_table(
     if has_receptor_titles(lines[0][1]):
         place = lines[0][1].index(ID_TITLE)
         lines = [(line, [*cells[place : place + 1], *cells[:place], *cells[place + 1 :]]) for line, cells in lines]
-    first = lines[0][1]
+    first, known = lines[0][1], set(ids)
     if len(lines) > 1 and len(lines[1][1]) == len(first) + 1:
         if not any(cells[-1] for _, cells in lines[1:]):
             lines = [lines[0], *((line, cells[: len(first)]) for line, cells in lines[1:])]
-        elif not is_id_title(first[0]):
+        elif not is_id_title(first[0]) or _begins_with_row_numbers([["", *first], *(cells for _, cells in lines[1:])], known):
             first.insert(0, "")  # R writes no title above row names
+    if _begins_with_row_numbers([cells for _, cells in lines], known):
+        lines = [(line, cells[1:]) for line, cells in lines]
     width = len(lines[0][1])
     if width < 2:
         raise InputError(
             f"{source}: line {lines[0][0]} has one column; expected an id and a group, delimited by a tab, a comma, a semicolon or blanks"
         )
-    known = set(ids)
     headed = columns is not None or (lines[0][1][0] not in known and not match_changed_ids([lines[0][1][0]], ids))
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
     places = range(width - 1) if columns is None else [_column_index(name, titles, source) for name in dict.fromkeys(columns)]
@@ -148,6 +150,14 @@ def _read_table(
     changed = match_ids(list(records), ids, source, ids_source, warn)
     records = {changed.get(name, name): row for name, row in records.items()}
     return _RecordTable([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
+
+
+def _begins_with_row_numbers(rows: Sequence[Sequence[str]], known: set[str]) -> bool:
+    """Return whether the first column of a table numbers its rows, and the ids are in the second. known: ids of the records."""
+    if rows[0][0] not in INDEX_TITLES or min(map(len, rows)) < 3:
+        return False
+    numbers, ids = [cells[0] for cells in rows[1:]], [cells[1] for cells in rows[1:]]
+    return are_row_numbers(numbers) and known.isdisjoint(numbers) and not known.isdisjoint(ids)
 
 
 def _column_index(name: str, titles: Sequence[str], source: str) -> int:

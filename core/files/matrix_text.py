@@ -17,6 +17,7 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.files.square_matrices import (
     Cells,
     SquareMatrix,
@@ -86,6 +87,8 @@ def read_plain_matrix(rows: Iterator[NumberedRow]) -> TextMatrix | None:
     matrix = np.array(values)
     if all(map(_is_number, names)) and (header[1][0] or np.isnan(np.diagonal(matrix)).all()):
         return None
+    if are_row_numbers(names) and _equal_numbers(columns[1:], matrix[:, 0]):
+        return None
     if names == columns:  # one of the triangles may be all zeros, or without values
         last_row, last_column = matrix[-1, :-1], matrix[:-1, -1]
         if last_row.any() != last_column.any() or np.isnan(last_row).all() != np.isnan(last_column).all():
@@ -123,7 +126,7 @@ def check_triangle_without_diagonal(values: Reals, source: str) -> str | None:
 
 
 def _interpret_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None) -> TextMatrix:
-    rows = _trim_empty_cells(rows)
+    rows = _without_comment_mark(_without_row_numbers(_trim_empty_cells(rows)))
     if not rows:
         raise InputError(f"{source}: every cell is empty; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
@@ -154,6 +157,8 @@ def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     cells = [row for _, row in body]
     if (square := _labelled_square(first, cells)) is not None:
         return square
+    if (printed := _printed_triangle(first, cells)) is not None:
+        return printed
     without_row_ids = _labelled_columns(first, cells) if first[0] else None
     numbers = all(_is_number(row[0]) for row in cells)
     if without_row_ids is not None and (numbers or len(cells[0]) == len(first) - 1):
@@ -162,6 +167,8 @@ def _matrix_with_header(rows: Sequence[NumberedRow], source: str) -> TextMatrix:
     if not columns:
         raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
     names = _row_ids(body, source)
+    if len(cells[0]) == 2 < len(first) and names[0] == first[1] and not _CORNER_TITLE.fullmatch(first[0]):
+        raise InputError(f"{source}: line {body[0][0]} has one value, as where R prints a dist; write it with write.csv(as.matrix(...))")
     values = _parse_values(body, len(columns), source)
     if numbers and not first[0] and names == columns and np.isnan(np.diagonal(values)).all():
         raise InputError(
@@ -180,9 +187,12 @@ def _matrix_with_row_ids(rows: Sequence[NumberedRow], source: str) -> TextMatrix
     """Read a matrix from rows of which the first consists of a word and numbers. These are an id and its values, or a title and ids that
     are numbers."""
     line, first = rows[0]
-    if len(first) == 1:
-        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
+    if len(first) == 1:
+        # Otherwise the word may be a title above the ids, or above a single column.
+        if len(cells) > 2 and _labelled_rows(cells[1:]) is None and (triangle := _labelled_rows(cells)) is not None:
+            return triangle
+        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
     with_header = _labelled_square(first, cells[1:]) if len(cells) > 1 else None
     without_header = _labelled_rows(cells)
     if without_header is not None and (with_header is not None or [row[0] for row in cells[1:]] == first[1:]):
@@ -233,6 +243,8 @@ def _matrix_from_numbers(rows: Sequence[NumberedRow], source: str) -> TextMatrix
             raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row; {EXPECTED_LAYOUT}")
         if one is not None:
             return one
+    if (printed := _printed_triangle(first, cells[1:])) is not None:
+        return printed
     wrong = next(((number, cell) for number, row in rows for cell in row if cell and not _is_number(cell)), None)
     if wrong is not None:
         raise _not_a_number_error(source, *wrong)
@@ -263,6 +275,19 @@ def _labelled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
             assumed = _ZEROS_ASSUMPTION if whole is not square else None
             return TextMatrix(whole.values, names, list(columns), _value_name(whole), assumed)
     return None
+
+
+def _printed_triangle(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
+    """Return the matrix if the rows are a lower triangle without diagonal whose header lacks the last id and whose rows lack the first, as
+    R prints a `dist`; None otherwise. first: the header."""
+    titles, names = first if first[0] else first[1:], [row[0] for row in cells]
+    if len(cells) < 2 or len(titles) != len(names) or titles[1:] != names[:-1]:
+        return None
+    square = parse_square([[], *(row[1:] for row in cells)])
+    if square is None or square.layout != "lower triangle" or square.has_diagonal:
+        return None
+    ids = [titles[0], *names]
+    return TextMatrix(square.values, ids, ids, _value_name(square))
 
 
 def _labelled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
@@ -399,6 +424,37 @@ def _trim_empty_cells(rows: Sequence[NumberedRow]) -> list[NumberedRow]:
     width = max((_used_width(row) for _, row in body), default=0)
     header_width = max(_used_width(header), 1 if header[0] else width)  # a column of values with an empty title is not removed
     return [(number, header[: header_width or 1]), *((number, row[: max(width, 1)]) for number, row in body)]
+
+
+def _without_row_numbers(rows: list[NumberedRow]) -> list[NumberedRow]:
+    """Remove a first column of row numbers, before the ids, as R and pandas write tables."""
+    if len(rows) < 2 or any(len(row) < 2 for _, row in rows):
+        return rows
+    (line, header), *body = rows
+    titles = ["", *header] if len(body[0][1]) == len(header) + 1 else header
+    ids = [row[1] for _, row in body]
+    if titles[0] not in INDEX_TITLES or _is_number(titles[1]) or not are_row_numbers([row[0] for _, row in body]):
+        return rows
+    if ids != titles[2:] and all(map(_is_number, ids)):
+        return rows
+    return [(number, row[1:]) for number, row in [(line, titles), *body]]
+
+
+def _without_comment_mark(rows: list[NumberedRow]) -> list[NumberedRow]:
+    """Remove the mark of a comment before a header of ids, as `numpy.savetxt` writes it, if the rows below are as many numbers."""
+    if not rows or not re.match(r"#(\s|$)", rows[0][1][0]):
+        return rows
+    (line, header), *body = rows
+    first = header[0][1:].strip()
+    titles = [first, *header[1:]] if first else header[1:]
+    if len(body) != len(titles) or any(len(row) != len(titles) or not all(map(_is_number, row)) for _, row in body):
+        return rows
+    return [(line, titles), *body]
+
+
+def _equal_numbers(cells: Cells, values: Reals) -> bool:
+    numbers = parse_numbers(cells)
+    return numbers is not None and np.array_equal(numbers, values)
 
 
 def _used_width(row: Cells) -> int:

@@ -65,6 +65,10 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
         ),
         (',A,B\nA,0,"1,234.5"\nB,"1,234.5",0\n', "found '1,234.5', which may be 1234.5 with commas between thousands; write 1234.5"),
         ("2\nA 0 0,5\nB 0,5 0\n", "line 2: expected a number, found '0,5'; write a point in decimals"),
+        (
+            "  a b c\nb 5\nc 7 9\nd 1 2 3\ne 1 2 3\n  d\ne 4\n",
+            "line 2 has one value, as where R prints a dist; write it with write.csv(as.matrix(...))",
+        ),
         ("0.0\n0\t0\n", "a triangle with or without its diagonal"),
         ("00101\n00102\t5\n0103\t7\t9\n", "line 1 says '00101' records, but 2 follow"),
         ("101\t0\n102\t33\t0\n", "line 1 may be a header of ids that are numbers, or a row"),
@@ -113,6 +117,21 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         ("\ta\tb\tc\na\t0\t0\t0\nb\t1\t0\t0\nc\t2\t3\t0\n", ["a", "b", "c"], [1, 2, 3]),
         ("0 12 7\n12 0 9\n7 9 0\n", ["1", "2", "3"], [12, 7, 9]),
         (",1,2\n1,0,5\n2,5,0", ["1", "2"], [5]),
+        ('"","id","a","b"\n"1","a",0,5\n"2","b",5,0\n', ["a", "b"], [5]),
+        (",sample,a,b\n0,a,0,5\n1,b,5,0\n", ["a", "b"], [5]),
+        ("Unnamed: 0\tid\ta\tb\tc\n0\ta\t\t\t\n1\tb\t5\t\t\n2\tc\t7\t9\t\n", ["a", "b", "c"], [5, 7, 9]),
+        ('"id" "a" "b"\n"1" "a" 0 5\n"2" "b" 5 0\n', ["a", "b"], [5]),
+        (",id,101,102\n0,101,0,5\n1,102,5,0\n", ["101", "102"], [5]),
+        ("# a,b,c\n0,5,7\n5,0,9\n7,9,0\n", ["a", "b", "c"], [5, 7, 9]),
+        ("# a\tb\n0\t5\n5\t0\n", ["a", "b"], [5]),
+        ("# a b c\n0 5 7\n5 0 9\n7 9 0\n", ["a", "b", "c"], [5, 7, 9]),
+        ("# 7 8\n0 5\n5 0\n", ["7", "8"], [5]),
+        ("# a b\na 0 5\nb 5 0\n", ["a", "b"], [5]),
+        ("a\nb\t5\nc\t7\t9\n", ["a", "b", "c"], [5, 7, 9]),
+        ("a,\nb,5,\nc,7,9,\n", ["a", "b", "c"], [5, 7, 9]),
+        ("a;;;\nb;5;;\nc;7;9;\n", ["a", "b", "c"], [5, 7, 9]),
+        ("  a b\nb 5  \nc 7 9\n", ["a", "b", "c"], [5, 7, 9]),
+        ("  1 2\n2 5  \n3 7 9\n", ["1", "2", "3"], [5, 7, 9]),
         ('"a"\t0\tNA\n"b"\tNA\t0\n', ["a", "b"], [np.nan]),
         (",a,b\na,0,#N/A\nb,#N/A,0\n", ["a", "b"], [np.nan]),
         (",a,b\na,0,<NA>\nb,<NA>,0\n", ["a", "b"], [np.nan]),
@@ -154,6 +173,9 @@ def test_one_reading(tmp_path, text, ids, values):
         "0\n2\t0\n",
         "3\nSpecies_010.000\nSpecies_020.100 0.000\nSpecies_030.200 0.300 0.000",
         "\ta\tb\n\t0\t1\nb\t1\t0\n",
+        "a\nb 5\n",  # or a column with its title
+        "title\nb 0\nc 5 0\n",
+        "# a b c\n0 5\n5 0\n",
         ",,\n,,\n",
         "sep=;\n",
         "a b\n \n",
@@ -220,6 +242,20 @@ def test_any_text_is_read_or_refused(tmp_path, rows, delimiter, end):
         assert all(name in pieces or any(mark in name for mark in ' ",;') for name in ids), ids
 
 
+@pytest.mark.parametrize(
+    ("text", "ids", "titles"),
+    [
+        (",x,y\n0,5,6\n1,7,8\n2,9,1\n", ["0", "1", "2"], ["x", "y"]),
+        (",0,1,2\n1,1,5,6\n2,2,7,8\n", ["1", "2"], ["0", "1", "2"]),
+        (",query,x,y\n0,a,5,6\n1,b,7,8\n", ["a", "b"], ["x", "y"]),
+    ],
+)
+def test_row_numbers_before_ids(tmp_path, text, ids, titles):
+    (tmp_path / "m").write_text(text)
+    found = read_matrix(str(tmp_path / "m"))
+    assert (found.row_ids, found.column_ids) == (ids, titles)
+
+
 def test_a_rectangle_keeps_its_ids(tmp_path):
     for text in ("\t1\t2\na\t5\t6\n", "id\t1\t2\na\t5\t6\n", "query,1,2\na,5,6\n", "t1\tt2\na\t5\t6\n"):
         (tmp_path / "m").write_text(text)
@@ -241,6 +277,10 @@ def test_ids_that_plink_writes_beside_a_matrix(tmp_path):
     assert (found.row_ids, found.notes) == (["a", "b", "c"], [f"its ids are taken from {path}.id"])
     (tmp_path / "plink.mdist.id").write_text("#FID\tIID\nf1\ta\nf2\ta\nf3\tc\n")
     assert read_matrix(str(path)).row_ids == ["f1_a", "f2_a", "f3_c"]
+    (tmp_path / "plink.mdist.id").write_bytes(b"\xef\xbb\xbff1\ta\nf1\tb\nf1\tc\n")
+    assert read_matrix(str(path)).row_ids == ["a", "b", "c"]
+    (tmp_path / "plink.mdist.id").write_bytes(b"\xef\xbb\xbf#FID\tIID\nf1\ta\nf2\tb\nf3\tc\n")
+    assert read_matrix(str(path)).row_ids == ["a", "b", "c"]
     (tmp_path / "plink.mdist.id").write_text("f1\ta\n")
     with pytest.raises(InputError, match=r"plink.mdist.id: 1 ids, but .* has 3 records"):
         read_matrix(str(path))

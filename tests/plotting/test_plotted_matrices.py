@@ -182,6 +182,8 @@ def test_ids_beside_an_array(tmp_path):
     np.save(path, np.zeros((3, 3)))
     (tmp_path / "m.ids.txt").write_text("a\nb\nc\n")
     assert read_matrix(str(path)).row_ids == ["a", "b", "c"]
+    (tmp_path / "m.ids.txt").write_bytes(b"\xef\xbb\xbfa\r\nb\r\nc\r\n")
+    assert read_matrix(str(path)).row_ids == ["a", "b", "c"]
     (tmp_path / "m.ids.txt").write_text("a\nb\n")
     with pytest.raises(InputError, match="3 rows, but 2 ids"):
         read_matrix(str(path))

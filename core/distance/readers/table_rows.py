@@ -27,6 +27,7 @@ from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, default_titles, is_metadata_title, serial_stems, title_stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import cell_text
+from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.files.square_matrices import parse_numbers
 from gpualign.core.sequences.ids import is_id_title, may_be_id_title
 
@@ -385,10 +386,10 @@ class TableReader:
     def _begins_with_index(self, titles: Sequence[str], columns: ColumnPlan) -> bool:
         """Return whether the first column has the numbers of the rows, as pandas (from 0) and R (from 1) write them, and the second the
         ids."""
-        if titles[0] not in ("", "Unnamed: 0") or columns.ignored_titles[:1] != titles[1:2] or not may_be_id_title(titles[1]):
+        if titles[0] not in INDEX_TITLES or columns.ignored_titles[:1] != titles[1:2] or not may_be_id_title(titles[1]):
             return False
         names = [cells_of(line, self._delimiter)[0] for line in self._first_lines[1:] if not _is_empty(line)]
-        return any(names == [str(k) for k in range(first, first + len(names))] for first in (0, 1))
+        return are_row_numbers(names)
 
     def _refuse_data_as_header(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raise `InputError` if the first line could be a row of this table.
