@@ -23,6 +23,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import OTHER_PAIR_TITLES, FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
+from gpualign.core.files.row_numbers import INDEX_TITLES
 from gpualign.core.files.square_matrices import number_advice, parse_number
 from gpualign.core.files.watched_stream import watch_line_end
 from gpualign.core.sequences.ids import refuse_control_characters
@@ -95,7 +96,7 @@ def read_pair_list(
         if b"\0" in start:
             raise InputError(f"{source}: a binary file; expected a list of pairs, as .tsv or .csv")
         unpacked, watched = watch_line_end(stream, unpacked)
-        rows = open_delimited(unpacked, source).rows()
+        rows = open_delimited(_without_comments(unpacked, source), source).rows()
         first = next((row for row in rows if any(row[1])), None)
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
@@ -108,6 +109,35 @@ def read_pair_list(
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
     return PairList(pairs, columns.value_title == "identity", watched is not None and not watched.at_line_end)
+
+
+def _without_comments(lines: Iterator[bytes], source: str) -> Iterator[bytes]:
+    """Return the lines, with empty ones instead of comments above a header, which may begin like a comment itself. Without a header every
+    line is kept, because an id may begin with #."""
+    comments: list[bytes] = []
+    for line in lines:
+        text = line.removeprefix(b"\xef\xbb\xbf")
+        if _is_header(text.lstrip(b"# "), source):
+            return itertools.chain([b"\n"] * len(comments), [text.lstrip(b"# ")], lines)
+        comments.append(line)
+        if text.strip() and not text.startswith(b"#"):
+            break
+    return itertools.chain(comments, lines)
+
+
+def _is_header(line: bytes, source: str) -> bool:
+    titles = next(open_delimited(iter([line]), source).rows(), None)
+    return titles is not None and set(_ID_TITLES) <= set(_known_titles(titles[1]))
+
+
+def _known_titles(titles: Sequence[str]) -> list[str]:
+    """Return titles of a list of pairs as gpualign writes them, where other programs have capitals or other words."""
+    lowered = [title.lower() for title in titles]
+    names = lowered if len(set(lowered)) == len(set(titles)) else list(titles)
+    start = 1 if titles[0] in INDEX_TITLES else 0
+    if tuple(lowered[start : start + 2]) in OTHER_PAIR_TITLES:
+        names[start : start + 2] = _ID_TITLES
+    return names
 
 
 def refuse_pair_lists(paths: Sequence[str]) -> None:
@@ -141,25 +171,31 @@ def _looks_like_matrix(rows: Sequence[NumberedRow], source: str) -> bool:
 
 def _skip_row_names(columns: _ListLayout, rows: Sequence[NumberedRow], header: NumberedRow, source: str) -> _ListLayout:
     """Return the layout with the columns shifted past the row names, for which R writes no title. Raises `InputError` if the first cells
-    are not row numbers."""
+    are neither row numbers nor different names before cells that hold values only if they are shifted."""
     names = [cells[0] for _, cells in rows]
-    if not all(name.isdecimal() for name in names) or len(set(names)) < len(names):
-        line, cells = rows[0]
-        raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {len(header[1]):,}, as in line {header[0]}")
-    return replace(
+    shifted = replace(
         columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, column_count=columns.column_count + 1
     )
+    fits = all(
+        len(cells) == shifted.column_count
+        and _parse_number(cells[shifted.value]) is not None
+        and _parse_number(cells[columns.value]) is None
+        for _, cells in rows
+    )
+    if len(set(names)) < len(names) or not (fits or all(name.isdecimal() for name in names)):
+        line, cells = rows[0]
+        raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {len(header[1]):,}, as in line {header[0]}")
+    return shifted
 
 
 def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool, source: str) -> _ListLayout:
     """Return the layout according to the first line. first: its line number and cells; edit, wants_identities: as in `read_pair_list`."""
     line, names = first
-    if tuple(name.lower() for name in names[:2]) in OTHER_PAIR_TITLES:
-        names = [*_ID_TITLES, *(name.lower() for name in names[2:])]
-    if set(_ID_TITLES) <= set(names):
-        kind = _value_title(names, edit, wants_identities, source)
-        query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))
-        return _ListLayout(query, target, value, len(names), kind, True)
+    known = _known_titles(names)
+    if set(_ID_TITLES) <= set(known):
+        kind = _value_title(names, known, edit, wants_identities, source)
+        query, target, value = (known.index(name) for name in (*_ID_TITLES, kind))
+        return _ListLayout(query, target, value, len(known), kind, True)
     if len(names) > 2 and (advice := number_advice(names[2])) and _parse_number(names[2]) is None:
         raise InputError(f"{source}: line {line}: expected a distance, found {quoted(names[2])}{advice}")
     if len(names) < 3 or _parse_number(names[2]) is None:
@@ -177,19 +213,24 @@ def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool
     return _ListLayout(0, 1, 2, len(names), "distance", False)
 
 
-def _value_title(names: list[str], edit: bool | None, wants_identities: bool, source: str) -> str:
-    """Return the title of the distance, identity or edit distance column. Raises `InputError` if there is no such column."""
-    titles = ["identity"] if wants_identities else ["distance", "score"] if edit else ["distance", "identity"]
-    for name in titles:
+def _value_title(titles: Sequence[str], names: Sequence[str], edit: bool | None, wants_identities: bool, source: str) -> str:
+    """Return the title of the distance, identity or edit distance column. Raises `InputError` if there is no such column.
+
+    titles: as in the file
+    names: the same by `_known_titles`
+    """
+    wanted = ["identity"] if wants_identities else ["distance", "score"] if edit else ["distance", "identity"]
+    for name in wanted:
         if name in names:
             return name
-    columns = f"{source}: the columns are {', '.join(names)}"
+    columns = f"{source}: the columns are {', '.join(titles)}"
     if "score" in names and not wants_identities:
         advice = "write distance or identity" if edit is None else "say --edit if they are edit distances, or write distance or identity"
         raise InputError(f"{columns}; scores are not distances: {advice}")
     if kinds := {"kinship", "relationship"} & set(names):
         raise InputError(f"{columns}; {kinds.pop()}s are not distances: write distances, with --metric ibs")
-    raise InputError(f"{columns}; expected a column {' or '.join(titles)}")
+    advice = "" if {"distance", "identity"} & set(names) else "; give this title to the column that holds it"
+    raise InputError(f"{columns}; expected a column {' or '.join(wanted)}{advice}")
 
 
 def _parse_number(cell: str) -> float | None:

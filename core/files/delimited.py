@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import chain
-from typing import BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
@@ -89,10 +88,10 @@ class DelimitedText:
             yield number, list(map(unquoted_text, cells)) if unquote else cells
 
 
-def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
+def open_delimited(stream: Iterator[bytes], source: str) -> DelimitedText:
     """Return text as a table, whose delimiter is determined from Excel's `sep=` line or from the first two lines.
 
-    stream: decompressed text
+    stream: decompressed text, in lines
 
     Blank lines before the table are skipped. If the text has no lines, neither does the table. Raises `InputError` for the line endings of
     old Mac systems.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from enum import Enum
 
 from gpualign.core.files.delimiters import delimiter_of
@@ -30,8 +31,9 @@ _CLSTR_START = re.compile(rb">Cluster [0-9]+\r?\n[0-9]+\t[0-9]+(aa|nt), >")
 _CLUSTER_TITLES = [b"id", b"cluster", b"size"]
 """First titles of the tables of clusters that gpualign writes."""
 
-OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"))
-"""First titles of lists of pairs of HIV-TRACE and MicrobeTrace, and of Gephi and Cytoscape, in lower case."""
+OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"), ("sample1", "sample2"), ("item1", "item2"), ("var1", "var2"))
+"""First titles of lists of pairs of HIV-TRACE and MicrobeTrace, of Gephi and Cytoscape, of SKA, and of R (broom, melt), in lower case."""
+_PAIR_VALUE_TITLES = {"distance", "identity", "weight", "value"}
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
@@ -122,7 +124,7 @@ def kind_of(start: bytes) -> FileKind | None:
     if _NEWICK_START.match(body) and ends_as_tree and not is_row:
         return FileKind.NEWICK
     titles = _cells(first, second)
-    if {b"query", b"target"} <= set(titles) or (len(titles) == 3 and _names_pairs(titles)):
+    if _names_pairs(titles):
         return FileKind.PAIRS
     if titles[: len(_CLUSTER_TITLES)] == _CLUSTER_TITLES:
         return FileKind.CLUSTERS
@@ -138,7 +140,11 @@ def _first_zip_member(start: bytes) -> bytes:
 
 
 def _names_pairs(titles: list[bytes]) -> bool:
-    return tuple(title.decode("utf-8", "replace").lower() for title in titles[:2]) in OTHER_PAIR_TITLES
+    names = [title.decode("utf-8", "replace").lower() for title in titles]
+    if tuple(names[:2]) not in OTHER_PAIR_TITLES:
+        return {"query", "target"} <= set(names)
+    is_series = len({name.rstrip(string.digits) for name in names}) == 1  # of samples: sample1, sample2, sample3
+    return (len(names) == 3 and not is_series) or not _PAIR_VALUE_TITLES.isdisjoint(names)
 
 
 def _cells(first: bytes, second: bytes) -> list[bytes]:

@@ -327,15 +327,47 @@ def test_one_record(folder):
         assert found.splitlines()[1:] == ["a\t1\t1\ta\t0.000000"]
 
 
-@pytest.mark.parametrize("titles", ["ID1,ID2,Distance", "source,target,distance"])
-def test_lists_of_programs_that_draw_networks(tmp_path, titles):
-    """HIV-TRACE, MicrobeTrace and Gephi have titles of their own. As genotypes these lists are refused, not read as alleles."""
+@pytest.mark.parametrize(
+    "titles",
+    [
+        "ID1,ID2,Distance",
+        "source,target,distance",
+        "Sample1,Sample2,Distance",
+        "item1,item2,distance",
+        "Var1,Var2,Distance",
+        "Query,Target,Distance",
+    ],
+)
+def test_lists_with_titles_of_other_programs(tmp_path, titles):
+    """HIV-TRACE, MicrobeTrace, Gephi, SKA and R have titles of their own. As genotypes these lists are refused, not read as alleles."""
     (tmp_path / "x.csv").write_text(f"{titles}\n101,102,11\n103,104,12\n")
     rows, _ = gpualign_here("cluster", "-q", "--edges", tmp_path / "x.csv", "--max-distance", "11")
     assert [line.split(b"\t")[:2] for line in rows.splitlines()[1:]] == [[b"101", b"1"], [b"102", b"1"], [b"103", b"2"], [b"104", b"3"]]
     done = gpualign("dist", tmp_path / "x.csv", check=False)
     assert done.returncode == 2
     assert b"x.csv is a list of pairs; gpualign cluster with --edges makes clusters of it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Sample1\tSample2\tDistance\tMismatches\na\tb\t1\t0.1\na\tc\t7\t0.2\n",
+        "Mismatches\tTARGET\tQUERY\tDistance\n0.1\ta\tb\t1\n0.2\ta\tc\t7\n",
+        ",item1,item2,distance\n0,a,b,1\n1,a,c,7\n",
+        "query,target,Distance,distance\na,b,9,1\na,c,0,7\n",
+        '"query" "target" "distance"\n"r1" "a" "b" 1\n"r2" "a" "c" 7\n',
+        "# made, by x 1\n#\n\n# query\ttarget\tdistance\na\tb\t1\na\tc\t7\n",
+        "\ufeff# made\tby x\r\nquery,target,distance\r\na,b,1\r\na,c,7\r\n",
+        "#query target distance\na b 1\na c 7\n",
+    ],
+)
+def test_headers_of_lists(listed):
+    assert clusters(gpualign("cluster", "--edges", "-", "--max-distance", "2", stdin=listed.encode()).stdout) == {"a": 1, "b": 1, "c": 2}
+
+
+@pytest.mark.parametrize("listed", ["#a\tb\t1\n#a\tc\t7\n", "# a,b,1\n# a,c,7\n"])
+def test_ids_that_begin_like_comments(listed):
+    assert list(clusters(gpualign("cluster", "--edges", "-", "--max-distance", "2", stdin=listed.encode()).stdout).values()) == [1, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,17 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("\n\n", "x: empty file; expected a list of pairs"),
         ("query\ttarget\tscore\na\tb\t3\n", "x: the columns are query, target, score; scores are not distances: say --edit"),
         ("query\ttarget\na\tb\n", "x: the columns are query, target; expected a column distance or identity"),
+        (
+            "Source,Target,Weight\na,b,3\n",
+            "x: the columns are Source, Target, Weight; expected a column distance or identity; give this title to",
+        ),
+        (
+            "Var1,Var2,value\na,b,3\n",
+            "x: the columns are Var1, Var2, value; expected a column distance or identity; give this title to the column",
+        ),
+        ("query target distance\nr1 1 2 5\n", "x: line 2 has 4 columns; expected 3, as in line 1"),
+        ("query target distance\nr1 a b 5\nr1 a c 5\n", "x: line 2 has 4 columns; expected 3, as in line 1"),
+        ("# x\nquery\ttarget\tdistance\na\tb\tfar\n", "x: line 3: expected a distance, a number of 0 or more, found 'far'"),
         ("id\tother\tvalue\na\tb\t1\n", "x: line 1 is 'id, other, value'; expected a header with the columns query and target"),
         ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; expected two ids and a distance"),
         ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
@@ -115,7 +126,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
     ],
-    ids=range(21),
+    ids=range(26),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)

@@ -166,6 +166,8 @@ NAMED = {
     "[&R] ((a,b),c);": "a tree in Newick format",
     "query\ttarget\tdistance\na\tb\t2\n": "a list of pairs",
     "target,query,x\na,b,2\n": "a list of pairs",
+    "Query\tTarget\tDistance\na\tb\t2\n": "a list of pairs",
+    "Sample1\tSample2\tDistance\tMismatches\na\tb\t2\t0.1\n": "a list of pairs",
 }
 
 
@@ -227,3 +229,10 @@ def test_a_vcf_in_quotes_is_named(tmp_path, text):
     (tmp_path / "x.vcf").write_text("".join(f'"{line}"\n' if line[:2] == "##" else f"{line}\n" for line in text.splitlines()))
     with pytest.raises(InputError, match=r"x\.vcf: line 1 is a header line in quotes, as spreadsheets write it"):
         gpualign_here("dist", tmp_path / "x.vcf")
+
+
+@pytest.mark.parametrize("titles", ["sample1,sample2,sample3", "item1,item2,item3,item4", "id1,id2,id3"])
+def test_samples_with_numbers_are_no_list_of_pairs(tmp_path, titles):
+    """R writes no title above the ids of rows."""
+    (tmp_path / "x.csv").write_text(f"{titles}\n" + "".join(f"r{k},{','.join('0121'[: titles.count(',') + 1])}\n" for k in range(4)))
+    assert gpualign("dist", "x.csv", cwd=tmp_path).stdout.startswith(b"\tr0\tr1")

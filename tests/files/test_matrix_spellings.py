@@ -121,6 +121,7 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         (",sample,a,b\n0,a,0,5\n1,b,5,0\n", ["a", "b"], [5]),
         ("Unnamed: 0\tid\ta\tb\tc\n0\ta\t\t\t\n1\tb\t5\t\t\n2\tc\t7\t9\t\n", ["a", "b", "c"], [5, 7, 9]),
         ('"id" "a" "b"\n"1" "a" 0 5\n"2" "b" 5 0\n', ["a", "b"], [5]),
+        ("sample1 sample2 sample3\nsample1 0 5 7\nsample2 5 0 9\nsample3 7 9 0\n", ["sample1", "sample2", "sample3"], [5, 7, 9]),
         (",id,101,102\n0,101,0,5\n1,102,5,0\n", ["101", "102"], [5]),
         ("# a,b,c\n0,5,7\n5,0,9\n7,9,0\n", ["a", "b", "c"], [5, 7, 9]),
         ("# a\tb\n0\t5\n5\t0\n", ["a", "b"], [5]),
