@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,6 +36,15 @@ _OTHER_ARRAY_NAMES = ("ids", "query_ids", "target_ids", "compared")
 """Names of arrays in an .npz other than the matrix."""
 
 _COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+_OTHER_LAYOUTS = (
+    (re.compile(rb"(#\s*)*Percent Identity\s+Matrix", re.IGNORECASE), "a percent identity matrix of Clustal"),
+    (re.compile(rb"\s*Distance Matrix\r?\n-+\r?\n"), "a matrix of EMBOSS distmat"),
+)
+"""(pattern of the start, name) of matrices in layouts that are not read."""
+
+_DECIMAL_PATTERN = re.compile(rb"(?<=;)-?[0-9]*\.[0-9]+(?=[ \r]*(?:;|$))", re.MULTILINE)
+_POINT_BEFORE_THOUSANDS_PATTERN = re.compile(rb"[1-9][0-9]{0,2}\.[0-9]{3}")
 
 _EXAMINED_BYTES = 4096
 """Number of a file's first bytes that tell its kind."""
@@ -121,7 +132,8 @@ def _check_matrix(contents: _UncheckedMatrix, source: str, may_be_cut: bool) -> 
         values = without_rounding_errors(values)
     numbered = "no ids in it or beside it; records are numbered from 1" if contents.row_ids is None else None
     notes = [
-        contents.assumption_note or numbered,
+        contents.assumption_note,
+        numbered,
         changed_note,
         WHOLE_PERCENT_NOTE if one_set and contents.value_name is None and _may_be_whole_percent_identities(values) else None,
         CUT_NOTE if may_be_cut else None,
@@ -212,16 +224,31 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
     try:
         contents = _parse_text_matrix(text, source, None if ids is None else len(ids))
     except InputError:
+        _refuse_other_layouts(start, source)
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _reject_file_kind(kind, source, name)
         raise
     if kind is FileKind.PAIRS and contents.row_ids != contents.column_ids:
         _reject_file_kind(kind, source, name)
+    notes = [contents.assumption_note, _describe_thousands(text)]
     if contents.row_ids is None and contents.column_ids is None and ids is not None:
         if len(ids) != len(contents.values):
             raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
-        return _UncheckedMatrix(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
-    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption_note, is_unfinished)
+        notes.insert(0, f"its ids are taken from {beside}")
+        contents = replace(contents, row_ids=ids, column_ids=ids)
+        is_unfinished = False  # the number of ids is right
+    note = "; ".join(note for note in notes if note) or None
+    return _UncheckedMatrix(contents.values, contents.row_ids, contents.column_ids, contents.name, note, is_unfinished)
+
+
+def _refuse_other_layouts(start: bytes, source: str) -> None:
+    """Raise `InputError` for a matrix in a layout of another program that is not read. start: the first bytes of the file."""
+    for pattern, name in _OTHER_LAYOUTS:
+        if pattern.match(start.removeprefix(b"\xef\xbb\xbf")):
+            raise InputError(
+                f"{source} is {name}; compute a matrix from the alignment, with gpualign dist or nw, or write a table whose first line and"
+                " first column are the ids"
+            )
 
 
 def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:
@@ -244,6 +271,16 @@ def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatri
             with suppress(InputError):  # a triangle without ids begins with a single value
                 return read_matrix_rows(list(rows()), source)
         raise error
+
+
+def _describe_thousands(text: bytes) -> str | None:
+    """Return a note on a table with semicolons in which each point may separate thousands, as where commas are decimal; None for others."""
+    shown = None
+    for match in _DECIMAL_PATTERN.finditer(text):
+        if not _POINT_BEFORE_THOUSANDS_PATTERN.fullmatch(match[0]):
+            return None
+        shown = shown or match[0].decode()
+    return shown and f"{shown} and the like are taken for decimals; if their points separate thousands, write {shown.replace('.', '')}"
 
 
 def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, quoted
 
 Array = npt.NDArray[Any]
 
 NPY_MAGIC = b"\x93NUMPY"
 NPZ_MAGIC = b"PK"
+
+
+class _PythonObjectsError(ValueError):
+    """Error of an array that NumPy can only load by running code of its writer."""
 
 
 def parse_npy(raw: bytes, source: str) -> Array:
@@ -26,6 +30,8 @@ def parse_npy(raw: bytes, source: str) -> Array:
     """
     try:
         return _as_array(raw)
+    except _PythonObjectsError:
+        raise InputError(f"{source}: holds Python objects; save numbers, as by .astype(float)") from None
     # Headers are Python source that numpy evaluates. Damaged ones raise any error of a parser, MemoryError and RecursionError too.
     except Exception as error:
         raise InputError(f"{source}: damaged .npy file ({_printable_reason(error)}); write or copy it again") from None
@@ -33,9 +39,18 @@ def parse_npy(raw: bytes, source: str) -> Array:
 
 def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
     """Return the arrays in an .npz file by name, in file order. Raises `InputError` for anything but a complete .npz file."""
+    arrays: dict[str, Array] = {}
+    name = ""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            return {member.filename.removesuffix(".npy"): _as_array(_unpack_member(archive, member)) for member in archive.infolist()}
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                arrays[name] = _as_array(_unpack_member(archive, member))
+        return arrays
+    except _PythonObjectsError:
+        raise InputError(
+            f"{source}: the array {quoted(name)} holds Python objects; save ids by numpy.array(ids, dtype=str), numbers by .astype(float)"
+        ) from None
     # Damaged archives raise errors of zipfile, zlib and struct, NotImplementedError, RuntimeError ("encrypted") and others.
     except Exception as error:
         raise InputError(f"{source}: damaged .npz file ({_printable_reason(error)}); write or copy it again") from None
@@ -64,7 +79,7 @@ def _as_array(raw: bytes) -> Array:
         warnings.simplefilter("ignore")  # of Python's parser about a damaged header
         shape, fortran_order, dtype = read_header(stream)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, not numbers")
+        raise _PythonObjectsError
     start = stream.tell()
     expected, stored = math.prod(shape) * dtype.itemsize, len(raw) - start
     if any(side < 0 for side in shape) or expected != stored:

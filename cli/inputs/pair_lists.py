@@ -17,7 +17,7 @@ from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, 
 from gpualign.core.clustering.edges import EdgeList
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.common.errors import InputError, different_numbers, parameter, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import OTHER_PAIR_TITLES, FileKind, kind_of
@@ -336,6 +336,6 @@ def _describe_contradiction(listed: EdgeList, pair: tuple[int, int], lines: _Lin
                 first = line, value
             elif value != first[1] and not (isnan(value) and isnan(first[1])):
                 records = " and ".join(quoted(names[record]) for record in pair)
-                return f"lines {first[0]} and {line} have {first[1]:g} and {value:g} for {records}"
+                return f"lines {first[0]} and {line} have {' and '.join(different_numbers(first[1], value))} for {records}"
         start += len(i)
     raise AssertionError("no pair of the list has two values")

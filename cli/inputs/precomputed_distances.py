@@ -11,7 +11,7 @@ from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_
 from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs
-from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.common.errors import InputError, different_numbers, parameter, quoted
 from gpualign.core.files.paths import input_name
 from gpualign.core.files.square_matrices import may_be_percent_identities
 from gpualign.core.files.watched_stream import CUT_NOTE
@@ -155,4 +155,5 @@ def _describe_two_sets(stored: StoredMatrix) -> str:
     if rows != columns:
         return f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
-    return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
+    there, back = different_numbers(values[i, j], values[j, i])
+    return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {there}, the other way {back}"

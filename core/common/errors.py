@@ -106,6 +106,12 @@ class InputWarning(UserWarning):
     """Warning that the meaning of an input was guessed, or that an input looks like a mistake."""
 
 
+def different_numbers(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers that differ for a message: with six digits, or with all if six are the same."""
+    short = f"{one:g}", f"{other:g}"
+    return short if short[0] != short[1] else (str(one), str(other))
+
+
 def quoted(text: str) -> str:
     """Quote a cell or id from a file for a message. Long text is truncated after 39 characters."""
     return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

@@ -14,8 +14,8 @@ from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import is_quoted, replace_quoted_delimiters, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
-_SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
-"""Pattern of the line before the header that tells Excel which delimiter the table has."""
+_SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?(\t*|,*|;*)', re.IGNORECASE)
+"""Pattern of the line before the header that tells Excel which delimiter the table has, and of the delimiters that spreadsheets add."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def open_delimited(stream: Iterator[bytes], source: str) -> DelimitedText:
     for number, line in enumerate(stream, 1):
         bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets write a byte order mark
         if match := _SEP_DIRECTIVE_PATTERN.fullmatch(bare.rstrip(b"\r\n")):
-            named = match[1].decode()
+            named = (match[2] or match[1])[:1].decode()
         elif bare.strip():
             header = bare
             break

@@ -27,6 +27,8 @@ _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "?", "-"))
 
 _THOUSANDS_PATTERN = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 """Pattern of numbers with commas between thousands."""
+_THOUSANDS_BEFORE_COMMA_PATTERN = re.compile(r"-?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?")
+"""Pattern of numbers with points between thousands, where commas are decimal."""
 
 
 def parse_number(cell: str) -> float | None:
@@ -44,6 +46,9 @@ def number_advice(cell: str) -> str:
         may_be_decimal = cell.count(",") == 1 and "." not in cell
         other, written = (" or a decimal", f", or {cell.replace(',', '.')}") if may_be_decimal else ("", "")
         return f", which may be {plain} with commas between thousands{other}; write {plain}{written}"
+    if _THOUSANDS_BEFORE_COMMA_PATTERN.fullmatch(cell):
+        plain = cell.replace(".", "").replace(",", ".")
+        return f", which may be {plain} with points between thousands; write {plain}"
     return "; write a point in decimals" if parse_number(cell.replace(",", ".")) is not None else ""
 
 

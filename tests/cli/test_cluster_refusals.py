@@ -124,9 +124,10 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a\tb\t1_000\n", "x: line 1 is"),
         ("query\ttarget\tidentity\na\tb\t97.5\n", "x: line 2: expected an identity from 0 to 1, found '97.5'"),
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
+        ("a,b,0.33333333\nb,a,0.33333332\n", "x: lines 1 and 2 have 0.33333333 and 0.33333332 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
@@ -136,6 +137,7 @@ def test_bad_lists(folder, monkeypatch, content, message):
     ("content", "message"),
     [
         ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; expected distances within one set"),
+        ("\ta\tb\na\t0\t0.33333333\nb\t0.33333332\t0\n", "'a' to 'b' is 0.33333333, the other way 0.33333332"),
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are 2 records and the columns 2 other records"),
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, kinships or percent identities, which are not distances"),
@@ -144,7 +146,7 @@ def test_bad_lists(folder, monkeypatch, content, message):
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_bad_matrices(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--distances", content, message)

@@ -217,7 +217,7 @@ def test_tables_as_other_programs_write_them(scratch):
     np.testing.assert_array_equal(panels_of(table([r_table], scratch))[0], [[0, 1], [2, M]])
     excel = b"\xef\xbb\xbfid,r1,r2\r\na,0,1\r\n"
     np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
-    for line in ("sep=;\r\n", '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n"):
+    for line in ("sep=;\r\n", "sep=;;;\r\n", '"sep=,";;\r\n', '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n"):
         source = table([line + "id;r1,A;r2\r\na,b;0;1\r\n"], scratch)  # who writes semicolons need not quote commas
         assert (source.samples.queries.ids, source.site_count) == (["a,b"], 2)
     source = table(["sep=;\nid,x;r1,y;r2,z\na,b,c;0;1\n"], scratch)

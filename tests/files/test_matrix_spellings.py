@@ -64,6 +64,8 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
             "found '1,234', which may be 1234 with commas between thousands or a decimal; write 1234, or 1.234",
         ),
         (',A,B\nA,0,"1,234.5"\nB,"1,234.5",0\n', "found '1,234.5', which may be 1234.5 with commas between thousands; write 1234.5"),
+        (";A;B\nA;0;1.234,5\nB;1.234,5;0\n", "found '1.234,5', which may be 1234.5 with points between thousands; write 1234.5"),
+        (";A;B\nA;0;1.234.567\nB;1.234.567;0\n", "found '1.234.567', which may be 1234567 with points between thousands; write 1234567"),
         ("2\nA 0 0,5\nB 0,5 0\n", "line 2: expected a number, found '0,5'; write a point in decimals"),
         (
             "  a b c\nb 5\nc 7 9\nd 1 2 3\ne 1 2 3\n  d\ne 4\n",
@@ -189,6 +191,23 @@ def test_two_readings_or_none(tmp_path, text):
     (tmp_path / "m").write_text(text)
     with pytest.raises(InputError):
         read_matrix(str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (";A;B;C\nA;0;1.234;1.500\nB;1.234;0;999\nC;1.500;999;0\n", True),
+        ('sep=;\n"A";"B"\r\n0;-1.234\r\n-1.234;0\r\n', False),
+        (";A;B\nA;0;1.234\nB;1.234;0.000\n", False),
+        (";A;B;C\nA;0;1.234;1.5\nB;1.234;0;999\nC;1.5;999;0\n", False),
+        (";A1.234;B\nA1.234;0;5\nB;5;0\n", False),
+        (",A,B\nA,0,1.234\nB,1.234,0\n", False),
+    ],
+)
+def test_points_that_may_separate_thousands(tmp_path, text, note):
+    (tmp_path / "m").write_text(text)
+    found = "1.234 and the like are taken for decimals; if their points separate thousands, write 1234"
+    assert (found in read_matrix(str(tmp_path / "m")).notes) == note
 
 
 @pytest.mark.parametrize(
