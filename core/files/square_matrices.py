@@ -20,6 +20,9 @@ _ROUNDING_TOLERANCE = 1e-12
 _RELATIVE_ROUNDING_TOLERANCE = 1e-6
 """Tolerance relative to the largest value: programs compute in single precision too, and write the result of 1 - 1."""
 
+_MAX_ROUNDING_TOLERANCE = 0.1
+"""Maximum tolerance, because whole numbers have no rounding errors: -1 may stand for a missing value."""
+
 _PERCENT_IDENTITY_RANGE = 70, 100
 """Range of the average nucleotide identities that programs report, in percent."""
 
@@ -95,7 +98,8 @@ def is_symmetric(values: npt.NDArray[Any]) -> bool:
 
 def rounding_tolerance(values: npt.NDArray[Any]) -> float:
     """Return the difference up to which values count as equal where rounding errors are expected: on the diagonal, and beside 0 and 1."""
-    return _RELATIVE_ROUNDING_TOLERANCE * float(np.max(np.abs(values), initial=0, where=np.isfinite(values)))
+    largest = float(np.max(np.abs(values), initial=0, where=np.isfinite(values)))
+    return min(_RELATIVE_ROUNDING_TOLERANCE * largest, _MAX_ROUNDING_TOLERANCE)
 
 
 def without_rounding_errors(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

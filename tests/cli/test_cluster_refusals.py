@@ -141,12 +141,13 @@ def test_bad_lists(folder, monkeypatch, content, message):
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are 2 records and the columns 2 other records"),
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, kinships or percent identities, which are not distances"),
+        (",a,b,c\na,0,-1,5e6\nb,-1,0,5e6\nc,5e6,5e6,0\n", "x: holds scores, kinships or percent identities, which are not distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: expected a number, found 'x'"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_bad_matrices(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--distances", content, message)
