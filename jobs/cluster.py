@@ -365,10 +365,10 @@ def prepare_precomputed(
     if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
         reporter.warn(f"every distance is a fraction, and {percentage_warning(bound, given.max_distance)}")
     if given.max_distance is not None and 0 < given.max_distance < 1 and precomputed.are_counts:
-        reporter.warn(f"every distance is a whole number, so {parameter(bound, f'{given.max_distance:g}')} keeps only pairs without any")
+        reporter.warn(f"every distance is a whole number, so {parameter(bound, f'{given.max_distance:g}')} keeps only pairs at distance 0")
     limits = [limit for limit in (given.max_distance, given.min_identity, *(options.levels or ())) if limit is not None]
-    are_written = all(limit == round(limit, WRITTEN_DECIMALS) for limit in limits)
-    threshold = Threshold(given.max_distance, given.min_identity, are_identities, None if are_written else precomputed.decimals)
+    are_short = all(limit == round(limit, WRITTEN_DECIMALS[0]) for limit in limits)
+    threshold = Threshold(given.max_distance, given.min_identity, are_identities, None if are_short else precomputed.decimals)
     if missing := _unknown_pair_count(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.inputs.numpy_files import NPY_MAGIC, parse_npy, parse_npz
+from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at_blanks
@@ -97,7 +97,7 @@ def read_matrix(path: str) -> StoredMatrix:
         values = parse_npy(raw, source)
         rows, columns = _read_companion_ids(Path(path), values) if path != STDIO else (None, None)
         contents = _UncheckedMatrix(values, rows, columns)
-    elif kind_of(raw[:_EXAMINED_BYTES]) is FileKind.NUMPY:
+    elif raw.startswith(NPZ_MAGIC) and (path.endswith(".npz") or kind_of(raw[:_EXAMINED_BYTES]) is FileKind.NUMPY):
         contents = _matrix_from_npz(parse_npz(raw, source), source)
     else:
         contents = _matrix_from_text_file(raw, path, source)

@@ -200,7 +200,8 @@ def read_record_ids(path: str) -> list[str]:
     ids = list(read_ids(path))
     if may_be_id_title(ids[0]):
         raise InputError(
-            f"{input_name(path)}: {ids[0]!a} in the first line may be a title; delete it, or begin with another id if a record is called so"
+            f"{input_name(path)}: {ids[0]!a} in the first line may be a title; delete it, or begin with another id if a record has that"
+            " name"
         )
     return ids
 

@@ -13,7 +13,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
-_ANY_SIZE_ANNOTATION = re.compile(r"(?:^|;)size=[^;]*", re.IGNORECASE)
+_ANY_SIZE_ANNOTATION = re.compile(r";size=[^;]*", re.IGNORECASE)
 
 _WHOLE_NUMBER = re.compile(r"(\d+)(?:\.0*)?")
 """Pattern of a whole number. pandas writes 3 as 3.0 in a column with empty cells."""
@@ -29,7 +29,7 @@ def check_abundances(ids: Sequence[str]) -> None:
     """Raise `InputError` for an id whose abundance is not written as `abundances` reads it, and would count as 1."""
     for name in ids:
         if (written := _ANY_SIZE_ANNOTATION.search(name)) and not _SIZE_ANNOTATION.search(name):
-            raise InputError(f"record {quoted(name)}: {written[0].lstrip(';')!r} is no abundance; expected 'size=' and a whole number")
+            raise InputError(f"record {quoted(name)}: {written[0].lstrip(';')!r} is not an abundance; expected 'size=' and a whole number")
 
 
 def table_abundances(records: SequenceSet) -> list[int] | None:

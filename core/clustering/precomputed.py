@@ -21,8 +21,8 @@ _ROUNDING_TOLERANCE = 2.0**-52
 if their denominators exceed 10^7."""
 
 
-WRITTEN_DECIMALS = 6
-"""Number of decimals of distances and identities that gpualign writes as text."""
+WRITTEN_DECIMALS = 6, 9
+"""Numbers of decimals of fractions that gpualign writes as text: those of alignments, and of calls."""
 
 _NO_VALUE_REMEDY = (
     f"make the matrix without such records, as gpualign dist does with {parameter('min_called', '0.5')} or {parameter('exclude', 'ID')}"
@@ -129,7 +129,7 @@ class ListedPairs:
 
     @property
     def decimals(self) -> int | None:
-        """`WRITTEN_DECIMALS` if no value has more decimals; None otherwise."""
+        """Number of decimals to which values are rounded, as in text of gpualign; None if they are not rounded."""
         return _decimals(values for _, _, values in self.pairs.chunks())
 
     def chunks(self) -> Iterator[Chunk]:
@@ -188,7 +188,7 @@ class MatrixOfPairs:
 
     @property
     def decimals(self) -> int | None:
-        """`WRITTEN_DECIMALS` if no value has more decimals; None otherwise."""
+        """Number of decimals to which values are rounded, as in text of gpualign; None if they are not rounded."""
         return _decimals(self._row(k) for k in range(len(self.ids)))
 
     def _row(self, k: int) -> Reals:
@@ -236,9 +236,14 @@ def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
 
 
 def _decimals(chunks: Iterable[Reals]) -> int | None:
-    unit = 10.0**WRITTEN_DECIMALS
-    written = all(bool(np.all(np.isnan(values) | (np.rint(values * unit) / unit == values))) for values in chunks)
-    return WRITTEN_DECIMALS if written else None
+    """Return the number of decimals of all values, if it is one of `WRITTEN_DECIMALS` and some value needs the last of them."""
+    held = np.concatenate([values[~np.isnan(values)] for values in chunks] or [np.zeros(0)])
+    return next((count for count in WRITTEN_DECIMALS if _have_decimals(held, count) and not _have_decimals(held, count - 1)), None)
+
+
+def _have_decimals(values: Reals, count: int) -> bool:
+    unit = 10.0**count
+    return bool((np.rint(values * unit) / unit == values).all())
 
 
 def _are_fractions(chunks: Iterable[Reals]) -> bool:

@@ -9,7 +9,7 @@ from gpualign.core.common.errors import InputError
 _TAR_MAGIC, _TAR_MAGIC_OFFSET = b"ustar", 257
 
 _UNPACK_ADVICE = "unpack it first"
-_SHEET_ADVICE = "save its sheet as CSV"
+_OFFICE_ADVICE = "save it as plain text, or its sheet as CSV"
 _READS_ADVICE = "write its reads as FASTA or FASTQ: samtools fasta {source}"
 _SEQUENCES_ADVICE = "write it as FASTA, for instance with EMBOSS seqret"
 _ROWS_ADVICE = "leave these out, for instance with seqkit grep -v -n -r -p '^(ss|sa|aa)_'"
@@ -26,13 +26,13 @@ _CONTROL_CHARACTER = rb"[\x00-\x08\x0e-\x1f]"
 _PIR_CODES = (b"P1", b"F1", b"DL", b"DC", b"RL", b"RC", b"N1", b"N3", b"XX")
 """Codes for the type of a sequence, which stand before each id."""
 
-_PIR_TITLE_AND_LETTERS = rb"[^\r\n]*[\r\n]+([^>]*\*\s*(>|\Z)|[^\r\n>]*[ :][^\r\n>]*[\r\n])"
-"""Pattern of what follows the code: a line that is the title, and * after the sequence, unless the first bytes end before it."""
+_PIR_TITLE_AND_LETTERS = rb"[^\r\n]*[\r\n]+([^>]*\*\s*(>|\Z)|[^\r\n>]*[0-9:;,()/][^\r\n>]*[\r\n])"
+"""Pattern of what follows the code: a title, and * after the sequence, or a title with signs that no sequence has."""
 
 _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
-    (b"PK\x03\x04", rb".{26}(\[Content_Types\]|_rels/|docProps/|xl/|mimetype)", "an office document", _SHEET_ADVICE),
+    (b"PK\x03\x04", rb".{26}(\[Content_Types\]|_rels/|docProps/|xl/|mimetype)", "an office document", _OFFICE_ADVICE),
     (b"PK\x03\x04", rb"(?!.{0,230}\.npy)", "a zip archive", f"{_UNPACK_ADVICE} (unzip -p FILE | gpualign ... -)"),
-    (b"\xd0\xcf\x11\xe0", b"", "an office document", _SHEET_ADVICE),
+    (b"\xd0\xcf\x11\xe0", b"", "an office document", _OFFICE_ADVICE),
     (b"7z\xbc\xaf\x27\x1c", b"", "a 7z archive", _UNPACK_ADVICE),
     (b"Rar!\x1a", b"", "a RAR archive", _UNPACK_ADVICE),
     (b"\x1f\x9d", b"", "compressed with compress (.Z)", _UNPACK_ADVICE),
@@ -57,7 +57,7 @@ _FORMATS: tuple[tuple[bytes, bytes, str, str], ...] = (
     (b"<html", b"", "a web page", _DOWNLOAD_ADVICE),
     (b"<?xml", b"", "XML", _OTHER_FILE_ADVICE),
     (b"{", rb"\s*\"[^\"\n]*\"\s*:", "JSON", _OTHER_FILE_ADVICE),
-    (b"[", rb"\s*\{", "JSON", _OTHER_FILE_ADVICE),
+    (b"[", rb"\s*\{\s*[\"}]", "JSON", _OTHER_FILE_ADVICE),
     (b"{\\rtf", b"", "a document in RTF format", _PLAIN_TEXT_ADVICE),
     (b"%PDF-", b"", "a PDF document", _PLAIN_TEXT_ADVICE),
     (b"\x89HDF", b"", "an HDF5 file", _OTHER_FILE_ADVICE),

@@ -28,8 +28,8 @@ _UC_START = re.compile(rb"(#[^\n]*\n)*S\t[0-9]+\t[0-9]+\t\*\t")
 _CLSTR_START = re.compile(rb">Cluster [0-9]+\r?\n[0-9]+\t[0-9]+(aa|nt), >")
 """Pattern of the first cluster in CD-HIT's .clstr format."""
 
-_CLUSTER_TITLES = [b"id", b"cluster", b"size"]
-"""First titles of the tables of clusters that gpualign writes."""
+_CLUSTER_TITLES = [b"id", b"cluster", b"size", b"representative", b"distance"]
+"""Titles of the tables of clusters that gpualign writes, at least three of them."""
 
 OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"), ("sample1", "sample2"), ("item1", "item2"), ("var1", "var2"))
 """First titles of lists of pairs of HIV-TRACE and MicrobeTrace, of Gephi and Cytoscape, of SKA, and of R (broom, melt), in lower case."""
@@ -126,7 +126,7 @@ def kind_of(start: bytes) -> FileKind | None:
     titles = _cells(first, second)
     if _names_pairs(titles):
         return FileKind.PAIRS
-    if titles[: len(_CLUSTER_TITLES)] == _CLUSTER_TITLES:
+    if len(titles) >= 3 and titles == _CLUSTER_TITLES[: len(titles)]:
         return FileKind.CLUSTERS
     if titles == [b"query", b"neighbours"]:
         return FileKind.NEIGHBOUR_COUNTS

@@ -28,7 +28,8 @@ def replace_quoted_delimiters(lines: Iterator[bytes], delimiter: str, source: st
 
     Tabs are never replaced, because no id may contain a tab.
 
-    Raises `InputError`, with the line number, for a line that ends within quotes, and for a line with quotes that contains a stand-in.
+    Raises `InputError`, with the line number, for a line that ends within quotes and has too few cells, and for a line with quotes that
+    contains a stand-in.
     """
     delimiter_byte = delimiter.encode()
     return _replace_delimiters(lines, delimiter_byte, source, first_line) if delimiter_byte in _DELIMITER_STAND_INS else lines
@@ -38,14 +39,17 @@ def _replace_delimiters(lines: Iterator[bytes], delimiter_byte: bytes, source: s
     hidden = _DELIMITER_STAND_INS[delimiter_byte]
     cell = re.compile(rb'(?<![^%b])"[^"]*(?:""[^"]*)*"(?=[%b\r\n]|$)' % (delimiter_byte, delimiter_byte))
     open_cell = re.compile(rb'(?<![^%b])"[^"]*(?:""[^"]*)*[\r\n]*$' % delimiter_byte)
+    delimiters: int | None = None  # of the first line
     for number, line in enumerate(lines, first_line):
         if b'"' in line:
-            if line.count(b'"') % 2 and open_cell.search(line):
+            if line.count(b'"') % 2 and open_cell.search(line) and (delimiters is None or line.count(delimiter_byte) < delimiters):
                 raise InputError(f"{source}: line {number} ends within quotes; remove the line break in its last cell, or that quote")
             if hidden in line:
                 raise InputError(f"{source}: line {number} has quotes and the control character {hidden.decode()!a}; remove that")
             if _may_have_quoted_delimiter(line, delimiter_byte):
                 line = cell.sub(lambda match: match[0].replace(delimiter_byte, hidden), line)
+        if delimiters is None:
+            delimiters = line.count(delimiter_byte)
         yield line
 
 

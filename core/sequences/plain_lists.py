@@ -28,7 +28,10 @@ _MISSING = "NA"
 """What R writes for a missing sequence."""
 
 _NUCLEOTIDES = re.compile("[ACGTUN]+")
-_NO_NUCLEOTIDE = re.compile("[EFIJLOPQXZ*]")
+_NO_NUCLEOTIDE = re.compile("[EFJLOPQZ*]")
+_MIN_LONG_LETTERS = 5
+"""Minimum number of letters of sequences beside which two or three letters are words rather than peptides."""
+
 _MIN_NUCLEOTIDES = 8
 """Minimum number of letters of sequences that are taken for nucleotides. A peptide has that many of their letters alone once in 10,000."""
 
@@ -57,16 +60,17 @@ def refuse_other_lines(sequences: StringColumn, source: str) -> None:
 
     source: name of the file, for messages
     """
-    first, shortest = sequences[0], int(sequences.lengths[1:].min())
-    is_short_title = _SHORT_TITLE.fullmatch(first) is not None and shortest > len(first)
+    first, lengths = sequences[0], sequences.lengths
+    shortest = int(lengths[1:].min())
+    is_short_title = _SHORT_TITLE.fullmatch(first) is not None and shortest >= _MIN_LONG_LETTERS
     if _TITLE.fullmatch(first) or is_short_title or (_NO_NUCLEOTIDE.search(first) and shortest >= _MIN_NUCLEOTIDES and _are_dna(sequences)):
         raise InputError(f"{source}: {first!r} in the first line may be the title of the list; delete it, or write the list as FASTA")
-    lengths = sequences.lengths
-    for record in np.flatnonzero(lengths == len(_MISSING)).tolist():
-        if sequences[record] == _MISSING and (np.delete(lengths, record) > len(_MISSING)).any():
-            raise InputError(
-                f"{source}: {_MISSING!r} (sequence {record + 1}) may stand for a missing sequence; delete it, or write the list as FASTA"
-            )
+    short = np.flatnonzero(lengths < _MIN_LONG_LETTERS).tolist()
+    missing = next((record for record in short if sequences[record] == _MISSING), None)
+    if missing is not None and len(short) < len(lengths) and all(sequences[record] == _MISSING for record in short):
+        raise InputError(
+            f"{source}: {_MISSING!r} (sequence {missing + 1}) may stand for a missing sequence; delete it, or write the list as FASTA"
+        )
 
 
 def _are_dna(sequences: StringColumn) -> bool:

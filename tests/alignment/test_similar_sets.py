@@ -130,6 +130,6 @@ def test_estimates_of_edits(seed, changes, alphabet):
     exact = edit_distance(one, other)
     estimated = similarity._estimate_edits(one, other, len(alphabet))
     assert exact / 3 - 12 <= estimated <= 3 * exact + 12
-    assert similarity._estimate_edits(one, rng.integers(0, size, 1500).astype(np.uint8), len(alphabet)) == 2000
+    assert similarity._estimate_edits(one, rng.integers(0, size, 1500).astype(np.uint8), len(alphabet)) > 1000
     assert similarity._estimate_edits(one, one[:5], len(alphabet)) == 2000
     assert similarity._estimate_edits(one, one, len(alphabet)) == 0

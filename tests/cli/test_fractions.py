@@ -128,7 +128,7 @@ def test_other_thresholds_of_a_wrong_scale_are_named(here):
     for command, told in (
         ("dist x.fa --metric jc69 --max-distance 1", "--max-distance 1 keeps nearly every pair; 1 % is 0.01"),
         ("dist genotypes.tsv --metric grm --min-kinship 5", "is about 1, and --min-kinship 5 keeps hardly any pair; 5 % is 0.05"),
-        ("cluster --edges snps.tsv --max-distance 0.05", "a whole number, so --max-distance 0.05 keeps only pairs without any"),
+        ("cluster --edges snps.tsv --max-distance 0.05", "a whole number, so --max-distance 0.05 keeps only pairs at distance 0"),
         ("plot fractions.tsv --network --collapse 5 -o x.svg", "a fraction, and --collapse 5 keeps nearly every pair; 5 % is 0.05"),
     ):
         assert told in gpualign_here(*command.split())[1]

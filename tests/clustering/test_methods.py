@@ -158,7 +158,7 @@ def test_orders():
     assert clustering_order("size", [*ids[:3], "d", *ids[4:]], None).tolist() == [4, 1, 2, 5, 0, 3]
     for annotation in ("size=x", "size=1,000", "size=1e3", "Size=99", "size=3.5", "size="):
         with pytest.raises(
-            InputError, match=f"record 'd;{annotation}': '{annotation}' is no abundance; expected 'size=' and a whole number"
+            InputError, match=f"record 'd;{annotation}': '{annotation}' is not an abundance; expected 'size=' and a whole number"
         ):
             clustering_order("size", [*ids[:3], f"d;{annotation}"], None)
     with pytest.raises(InputError, match="order='size': no id has an abundance"):

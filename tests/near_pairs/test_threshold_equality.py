@@ -122,6 +122,16 @@ def test_text_with_six_decimals_has_the_pairs_at_a_quotient(written, tmp_path, l
             assert clusters_in(gpualign_here("cluster", *words, "--method", "single")[0]) == expected, (words, threshold)
 
 
+def test_only_decimals_as_gpualign_writes_them_round_a_threshold(tmp_path):
+    for value, below in (("0.05", "0.04999999"), ("3", "2.9999999"), ("0.0666", "0.06659999"), ("0.0666667", "0.06666666")):
+        (tmp_path / "x.tsv").write_text(f"query\ttarget\tdistance\na\tb\t{value}\n")
+        assert len(clusters_in(gpualign_here("cluster", "--edges", tmp_path / "x.tsv", "--max-distance", below)[0])) == 2
+    (tmp_path / "x.fa").write_text(f">a\n{'ACGTAC' * 5}\n>b\n{'ACGTAC' * 4 + 'TCGTAG'}\n")
+    words = ("--max-distance", "0.06666666666666667")
+    (tmp_path / "x.tsv").write_bytes(gpualign_here("dist", tmp_path / "x.fa", "--metric", "fraction", *words)[0])
+    assert len(clusters_in(gpualign_here("cluster", "--edges", tmp_path / "x.tsv", *words)[0])) == 1
+
+
 def test_python_has_the_same_pairs(written):
     path, exact = written(100)
     near = {pair for pair, far in exact.items() if far <= Fraction("0.03")}

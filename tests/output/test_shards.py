@@ -141,6 +141,8 @@ PARTS = ["x.tsv.1-of-3.part", "x.tsv.2-of-3.part", "x.tsv.3-of-3.part"]
         ([*PARTS[:2], "w.tsv.3-of-3.part"], "x.tsv", "w.tsv.3-of-3.part: it was started with other input"),
         ([*PARTS[:2], "y.npy.3-of-3.part"], "x.tsv", "y.npy.3-of-3.part: a part of 3, as npy; x.tsv.1-of-3.part is a part of 3, as tsv"),
         (PARTS, "x.npy", "-o x.npy: these are parts of tsv; end the name in .tsv or .tsv.gz"),
+        (PARTS, "x.tsv.bz2", "-o x.tsv.bz2: these are parts of tsv; end the name in .tsv or .tsv.gz"),
+        ([f"y.npy.{k}-of-3.part" for k in (1, 2, 3)], "y.txt", "-o y.txt: these are parts of npy; end the name in .npy"),
         (PARTS, "x.csv.gz", "-o x.csv.gz: these are parts of tsv; end the name in .tsv or .tsv.gz"),
         ([f"y.npy.{k}-of-3.part" for k in (1, 2, 3)], "-", "these are parts of npy, which cannot go to standard output"),
         ([*PARTS[:2], "no.part"], "x.tsv", "no.part: no such file"),

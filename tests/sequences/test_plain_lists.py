@@ -83,7 +83,9 @@ def test_a_title_above_dna_is_no_sequence(title):
 
 
 def test_short_words_are_peptides_among_short_ones():
-    for lines in (["AA", "NA", "VH"], ["DNA", "RGD", "NGR"], ["GUIDEA", "ACGT"], ["ACGTRYK", "ACGTACGT"], ["CELL", "ACNAGT", "GAT"]):
+    short = ["AA", "NA", "VH"], ["AG", "NA", "AC", "AGC"], ["AA", "AAC", "AACC", "GATA"], ["DNA", "RGD", "NGR"], ["CELL", "ACNAGT", "GAT"]
+    masked = ["ACGTXXXXACGTACG", "ACGTACGTACGTACG"], ["GGIACIGGITGAACIGT", "ACGTACGTACGTACG"], ["ACGTRYK", "ACGTACGT"], ["GUIDEA", "ACGT"]
+    for lines in (*short, *masked):
         assert list(read("\n".join(lines).encode()).ids) == lines
 
 

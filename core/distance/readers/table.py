@@ -129,8 +129,9 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         return CallKind.LETTER, None
 
     beside = options.known_cells
-    if beside is not None and known and beside.are_letters is not letters:
-        raise InputError(f"{known[0].source} holds {_cell_type_name(known[0])}, the set {'numbers' if letters else 'letters'}")
+    if beside is not None and known and beside.has_calls and beside.are_letters is not letters:
+        kinds = ("letters", "numbers") if letters else ("numbers", "letters")
+        raise InputError(f"{known[0].source} holds {kinds[0]}, {beside.source} {kinds[1]}; samples of a set are of one kind")
 
     def coding_of(some: Sequence[TableRows]) -> Coding:
         counts = np.sum([table.counts for table in some], axis=0)
@@ -168,7 +169,7 @@ def _refuse_two_codings(tables: Sequence[TableRows], beside: CellCodes | None) -
     table has. beside: cells of the set beside which the tables are read, if any"""
     inputs = [(table.source, table.counts, table.is_typing_scheme) for table in tables]
     if beside is not None:
-        inputs.append(("the set", beside.counts, False))
+        inputs.append((beside.source, beside.counts, False))
     with_minus_one = [(source, counts) for source, counts, is_typing_scheme in inputs if counts[MINUS_ONE] and not is_typing_scheme]
     with_two = [source for source, counts, _ in inputs if counts[2]]
     if with_minus_one and with_two and not any(counts[2] for _, counts in with_minus_one):

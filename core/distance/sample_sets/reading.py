@@ -66,7 +66,7 @@ def reading_options(sample_set: SampleSet, options: CallOptions) -> CallOptions:
             ignore_columns=tuple(kept["ignore_columns"]),
             compared_letters=None if letters is None else ComparedLetters[letters],
             known_hashes=tuple(sample_set.hashes),
-            known_cells=sample_set.cells,
+            known_cells=None if sample_set.cells is None else replace(sample_set.cells, source=sample_set.path),
         )
     except (KeyError, TypeError, ValueError):
         raise damaged(sample_set.path, DamagedFile("its options are not valid")) from None
@@ -166,8 +166,8 @@ def check_calls_alike(first: Source, second: Source, first_name: str, second_nam
     cells, others = (one.cells if isinstance(one, RandomAccessSource) else None for one in (first, second))
     if cells is not None and others is not None and cells.contradicts(others):
         raise InputError(
-            f"{second_name}: its cells do not mean the same as in {first_name}, as if genotypes were -1, 0, 1 here and 0, 1, 2 there; make"
-            f" the set from all tables, with {parameter('type')} where that is not clear"
+            f"{second_name}: its cells do not mean the same as in {first_name}, as if genotypes were -1, 0, 1 in one of them and 0, 1, 2 in"
+            f" the other; make the set from all tables, with {parameter('type')} where that is not clear"
         )
     if isinstance(first, AlignmentSource) and isinstance(second, AlignmentSource) and first.compared is not second.compared:
         raise InputError(

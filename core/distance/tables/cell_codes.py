@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,18 @@ class CellCodes:
     are_letters: whether the cells are letters; otherwise they are numbers
     counts: number of occurrences of each raw code, int64[256]
     codes: code of each raw code that occurs, BAD for the others: uint8[256]
+    source: name of the set that has the cells, for messages
     """
 
     are_letters: bool
     counts: npt.NDArray[np.int64] = field(repr=False)
     codes: Codes = field(repr=False)
+    source: str = ""
+
+    @property
+    def has_calls(self) -> bool:
+        """Return whether any cell is not a missing call."""
+        return bool(np.delete(self.counts, MISSING).any())
 
     def __add__(self, other: CellCodes) -> CellCodes:
         """Return the cells of both. Neither may `contradict` the other."""
@@ -33,7 +41,9 @@ class CellCodes:
     def contradicts(self, other: CellCodes) -> bool:
         """Return whether a cell that both have means something else in the other tables."""
         shared = (self.counts > 0) & (other.counts > 0)
-        return self.are_letters is not other.are_letters or not np.array_equal(self.codes[shared], other.codes[shared])
+        if self.are_letters is not other.are_letters:
+            return self.has_calls and other.has_calls
+        return not np.array_equal(self.codes[shared], other.codes[shared])
 
     def to_json(self) -> dict[str, object]:
         """Return the cells as a JSON value, which `from_json` reads."""
