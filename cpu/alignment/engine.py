@@ -269,14 +269,14 @@ class CpuEngine:
         sampled, pairs = similarity.sample_pairs(task)
         if task.scoring.edit:
             seconds = similarity.edit_distance_seconds(sampled, pairs, vector_bytes)
-        else:
-            try:
-                threads = self._fit_path_recipe(task, budget)[1]
-            except TooLittleMemory:
-                return None
-            aligner, worker_bytes = self.prepare_pair_aligner(sampled, budget), budget.scratch_bytes // threads
-            seconds = similarity.path_seconds(sampled, aligner, pairs, vector_bytes, worker_bytes)
-        return similarity.edits_in_bands(sampled, pairs, seconds, rate)
+            return similarity.edits_in_bands(sampled, pairs, seconds, rate, similarity.FULL_DISTANCE_COST)
+        try:
+            threads = self._fit_path_recipe(task, budget)[1]
+        except TooLittleMemory:
+            return None
+        aligner, worker_bytes = self.prepare_pair_aligner(sampled, budget), budget.scratch_bytes // threads
+        seconds = similarity.path_seconds(sampled, aligner, pairs, vector_bytes, worker_bytes)
+        return similarity.edits_in_bands(sampled, pairs, seconds, rate, similarity.FULL_PATH_COST)
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.local_recipe import make_local_recipe

@@ -38,6 +38,10 @@ _MIN_LANES = 64
 BOUND_PER_EDIT = 2
 """Bound on edits, within which edit distances are found in bands, for each edit of the sampled pairs."""
 
+FULL_PATH_COST, FULL_DISTANCE_COST = 2.0, 1.2
+"""Time of a pair for which a band does not suffice, in that of full matrices without directions: with directions, and after an attempt in a
+band of distances."""
+
 _WORD_BYTE_SECONDS, _ROW_COST = 1.3e-8, 6
 """Time of a core for 64 diagonals of a row of a bit-parallel band, times the bytes of a vector, and that of a row besides, in such times
 (the middle of what was measured with 1,500 to 20,000 letters and up to 3 % of edits)."""
@@ -57,16 +61,17 @@ def may_prefer_bands(task: Task, cells_per_second: float, vector_bytes: int) -> 
     return bool((_MIN_SAVING * band <= longest**2 / cells_per_second).all())
 
 
-def edits_in_bands(task: Task, pairs: NearPairs, seconds: Reals, cells_per_second: float) -> int | None:
+def edits_in_bands(task: Task, pairs: NearPairs, seconds: Reals, cells_per_second: float, full_cost: float) -> int | None:
     """Return the largest number of edits of sampled pairs that are faster in bands, or None if bands are not faster for all pairs together.
 
     task, pairs: the sampled sequences and pairs (`sample_pairs`)
     seconds: time of each pair in its band
     cells_per_second: as for `may_prefer_bands`
+    full_cost: time of a pair for which a band does not suffice, in that of full matrices
     """
     full = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets] / cells_per_second
     are_faster = seconds < full
-    if _MIN_SAVING * np.minimum(seconds, 2 * full).sum() > full.sum():  # full matrices take up to twice as long where bands are tried first
+    if _MIN_SAVING * np.minimum(seconds, full_cost * full).sum() > full.sum():
         return None
     return int(pairs.distances[are_faster].max())
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult, TileScores
+from gpualign.core.common.arrays import Integers, Scores
 from gpualign.core.near_pairs.filter_cascade import FilterCascade
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
@@ -42,7 +43,7 @@ class BoundedScorer:
         threads: int,
         result_bytes: int,
     ) -> None:
-        self._dtype, self._compute_full = task.score_dtype, compute_full
+        self._dtype, self._compute_full, self._target_lengths = task.score_dtype, compute_full, task.targets.lengths
         bounded = replace(task, edit_bound=EditBound(0.0, 0.0, float(max_edits)))
         self._find_pairs = CascadePairFinder(bounded, letters, instruction_set, NearPairRecipe(_STEPS, 0.0), threads, result_bytes)
 
@@ -52,22 +53,38 @@ class BoundedScorer:
         return record_data_bytes(task, letters, _STEPS)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TileScores | None:
-        found = self._find_pairs(tile, cancel)
+        by_length = tile.targets[np.argsort(self._target_lengths[tile.targets], kind="stable")]  # as the kernel expects them
+        found = self._find_pairs(_part(tile, (tile.query_start, tile.query_stop), by_length), cancel)
         if found is None:
             return None
         scores = np.full(tile.shape, -1, dtype=self._dtype)
         order = np.argsort(tile.targets, kind="stable")
-        columns = order[np.searchsorted(tile.targets, found.pairs.targets, sorter=order)]
-        scores[found.pairs.queries - tile.query_start, columns] = found.pairs.distances
-        queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        beyond = np.flatnonzero(((scores < 0) & (tile.targets >= tile.pairing.first_targets(queries)[:, None])).any(axis=0))
-        if len(beyond):
-            rows = tile.query_start, tile.query_stop
-            full = self._compute_full(
-                Tile.from_targets(tile.targets[beyond], tile.number, tile.band, rows, tile.pairing, tile.cells), cancel
-            )
-            if full is None:
+        found_columns = order[np.searchsorted(tile.targets, found.pairs.targets, sorter=order)]
+        scores[found.pairs.queries - tile.query_start, found_columns] = found.pairs.distances
+        first_targets = tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop, dtype=np.int64))
+        wanted = tile.targets >= first_targets[:, None]
+        beyond = wanted & (scores < 0)
+        # A sequence unlike the others is in one row or column, which must not make all others expensive.
+        for row in np.flatnonzero(2 * beyond.sum(axis=1) > wanted.sum(axis=1)).tolist():
+            if not self._put_full(tile, slice(row, row + 1), np.flatnonzero(wanted[row]), scores, cancel):
                 return None
-            assert isinstance(full, TileScores)
-            scores[:, beyond] = full.scores
+            beyond[row] = False
+        columns = np.flatnonzero(beyond.any(axis=0))
+        if len(columns) and not self._put_full(tile, slice(0, len(scores)), columns, scores, cancel):
+            return None
         return TileScores(tile, np.maximum(scores, 0))
+
+    def _put_full(self, tile: Tile, rows: slice, columns: Integers, scores: Scores, cancel: Cancel) -> bool:
+        """Put the distances of some pairs of a tile, from full matrices, into `scores`. Returns False if cancelled."""
+        queries = tile.query_start + rows.start, tile.query_start + rows.stop
+        full = self._compute_full(_part(tile, queries, tile.targets[columns]), cancel)
+        if full is None:
+            return False
+        assert isinstance(full, TileScores)
+        scores[rows, columns] = full.scores
+        return True
+
+
+def _part(tile: Tile, queries: tuple[int, int], targets: Integers) -> Tile:
+    """Return a tile of some queries, [start, stop), and targets of a tile."""
+    return Tile.from_targets(targets, tile.number, tile.band, queries, tile.pairing, tile.cells)

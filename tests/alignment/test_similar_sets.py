@@ -14,6 +14,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.cpu.alignment import engine as engine_module
 from gpualign.cpu.alignment import similarity
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
@@ -96,6 +97,33 @@ def test_bands_are_for_long_similar_sequences(rng, sampling, scoring):
     assert chosen([*similar, *similar, *similar, rng.integers(0, 4, 40_000)])
 
 
+def test_a_sequence_unlike_the_others_costs_only_its_own_pairs(rng, sampling, monkeypatch):
+    records = family(rng, 30, 6000, 20)
+    records[7] = rng.integers(0, 4, 6000)
+    prepared = CpuEngine(1).prepare(task_of(records, SCORINGS["edit"]), PLENTY)
+    assert uses_bands(prepared)
+    shapes = []
+    compute = engine_module._score_tile
+    monkeypatch.setattr(engine_module, "_score_tile", lambda *a: shapes.append(a[-2].shape) or compute(*a))
+    prepared = CpuEngine(1).prepare(prepared.task, PLENTY)
+    assert (collect(prepared).scores > 2000).sum() == 2 * 29
+    assert sum(rows * columns for rows, columns in shapes) <= 2 * 30 + 30
+
+
+def test_targets_in_any_order(rng, sampling):
+    """Bit-sliced kernels have them in groups that share pairs to be left out, of lengths in no order."""
+    records = [record[: int(rng.integers(2900, 3000))] for record in family(rng, 70, 3000, 6)]
+    task = task_of(records, SCORINGS["edit"])
+    prepared = CpuEngine(2).prepare(task, PLENTY)
+    assert uses_bands(prepared)
+    assert prepared.limits.diagonal_group_size
+    for pairing in (Pairing.ABOVE, Pairing.ABOVE_OR_EQUAL):
+        scores = collect(prepared, pairing).scores
+        for i, j in rng.integers(0, 70, (12, 2)).tolist():
+            if i < j:
+                assert scores[i, j] == edit_distance(records[i], records[j])
+
+
 def test_short_runs_are_not_sampled(rng, monkeypatch):
     monkeypatch.setattr(similarity, "sample_pairs", lambda _: pytest.fail("a sample"))
     assert not uses_bands(CpuEngine(1).prepare(task_of(family(rng, 3, 5000, 5), SCORINGS["affine"]), PLENTY))
@@ -110,8 +138,8 @@ def test_too_little_memory_for_bands(rng, sampling):
     sampled, pairs = similarity.sample_pairs(replace(task, scoring=SCORINGS["affine"]))
     aligner = engine.prepare_pair_aligner(sampled, PLENTY)
     enough, too_little = (similarity.path_seconds(sampled, aligner, pairs, 64, one) for one in (1 << 30, 1 << 20))
-    assert similarity.edits_in_bands(sampled, pairs, enough, 24e9) is not None
-    assert similarity.edits_in_bands(sampled, pairs, too_little, 24e9) is None
+    assert similarity.edits_in_bands(sampled, pairs, enough, 24e9, 2) is not None
+    assert similarity.edits_in_bands(sampled, pairs, too_little, 24e9, 2) is None
 
 
 def test_one_record(rng, sampling):
