@@ -1,7 +1,8 @@
 """Decides whether the scores of a task's pairs are found faster in bands of diagonals than in full matrices, by a sample of pairs.
 
 Similar sequences need only a narrow band: their score proves that no best path leaves it. The path kernels try bands first, so they compute
-scores of similar long sequences faster than the score kernels, although they also store directions.
+scores of similar long sequences faster than the score kernels, although they also store directions. Edit distances are faster still with
+the kernel for near pairs, which computes no cells beyond a bound on edits.
 """
 
 from __future__ import annotations
