@@ -264,7 +264,8 @@ class CpuEngine:
 
         vector_bytes = self.instruction_set.vector_bytes
         rate = cells_per_second * vector_bytes / 32
-        if not similarity.may_prefer_bands(task, rate, vector_bytes):
+        sample_bytes = similarity.SAMPLED_PAIRS * (task.queries.max_length + task.targets.max_length)
+        if sample_bytes > budget.scratch_bytes or not similarity.may_prefer_bands(task, rate, vector_bytes):
             return None
         sampled, pairs = similarity.sample_pairs(task)
         if task.scoring.edit:

@@ -19,10 +19,13 @@ from gpualign.core.common.arrays import Codes, Integers, Reals
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.pair_list import CpuPairAligner
 
-_SAMPLED_PAIRS = 8
+SAMPLED_PAIRS = 8
 
 _WORD_BITS = 60
 """Number of bits of the words of letters that two sequences may share."""
+
+_MAX_EXAMINED_LETTERS = 1 << 17
+"""Number of first letters of a sequence in which words are compared. Sorting those of a chromosome would take seconds and much memory."""
 
 _MIN_SAVING = 4
 """Minimum ratio of the time in full matrices to the time in bands with which bands are used. The rates are those of slow machines."""
@@ -100,11 +103,11 @@ def sample_pairs(task: Task) -> tuple[Task, NearPairs]:
     """Return (a task with the sequences of a sample of pairs, these pairs with their estimated edits). The sample is always the same."""
     rng = np.random.default_rng(0)
     one_set = task.targets is task.queries
-    queries = rng.integers(0, len(task.queries), _SAMPLED_PAIRS)
-    others = rng.integers(0, max(1, len(task.targets) - one_set), _SAMPLED_PAIRS)
+    queries = rng.integers(0, len(task.queries), SAMPLED_PAIRS)
+    others = rng.integers(0, max(1, len(task.targets) - one_set), SAMPLED_PAIRS)
     targets = np.minimum(others + (others >= queries), len(task.targets) - 1) if one_set else others
     sampled = replace(task, queries=_select(task.queries, queries), targets=_select(task.targets, targets))
-    numbers = np.arange(_SAMPLED_PAIRS)
+    numbers = np.arange(SAMPLED_PAIRS)
     letters, other_letters = ([one.codes[a:b] for a, b in pairwise(one.offsets)] for one in (sampled.queries, sampled.targets))
     edits = [_estimate_edits(*pair, len(task.alphabet)) for pair in zip(letters, other_letters, strict=True)]
     return sampled, NearPairs(numbers, numbers, np.array(edits, dtype=np.int64))
@@ -141,7 +144,7 @@ def _estimate_edits(query: Codes, target: Codes, letters: int) -> int:
     bits = (letters - 1).bit_length()
     length = _WORD_BITS // bits
     longest = max(len(query), len(target))
-    words, others = np.unique(_words(query, length, bits)), np.unique(_words(target, length, bits))
+    words, others = (np.unique(_words(codes[:_MAX_EXAMINED_LETTERS], length, bits)) for codes in (query, target))
     shared = len(np.intersect1d(words, others, assume_unique=True))
     if not shared:
         return longest

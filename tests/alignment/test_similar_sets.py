@@ -148,6 +148,13 @@ def test_one_record(rng, sampling):
         assert collect(CpuEngine(1).prepare(task, PLENTY)).scores.item() == len(task.queries.codes) - len(task.targets.codes)
 
 
+def test_long_sequences_are_judged_by_their_first_letters(rng):
+    one = rng.integers(0, 4, 1_000_000).astype(np.uint8)
+    other = mutated(rng, one, 1000, 4).astype(np.uint8)
+    assert 300 < similarity._estimate_edits(one, other, 15) < 3000
+    assert similarity._estimate_edits(one, one[::-1], 15) > 100_000
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([DNA, PROTEIN]))
 def test_estimates_of_edits(seed, changes, alphabet):
     """They need not be close: the rest of the decision has a margin of several times."""
