@@ -115,7 +115,7 @@ PAIRS = [
 ]
 CASES = [
     *((text, "", "first line (is a comment|has a single cell).*; delete what is above the header") for text in ABOVE_THE_HEADER),
-    *((text, "", "this is a list of pairs .*--edges") for text in PAIRS),
+    *((text, "", "is a list of pairs.*--edges") for text in PAIRS),
     (",id,a,b\n,A,1,12\n,B,1,13\n", "", "the first column is empty and the ids seem to be below 'id'; delete the first column"),
     *JOINED,
     *((text, "", message) for text, message in SITES_AS_ROWS),
