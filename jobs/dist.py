@@ -326,7 +326,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     reporter.detail(f"{prepared.counter.kernel}; {_describe_bands(prepared)}")
     metric, max_distance, min_kinship = prepared.task.metric, options.max_distance, options.min_kinship
-    # 1 is a limit that somebody may want where no distance is larger.
+    # Where no distance exceeds 1, a limit of 1 may be meant: it keeps every pair.
     if max_distance is not None and metric.is_per_site and (max_distance > 1 or (max_distance == 1 and metric.max_value > 1)):
         reporter.warn(f"{options.metric} is a distance per site, and {percentage_warning('max_distance', max_distance)}")
     if min_kinship is not None and min_kinship > 1:

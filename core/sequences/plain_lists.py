@@ -25,7 +25,7 @@ _SHORT_TITLE = re.compile("AA|CELL|DNA|MHC|NT|V[HL]|X")
 """Pattern of such words that peptides may have as well."""
 
 _MISSING = "NA"
-"""What R writes for a missing sequence."""
+"""Word that R writes for a missing sequence."""
 
 _NUCLEOTIDES = re.compile("[ACGTUN]+")
 _NO_NUCLEOTIDE = re.compile("[EFJLOPQZ*]")

@@ -114,7 +114,7 @@ def sample_pairs(task: Task) -> tuple[Task, NearPairs]:
 
 
 def _select(records: SequenceSet, numbers: Integers) -> SequenceSet:
-    """Return selected records without their ids, which nobody needs here."""
+    """Return selected records, without their ids."""
     letters = records.gather(numbers)
     return SequenceSet(records.source, [""] * len(numbers), letters.text, letters.offsets)
 

@@ -28,7 +28,7 @@ NO_ALLELE: int = _sites.NO_ALLELE
 
 _CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "PAMA", "ALM", "ASM")
 SPREADSHEET_WORDS = ("#NV", "#N/D", "#N/B")
-"""What spreadsheets write for #N/A in German, in Romance languages, and in Dutch: missing calls in every table."""
+"""#N/A in German, Romance-language and Dutch spreadsheets: missing calls in every table."""
 MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL", *SPREADSHEET_WORDS, *_CHEWBBACA_WORDS)
 """Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
