@@ -51,15 +51,13 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> 
     messages.note(f"{count}, {description.identity.rows:,} queries of gpualign {description.identity.command}, in {output}")
 
 
-_COMPRESSION_SUFFIXES = [".gz", ".bz2", ".xz", ".zst"]
-
-
 def _checked_path(output: str, format: str) -> Path | None:
     """Return the path for `output`, None for standard output.
 
     Raises `InputError` if its suffix promises another format than that of the parts, or is not that of a binary format.
     """
     from gpualign.core.common.errors import InputError
+    from gpualign.core.files.decompression import COMPRESSION_SUFFIXES
     from gpualign.core.output.formats.registry import FORMATS
     from gpualign.jobs.output.atomic_files import is_file_name, output_path
 
@@ -70,7 +68,7 @@ def _checked_path(output: str, format: str) -> Path | None:
             raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
         return None
     suffixes = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
-    others = [suffix for other in FORMATS.values() for suffix in other.suffixes] + _COMPRESSION_SUFFIXES
+    others = [*COMPRESSION_SUFFIXES, *(suffix for other in FORMATS.values() for suffix in other.suffixes)]
     name = output.lower()
     may_be_named_so = name.endswith(tuple(suffixes)) or (chosen.is_text and not name.endswith(tuple(others)))
     if suffixes and path.suffix and not may_be_named_so and is_file_name(path):

@@ -20,7 +20,7 @@ from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, par
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of, split_at_blanks
-from gpualign.core.files.decompression import is_regular_file, open_decompressed
+from gpualign.core.files.decompression import COMPRESSION_SUFFIXES, is_regular_file, open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import WHOLE_PERCENT_NOTE, NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
@@ -35,7 +35,6 @@ Matrix = npt.NDArray[Any]
 _OTHER_ARRAY_NAMES = ("ids", "query_ids", "target_ids", "compared")
 """Names of arrays in an .npz other than the matrix."""
 
-_COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 _OTHER_LAYOUTS = (
     (re.compile(rb"(#\s*)*Percent Identity\s+Matrix", re.IGNORECASE), "a percent identity matrix of Clustal"),
@@ -285,7 +284,7 @@ def _describe_thousands(text: bytes) -> str | None:
 
 def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, or (None, None) if there is no such file."""
-    plain = path.with_suffix("") if path.suffix in _COMPRESSION_SUFFIXES else path
+    plain = path.with_suffix("") if path.suffix in COMPRESSION_SUFFIXES else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:
         return None, None

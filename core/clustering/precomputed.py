@@ -237,13 +237,14 @@ def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
 
 def _decimals(chunks: Iterable[Reals]) -> int | None:
     """Return the number of decimals of all values, if it is one of `WRITTEN_DECIMALS` and some value needs the last of them."""
-    held = np.concatenate([values[~np.isnan(values)] for values in chunks] or [np.zeros(0)])
-    return next((count for count in WRITTEN_DECIMALS if _have_decimals(held, count) and not _have_decimals(held, count - 1)), None)
-
-
-def _have_decimals(values: Reals, count: int) -> bool:
-    unit = 10.0**count
-    return bool((np.rint(values * unit) / unit == values).all())
+    sufficient = {count: True for written in WRITTEN_DECIMALS for count in (written - 1, written)}
+    for values in chunks:
+        for count in [count for count, is_sufficient in sufficient.items() if is_sufficient]:
+            unit = 10.0**count
+            sufficient[count] = bool((np.isnan(values) | (np.rint(values * unit) / unit == values)).all())
+        if not any(sufficient.values()):
+            return None
+    return next((count for count in WRITTEN_DECIMALS if sufficient[count] and not sufficient[count - 1]), None)
 
 
 def _are_fractions(chunks: Iterable[Reals]) -> bool:

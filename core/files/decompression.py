@@ -165,6 +165,8 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOB
 }
 """(name of the compression format, function that opens a decompressed stream), keyed by a file's first bytes. Libraries are imported when
 they are used, because each takes time to load."""
+COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+"""Suffixes of the names of compressed files."""
 _MAX_MAGIC_BYTES = 6
 """Number of bytes needed to identify a compression format."""
 
