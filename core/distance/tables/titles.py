@@ -74,7 +74,7 @@ _HIERARCHICAL_CLUSTER_PATTERN = re.compile(r"(hiercc )?hc ?[0-9]+( .*)?")
 
 _LINKAGES = "(?:single|complete|average|weighted|ward)[-_ ]"
 _PARTITION_PATTERN = re.compile(rf"(?:mst[-_ ]|{_LINKAGES}(?=[0-9]+x))[0-9]+(?:x[0-9]+(?:\.[0-9]+)?)?|mlst[-_ ][0-9]{{1,2}}", re.IGNORECASE)
-"""Pattern of titles for partitions at a distance, as ReporTree names them (`MST-7x1.0`), and for schemes of so many genes (`MLST-7`)."""
+"""Pattern of titles of clusterings at a threshold (`MST-7x1.0`, ReporTree), and of MLST schemes by their number of genes (`MLST-7`)."""
 
 _ADDITION_PATTERN = re.compile(r"^X\.{1,2}(?=[A-Za-z])|(?<=.)(?:\.[0-9]|[._][xy]| ?\([^()]*\))$")
 """Pattern of what programs add to titles. R writes `X.contigs` for `# contigs`; pandas and R write `ST.1`, `ST_x` or `ST.y` if two tables
@@ -165,8 +165,8 @@ def metadata_columns_beside(header: Sequence[str]) -> list[int]:
     """Return the indices of columns whose titles are metadata beside certain others.
 
     These are parents (`PAT`, `sire`) beside ids of families or individuals, as PLINK's files have them; `X` beside `X.1`, as R calls
-    columns without a title; numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds; the levels of SNP addresses
-    (`t250`) and principal components (`PC1`), of which there are several; and `Rep` beside other titles of field trials.
+    columns without a title; numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds; several levels of SNP
+    addresses (`t250`) or several principal components (`PC1`); and `Rep` beside other titles of field trials.
     """
     lower, titles = [title.lower() for title in header[:_MAX_PEDIGREE_COLUMNS]], set(header)
     found = [] if _FAMILY_TITLES.isdisjoint(lower) else [k for k, title in enumerate(lower) if title in _PEDIGREE_TITLES]
