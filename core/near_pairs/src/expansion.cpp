@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <utility>
 
 #include "core/common/src/threads.hpp"
 
@@ -24,8 +26,13 @@ void share_rows(size_t count, int threads, const Act& act) {
 template <class Act>
 void PairExpansion::deal_groups(size_t items, int threads, const Act& act) {
   const size_t parts = std::clamp<size_t>(items / kItemsPerThread, 1, static_cast<size_t>(threads));
-  share(parts, threads,
-        [&](size_t part) { act([=](int64_t group) { return static_cast<size_t>(group) / kGroupsTogether % parts == part; }); });
+  share(parts, threads, [&](size_t part) {
+    act([=](int64_t group) {
+      // The product spreads neighbours over 32 bits, of which the upper ones give the part. A remainder would take ten times as long.
+      const uint32_t spread = static_cast<uint32_t>(static_cast<size_t>(group) / kGroupsTogether) * 2654435769u;
+      return (spread * static_cast<uint64_t>(parts)) >> 32 == part;
+    });
+  });
 }
 
 void PairExpansion::add(const GroupPairs& pairs, int threads) {
@@ -39,8 +46,8 @@ void PairExpansion::add(const GroupPairs& pairs, int threads) {
     for (size_t k = 0; k < pairs.count; k++) {
       const int64_t query = pairs.queries[k], target = pairs.targets[k], distance = pairs.distances[k];
       if (is_own(query)) hold(query, target, distance);
-      // The later group's records are queries of the earlier one's only if one of these follows.
-      if (offset_ >= 0 && query != target && is_own(target) && static_cast<size_t>(target) < near_.size() &&
+      // The later group's records are queries of the earlier one's only if one of these follows, which is not the first of its group.
+      if (offset_ >= 0 && targets_.size(query) > 1 && query != target && is_own(target) && static_cast<size_t>(target) < near_.size() &&
           targets_.end(query)[-1] > *targets_.begin(target))
         hold(target, query, distance);
     }
@@ -59,35 +66,38 @@ std::vector<int64_t> PairExpansion::max_pairs(const int64_t* groups, size_t coun
 }
 
 RecordPairs PairExpansion::expand(int64_t first, const int64_t* groups, size_t count, int threads) const {
-  const auto near_of = [&](size_t row) -> const std::vector<Near>& { return near_[static_cast<size_t>(groups[row])]; };
-  // Returns the first record of a near group that is a target of the query.
-  const auto first_target = [&](size_t row, int64_t group) {
-    const int64_t* const begin = targets_.begin(group);
-    return offset_ < 0 ? begin : std::lower_bound(begin, targets_.end(group), first + static_cast<int64_t>(row) + offset_);
+  // Pairs of some queries: targets and distances, those of each query sorted. They are found before it is known where they belong.
+  struct Part {
+    std::vector<std::pair<int64_t, int64_t>> found;
+    size_t start;  // place of the first pair among all
   };
-  std::vector<size_t> ends(count + 1, 0);  // of the pairs of each query, one behind
+  std::vector<Part> parts((count + kRowsPerPart - 1) / kRowsPerPart);
+  std::vector<size_t> ends(count);  // of the pairs of each query, among those of its part
   share_rows(count, threads, [&](size_t start, size_t stop) {
-    for (size_t row = start; row < stop; row++)
-      for (const Near& near : near_of(row))
-        ends[row + 1] += static_cast<size_t>(targets_.end(near.target) - first_target(row, near.target));
-  });
-  for (size_t row = 0; row < count; row++) ends[row + 1] += ends[row];
-  RecordPairs out;
-  for (auto* column : {&out.queries, &out.targets, &out.distances}) column->resize(ends.back());
-  share_rows(count, threads, [&](size_t start, size_t stop) {
-    std::vector<std::pair<int64_t, int64_t>> found;  // targets of a query, and distances
+    auto& found = parts[start / kRowsPerPart].found;
     for (size_t row = start; row < stop; row++) {
-      found.clear();
-      for (const Near& near : near_of(row))
-        for (auto target = first_target(row, near.target); target < targets_.end(near.target); ++target)
-          found.emplace_back(*target, near.distance);
-      std::sort(found.begin(), found.end());
-      size_t to = ends[row];
-      for (const auto& [target, distance] : found) {
-        out.queries[to] = first + static_cast<int64_t>(row), out.targets[to] = target, out.distances[to] = distance;
-        to++;
+      const size_t before = found.size();
+      for (const Near& near : near_[static_cast<size_t>(groups[row])]) {
+        const int64_t *target = targets_.begin(near.target), *const end = targets_.end(near.target);
+        if (offset_ >= 0) target = std::lower_bound(target, end, first + static_cast<int64_t>(row) + offset_);
+        for (; target < end; ++target) found.emplace_back(*target, near.distance);
       }
+      std::sort(found.begin() + static_cast<std::ptrdiff_t>(before), found.end());
+      ends[row] = found.size();
     }
+  });
+  size_t total = 0;
+  for (Part& part : parts) part.start = std::exchange(total, total + part.found.size());
+  RecordPairs out;
+  for (auto* column : {&out.queries, &out.targets, &out.distances}) column->resize(total);
+  share_rows(count, threads, [&](size_t start, size_t stop) {
+    const Part& part = parts[start / kRowsPerPart];
+    size_t from = 0, to = part.start;
+    for (size_t row = start; row < stop; row++)
+      for (; from < ends[row]; from++, to++) {
+        const auto& [target, distance] = part.found[from];
+        out.queries[to] = first + static_cast<int64_t>(row), out.targets[to] = target, out.distances[to] = distance;
+      }
   });
   return out;
 }

@@ -20,10 +20,12 @@ Column column(Values&& values) {
   return owned_array<nb::ndim<1>>(std::move(values), {count});
 }
 
-// Throws an error unless 0 <= numbers < limit.
+// Throws an error unless 0 <= numbers < limit. Needs no lock of Python's.
 void check_below(const Numbers& numbers, size_t limit, const char* what) {
-  for (size_t k = 0; k < numbers.shape(0); k++)
-    if (numbers(k) < 0 || static_cast<size_t>(numbers(k)) >= limit) throw nb::index_error(what);
+  const int64_t* const values = numbers.data();
+  bool valid = true;
+  for (size_t k = 0; k < numbers.shape(0); k++) valid &= static_cast<uint64_t>(values[k]) < limit;
+  if (!valid) throw nb::index_error(what);
 }
 
 Groups checked_groups(const Numbers& members, const Numbers& starts) {
@@ -67,21 +69,21 @@ NB_MODULE(_expansion, m) {
           [](HeldExpansion& self, const Numbers& queries, const Numbers& targets, const Numbers& distances, int threads) {
             if (targets.shape(0) != queries.shape(0) || distances.shape(0) != queries.shape(0))
               throw nb::value_error("a pair is a query, a target and a distance");
-            check_below(queries, self.groups(), "a query's group is out of range");
-            check_below(targets, self.targets().count, "a target's group is out of range");
             check_threads(threads);
             nb::gil_scoped_release unlocked;
+            check_below(queries, self.groups(), "a query's group is out of range");
+            check_below(targets, self.targets().count, "a target's group is out of range");
             self.add({queries.data(), targets.data(), distances.data(), queries.shape(0)}, threads);
           },
           nb::arg("queries"), nb::arg("targets"), nb::arg("distances"), nb::arg("threads"), "Hold near pairs of groups.")
       .def(
           "max_pairs",
           [](const HeldExpansion& self, const Numbers& groups, int threads) {
-            check_below(groups, self.groups(), "a query's group is out of range");
             check_threads(threads);
             std::vector<int64_t> most;
             {
               nb::gil_scoped_release unlocked;
+              check_below(groups, self.groups(), "a query's group is out of range");
               most = self.max_pairs(groups.data(), groups.shape(0), threads);
             }
             return column(std::move(most));
@@ -91,11 +93,11 @@ NB_MODULE(_expansion, m) {
       .def(
           "expand",
           [](const HeldExpansion& self, int64_t first, const Numbers& groups, int threads) {
-            check_below(groups, self.groups(), "a query's group is out of range");
             check_threads(threads);
             RecordPairs found;
             {
               nb::gil_scoped_release unlocked;
+              check_below(groups, self.groups(), "a query's group is out of range");
               found = self.expand(first, groups.data(), groups.shape(0), threads);
             }
             return std::make_tuple(column(std::move(found.queries)), column(std::move(found.targets)), column(std::move(found.distances)));
@@ -106,9 +108,9 @@ NB_MODULE(_expansion, m) {
       .def(
           "forget",
           [](HeldExpansion& self, const Numbers& groups, int threads) {
-            check_below(groups, self.groups(), "a query's group is out of range");
             check_threads(threads);
             nb::gil_scoped_release unlocked;
+            check_below(groups, self.groups(), "a query's group is out of range");
             self.forget(groups.data(), groups.shape(0), threads);
           },
           nb::arg("groups"), nb::arg("threads"), "Forget the pairs of groups that have no more queries.")
