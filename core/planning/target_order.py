@@ -11,7 +11,9 @@ def order_by_length(lengths: Integers) -> Integers:
     """Return the record numbers in ascending order of length. Records of equal length remain in ascending order of their numbers."""
     if not (lengths[1:] < lengths[:-1]).any():  # as in an index, which may hold so many records that sorting would need too much memory
         return np.arange(len(lengths), dtype=np.int64)
-    return np.argsort(lengths, kind="stable").astype(np.int64)
+    # NumPy sorts numbers of 16 bits several times as fast as larger ones.
+    keys = lengths.astype(np.uint16) if lengths.max(initial=0) <= np.iinfo(np.uint16).max else lengths
+    return np.argsort(keys, kind="stable").astype(np.int64)
 
 
 def records_between(order: Integers, first: int, stop: int) -> Integers:

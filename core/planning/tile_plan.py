@@ -294,11 +294,6 @@ class Plan:
                 yield query, min(stop, query + rows), at, to
             at = to
 
-    def _lengths_of(self, targets: Integers) -> Lengths:
-        """Return the lengths of some targets. If the cost ignores lengths, return arbitrary lengths, because looking them up would take
-        time."""
-        return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
-
     def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
         """Return the cumulative cost of queries [start, stop): float64[targets + 1]. Element k is the cost of these queries with the first
         k targets."""
@@ -309,16 +304,30 @@ class Plan:
 
     def selected_cost(self, query_start: int, query_stop: int, targets: Integers) -> int:
         """Return the cost of the selected pairs of queries [query_start, query_stop) with some targets."""
-        queries, firsts = self.query_lengths[query_start:query_stop], self._first_targets(query_start, query_stop)
+        queries = self.query_lengths[query_start:query_stop]
+        if self.cost.ignores_lengths:
+            return self._selected_pair_count(query_start, query_stop, targets) * self.cost.cells(queries[:1], self.target_lengths[:1])
+        firsts = self._first_targets(query_start, query_stop)
         if firsts is None:
-            return self.cost.cells(queries, self._lengths_of(targets))
+            return self.cost.cells(queries, self.target_lengths[targets])
         # Most targets are after all queries; sorting those would take longer than computing some tiles.
         is_after = targets >= firsts[-1]
         near_diagonal = np.sort(targets[~is_after])
         # `firsts` are consecutive, so the number of targets before each is a running count of the targets.
         before = np.cumsum(np.bincount(np.clip(near_diagonal + 1 - firsts[0], 0, None), minlength=len(firsts)))[: len(firsts)]
-        cells = self.cost.cells(queries, self._lengths_of(near_diagonal), before)
-        return cells + self.cost.cells(queries, self._lengths_of(targets[is_after]))
+        cells = self.cost.cells(queries, self.target_lengths[near_diagonal], before)
+        return cells + self.cost.cells(queries, self.target_lengths[targets[is_after]])
+
+    def _selected_pair_count(self, query_start: int, query_stop: int, targets: Integers) -> int:
+        """Return the number of selected pairs of queries [query_start, query_stop) with some targets."""
+        pairs = (query_stop - query_start) * len(targets)
+        if self.pairing is Pairing.ALL:
+            return pairs
+        # The first targets of the queries are consecutive records, so a target is not selected for as many queries as it precedes the last
+        # query's first target.
+        last = self.pairing.first_target(query_stop - 1)
+        distances = last - targets[targets < last]
+        return pairs - int(np.minimum(distances, query_stop - query_start).sum())
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
         """Return the cost of the selected pairs of queries [query_start, query_stop) and targets [first, stop).
