@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.target_order import order_by_length
 from gpualign.core.planning.tile_plan import Pairing, Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_LIMITS_STRUCT
@@ -84,7 +85,7 @@ class SortedQueries:
 
 def sort_queries(start: int, stop: int, pairing: Pairing, task: Task) -> list[SortedQueries]:
     """Return queries start .. stop - 1 of a task in order of length: those with few ambiguity letters, and those with many, if any."""
-    records = start + np.argsort(task.queries.lengths[start:stop], kind="stable").astype(np.int64)
+    records = start + order_by_length(task.queries.lengths[start:stop])
     ambiguity_letters = task.ambiguity_letter_counts[0][records]
     queries = SortedQueries(records, task.queries.lengths[records], ambiguity_letters, pairing.first_targets(records))
     few = ambiguity_letters <= _FEW_AMBIGUITY_LETTERS
@@ -168,26 +169,45 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
     most_ambiguous += int(target_letters[targets].max() if task.edit_bound_varies else target_letters[0])
     widest = bound.with_ambiguity_letters(most_ambiguous)
 
-    lengths = task.targets.lengths.take(targets)
-    first, stop = (np.searchsorted(lengths, end) for end in compatible_lengths(queries, widest, task.targets.max_length))
+    lengths = task.targets.lengths
+    limits_of_length = compatible_lengths(queries, widest, task.targets.max_length)
+    first, stop = np.split(first_at_least(np.concatenate(limits_of_length), lengths, targets), 2)
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
-    ends = lengths[np.minimum(first, len(targets) - 1)], lengths[np.maximum(stop, 1) - 1], distinct
+    ends = lengths[targets[np.minimum(first, len(targets) - 1)]], lengths[targets[np.maximum(stop, 1) - 1]], distinct
     edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
-    # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
-    covered = np.maximum.reduce(
-        [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
-    )
+    slack, diagonals = edits * q, edits + most_ambiguous
+    if bound.coverage:
+        # The slack that a coverage allows the query, or the target, is the maximum of two such functions, but of rounded numbers.
+        covered = [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
+        slack = np.minimum(slack, np.maximum.reduce(covered) + 2)
+        # Linear likewise, but a sum of three rounded numbers.
+        diagonals = np.maximum.reduce([widest.max_diagonals(distinct, end) for end in ends]) + 2
     limits = np.zeros(len(distinct), dtype=NEAR_LIMITS_STRUCT)
     limits["first"], limits["stop"] = first, stop
-    limits["slack"] = np.clip(np.minimum(edits * q, covered + 2), 0, _MAX_DIFFERENT_GRAMS)
+    limits["slack"] = np.clip(slack, 0, _MAX_DIFFERENT_GRAMS)
     beside = np.flatnonzero(targets < queries.last_first_target).astype(np.int32)
-    diagonals = edits + most_ambiguous
-    if bound.coverage:  # linear likewise, but a sum of three rounded numbers
-        diagonals = np.maximum.reduce([widest.max_diagonals(distinct, end) for end in ends]) + 2
     compatible = int((stop - first) @ queries.length_counts)
     return QueryRows(limits, compatible, beside, max(0, int(diagonals[stop > first].max(initial=0))))
+
+
+def first_at_least(minimums: Integers, lengths: Integers, targets: Integers) -> Integers:
+    """Return, for each minimum length, the index of the first target that is at least so long, or the number of targets if none is.
+
+    lengths: lengths of all records
+    targets: record numbers in order of length, at least one
+
+    The lengths of all targets are never gathered, which would take longer than anything else that the host does for a tile. Its targets
+    have few lengths, so few minimums lie between them.
+    """
+    shortest, longest = lengths[targets[[0, -1]]]
+    places = np.where(minimums <= shortest, 0, len(targets))
+    between = np.flatnonzero((minimums > shortest) & (minimums <= longest))
+    wanted, back = np.unique(minimums[between], return_inverse=True)
+    start = np.zeros(len(wanted), dtype=np.int64)
+    places[between] = _bisect(start, np.full_like(start, len(targets)), lambda index: lengths[targets[index]] >= wanted)[back]
+    return places
 
 
 @lru_cache(maxsize=16)
