@@ -30,6 +30,8 @@ def _share_methods(cls: type, frozen: bool, eq: bool) -> type:
     if frozen:
         shared |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if eq:
+        # Found once for a class: kernels are looked up by their hash several times for each tile.
+        shared["_compared_names"] = tuple(field.name for field in dataclasses.fields(cls) if field.compare)
         shared |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     for name, method in shared.items():
         if cls.__dict__.get(name) is None:  # Python sets __hash__ to None if a class has its own __eq__
@@ -80,7 +82,7 @@ def _repr(self: Any) -> str:
 
 
 def _compared_values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.compare)
+    return tuple(getattr(self, name) for name in self._compared_names)
 
 
 def _eq(self: Any, other: object) -> bool:

@@ -187,9 +187,10 @@ class CudaDevice:
         return CudaStream()
 
     def load_function(self, kernel: Kernel) -> CudaFunction:
-        if kernel not in self._functions:
+        if (function := self._functions.get(kernel)) is None:
             try:
-                self._functions[kernel] = CudaFunction(load_cubin(kernel, self.arch, self.driver), kernel.function, self._device)
+                function = CudaFunction(load_cubin(kernel, self.arch, self.driver), kernel.function, self._device)
             except cuda.Error as error:
                 raise RunError(f"the CUDA driver refuses {kernel.file} for {self.arch}: {error}") from error
-        return self._functions[kernel]
+            self._functions[kernel] = function
+        return function

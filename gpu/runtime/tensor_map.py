@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,11 @@ _MAP_ALIGNMENT_BYTES = 64  # bytes
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
 
 
+@cache
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
 def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> npt.NDArray[np.uint8]:
     """Return the tensor map for a byte matrix at `address` on the device, uint8[TENSOR_MAP_BYTES].
 
@@ -27,7 +33,7 @@ def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> np
     buffer = np.zeros(TENSOR_MAP_BYTES + _MAP_ALIGNMENT_BYTES, dtype=np.uint8)
     first = -buffer.ctypes.data % _MAP_ALIGNMENT_BYTES
     out = buffer[first : first + TENSOR_MAP_BYTES]
-    code = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+    code = _driver().cuTensorMapEncodeTiled(
         ctypes.c_void_p(out.ctypes.data),
         _UINT8,
         2,

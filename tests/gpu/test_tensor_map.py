@@ -23,7 +23,7 @@ class Driver:
 @pytest.fixture
 def driver(monkeypatch, request):
     found = Driver(request.param)
-    monkeypatch.setattr(module.ctypes, "CDLL", lambda name: found)
+    monkeypatch.setattr(module, "_driver", lambda: found)
     return found
 
 
