@@ -1,4 +1,4 @@
-"""Copies rectangles of values into a larger array, to rows and columns in any order."""
+"""Copies values: rectangles into a larger array, to rows and columns in any order, and bytes with several threads."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ AxisIndices: TypeAlias = "slice | Integers"
 
 _MIN_COMPILED_COPY_BYTES = 1 << 20
 """Minimum size, in bytes, of values for which the compiled module is loaded. NumPy copies fewer bytes in less time than loading takes."""
+
+_COPY_ROW_BYTES = 4096
+"""Size of a row when `copy_bytes` copies bytes as rows of a matrix."""
 
 
 def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values: npt.NDArray[Any], threads: int = 1) -> None:
@@ -37,6 +40,18 @@ def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values
         array[rows, columns] = values
     else:
         array[np.ix_(rows, columns)] = values
+
+
+def copy_bytes(target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8], threads: int) -> None:
+    """Copy bytes with several threads.
+
+    These are not Python threads, because each Python thread would have to wait twice for whichever other one is running.
+    """
+    from gpualign.core.common._placing import copy_rows
+
+    whole = len(source) // _COPY_ROW_BYTES * _COPY_ROW_BYTES
+    copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, threads)
+    target[whole:] = source[whole:]
 
 
 def as_slice(indices: AxisIndices) -> AxisIndices:

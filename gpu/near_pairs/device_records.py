@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.scatter import copy_bytes
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, pack_arguments
 from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, RECORDS_KERNEL
@@ -17,6 +18,7 @@ from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 _LETTERS_PER_COPY = 32 << 20  # letters that are copied to a device at a time (approximate)
+_COPY_THREADS = 8  # that copy letters to pinned memory, which takes one thread a second for five gigabytes
 _WAVES_PER_LAUNCH = 8  # number of blocks, in multiples of those that fill a device
 
 
@@ -72,7 +74,7 @@ def _make_device_set(
     for (first, stop), stream in zip(_record_ranges(records.offsets), cycle(pipeline.streams), strict=False):
         stream.wait()
         codes = records.codes[records.offsets[first] : records.offsets[stop]]
-        stream.host_buffer("codes", codes.nbytes)[:] = codes
+        copy_bytes(stream.host_buffer("codes", codes.nbytes), np.asarray(codes), _COPY_THREADS)
         stream.upload("codes", codes.nbytes)
         filled = pack_arguments(
             NEAR_RECORDS_ARGS,

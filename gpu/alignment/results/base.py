@@ -13,14 +13,12 @@ import numpy.typing as npt
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common._placing import copy_rows
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.scatter import copy_bytes
 from gpualign.gpu.alignment.batch_layout import BatchLayout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, KernelVariant, Traceback
 from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
-
-_COPY_ROW_BYTES = 4096
-"""Size of a row when `HostResources.copy` copies bytes as rows of a matrix."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +34,8 @@ class HostResources:
     wait_for_event: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
-        """Copy bytes with several threads, because copying with a single thread takes longer than aligning short pairs.
-
-        These are not Python threads, because each Python thread would have to wait twice for the thread that lays out the next batch.
-        """
-        whole = len(source) // _COPY_ROW_BYTES * _COPY_ROW_BYTES
-        copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, self.thread_count)
-        target[whole:] = source[whole:]
+        """Copy bytes with several threads, because copying with a single thread takes longer than aligning short pairs."""
+        copy_bytes(target, source, self.thread_count)
 
     def copy_results(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
         """Copy a batch's results to their places in the tile's results, with several threads.
