@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gpualign.core.alignment.path_builder import PathBuilder
@@ -28,7 +30,7 @@ class PairAlignments:
     is_reverse_complement: Booleans | None = None
     part_scores: Integers | None = None
 
-    def select(self, indices: Integers) -> PairAlignments:
+    def select(self, indices: Any) -> PairAlignments:  # any index of an array
         """Return the results for the pairs `indices`, which may contain duplicates."""
         statistics = None if self.statistics is None else self.statistics[indices]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[indices]

@@ -29,18 +29,21 @@ class NearPairResults:
 
         title_bytes: bytes of the titles in each pair's row, which count towards `max_cigar_bytes` like the runs; None: rows show no titles
         """
-        sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.alignments.runs is None else self.alignments.runs.sizes
-        if title_bytes is not None:
-            sizes = sizes + title_bytes
-        held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-        if 0 < len(self.pairs) <= max_pairs and held[-1] <= max_cigar_bytes:
-            yield NearPairResults(self.pairs, self.alignments)
-            return
-        ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
+        queries = self.pairs.queries
+        runs = self.alignments.runs
+        sizes: list[Integers] = [*([] if runs is None else [runs.sizes.astype(np.int64)]), *([] if title_bytes is None else [title_bytes])]
+        held = np.concatenate(([0], np.cumsum(sum(sizes)))) if sizes else None
         start = 0
-        while start < len(self.pairs):
-            limit = min(start + max_pairs, int(np.searchsorted(held, held[start] + max_cigar_bytes, side="right")) - 1)
-            reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
-            stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
-            yield NearPairResults(self.pairs.select(slice(start, stop)), self.alignments.select(np.arange(start, stop)))
+        while start < len(queries):
+            limit = min(start + max_pairs, len(queries))
+            if held is not None:
+                limit = min(limit, int(np.searchsorted(held, held[start] + max_cigar_bytes, side="right")) - 1)
+            stop = limit
+            if limit < len(queries):
+                stop = int(np.searchsorted(queries, queries[limit]))  # the first pair of the query that would be cut
+                stop = stop if stop > start else int(np.searchsorted(queries, queries[start], side="right"))
+            if stop - start == len(queries):
+                yield NearPairResults(self.pairs, self.alignments)
+                return
+            yield NearPairResults(self.pairs.select(slice(start, stop)), self.alignments.select(slice(start, stop)))
             start = stop
