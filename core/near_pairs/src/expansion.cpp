@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRowsPerPart = 1024;     // queries that a thread expands at a time
 constexpr size_t kItemsPerThread = 8192;  // pairs that are added, or groups that are forgotten, for each thread, at least
-constexpr size_t kGroupsTogether = 64;    // groups whose lists one thread changes, so that no two threads write beside each other
+constexpr size_t kGroupsTogether = 64;    // neighbours that share a pool
 
 // Calls act(start, stop) for ranges of rows, each in one of the threads.
 template <class Act>
@@ -23,15 +23,18 @@ void share_rows(size_t count, int threads, const Act& act) {
 
 }  // namespace
 
+size_t PairExpansion::pool_of(int64_t group) {
+  const uint32_t spread = static_cast<uint32_t>(static_cast<size_t>(group) / kGroupsTogether) * 2654435769u;  // Knuth's multiplier
+  return spread / (static_cast<size_t>(UINT32_MAX) / kPools + 1);
+}
+
 template <class Act>
 void PairExpansion::deal_groups(size_t items, int threads, const Act& act) {
-  const size_t parts = std::clamp<size_t>(items / kItemsPerThread, 1, static_cast<size_t>(threads));
+  const size_t parts = std::clamp<size_t>(items / kItemsPerThread, 1, std::min(static_cast<size_t>(threads), kPools));
   share(parts, threads, [&](size_t part) {
-    act([=](int64_t group) {
-      // The product spreads neighbours over 32 bits, of which the upper ones give the part. A remainder would take ten times as long.
-      const uint32_t spread = static_cast<uint32_t>(static_cast<size_t>(group) / kGroupsTogether) * 2654435769u;
-      return (spread * static_cast<uint64_t>(parts)) >> 32 == part;
-    });
+    std::array<bool, kPools> own;
+    for (size_t pool = 0; pool < kPools; pool++) own[pool] = pool % parts == part;
+    act([&](int64_t group) { return own[pool_of(group)]; });
   });
 }
 
@@ -40,7 +43,13 @@ void PairExpansion::add(const GroupPairs& pairs, int threads) {
   deal_groups(pairs.count, threads, [&](const auto& is_own) {
     size_t held = 0;
     const auto hold = [&](int64_t query, int64_t target, int64_t distance) {
-      near_[static_cast<size_t>(query)].push_back({target, distance});
+      NearList& near = near_[static_cast<size_t>(query)];
+      auto& spare = spare_[pool_of(query)];
+      if (near.capacity() == 0 && !spare.empty()) {
+        near = std::move(spare.back());
+        spare.pop_back();
+      }
+      near.push_back({target, distance});
       held++;
     };
     for (size_t k = 0; k < pairs.count; k++) {
@@ -107,9 +116,10 @@ void PairExpansion::forget(const int64_t* groups, size_t count, int threads) {
   deal_groups(count, threads, [&](const auto& is_own) {
     for (size_t k = 0; k < count; k++) {
       if (!is_own(groups[k])) continue;
-      std::vector<Near> none;
-      near_[static_cast<size_t>(groups[k])].swap(none);
-      forgotten += none.size();
+      NearList near = std::exchange(near_[static_cast<size_t>(groups[k])], {});
+      forgotten += near.size();
+      near.clear();
+      if (near.capacity() > 0) spare_[pool_of(groups[k])].push_back(std::move(near));
     }
   });
   held_ -= forgotten;

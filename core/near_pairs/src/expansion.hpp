@@ -1,5 +1,6 @@
 // From near pairs of groups of equal records to near pairs of records.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,7 +47,7 @@ class PairExpansion {
   void forget(const int64_t* groups, size_t count, int threads);
 
   // Returns the bytes of memory for groups of queries without near pairs.
-  static size_t bytes(size_t queries) { return queries * sizeof(std::vector<Near>); }
+  static size_t bytes(size_t queries) { return queries * sizeof(NearList); }
 
   size_t groups() const { return near_.size(); }
   const Groups& targets() const { return targets_; }
@@ -57,12 +58,22 @@ class PairExpansion {
     int64_t target, distance;
   };
 
-  // Calls act(is_own) in each thread, where is_own(group) tells whether a group is this thread's. All threads look at every pair or group:
-  // what takes time is to find the lists of groups in memory. items: number of pairs or groups.
+  using NearList = std::vector<Near>;
+
+  static constexpr size_t kPools = 64;  // a power of two
+
+  // Returns the number of the pool of a group. Neighbours share a pool, so that no two threads write beside each other.
+  static size_t pool_of(int64_t group);
+
+  // Calls act(is_own) in each thread, where is_own(group) tells whether a group, and with it its pool, is this thread's. All threads look
+  // at every pair or group: what takes time is to find the lists of groups in memory. items: number of pairs or groups.
   template <class Act>
   static void deal_groups(size_t items, int threads, const Act& act);
 
-  std::vector<std::vector<Near>> near_;  // of each group with queries
+  std::vector<NearList> near_;  // of each group with queries
+  // Of each pool, empty lists of groups that have been forgotten. Their memory is used again: a band has as many lists as the one before,
+  // and the system would take back and clear their pages each time.
+  std::array<std::vector<NearList>, kPools> spare_;
   Groups targets_;
   int64_t offset_;
   size_t held_ = 0;
