@@ -353,6 +353,8 @@ class Plan:
                 left -= cells * shared
                 continue
             targets = ordered_targets(order, first, target_stop, stop, group)
+            if group == 0 and (first, target_stop) == (self.pairing.first_target(start), self.target_count):
+                order = targets  # no later band has earlier ones
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
             selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, some))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)

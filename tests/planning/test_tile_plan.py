@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -282,6 +283,16 @@ def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
         seen[tile.query_start : tile.query_stop, tile.targets] += wanted
     firsts = pairing.first_targets(np.arange(len(lengths)))
     assert (seen == (np.arange(len(lengths)) >= firsts[:, None])).all()
+
+
+@pytest.mark.parametrize("pairing", Pairing)
+def test_a_query_whose_targets_take_several_bands_hides_none_from_the_next(pairing):
+    lengths = np.array([3, 1, 2, 5, 4, 6, 2, 3, 9, 1])
+    limits = TileLimits(1 << 20, 0, 4, 1, 2)
+    plan = replace(make_plan(lengths, lengths, pairing, limits, UNIT_PAIR_COST), band_rows=1, targets_per_band=4)
+    pairs = [(tile.query_start, target) for tile in plan.tiles() for target in tile.targets.tolist()]
+    firsts = pairing.first_targets(np.arange(10)).tolist()
+    assert sorted(pairs) == [(query, target) for query in range(10) for target in range(firsts[query], 10)]
 
 
 @given(LENGTHS, st.integers(2, 4), st.integers(1, 4000))
