@@ -24,7 +24,7 @@ from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
-_MAX_RECTANGLES_IN_FLIGHT = 2
+_MAX_RECTANGLES_IN_FLIGHT = 3  # one is screened, two wait, because other threads may keep this one from running for that long
 _POLL_SECONDS = 0.0002
 _ROW_BYTES = 48  # of a record beside its sketch: its row and limits, and what is uploaded and gathered for it, at most
 MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 24  # room for the candidates of a rectangle
