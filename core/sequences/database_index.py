@@ -41,6 +41,7 @@ from gpualign.core.sequences.string_column import StringColumn
 FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
+_MIN_RECORDS_FOR_THREADS = 1_000_000  # fewer are checked before threads have started
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
@@ -122,9 +123,13 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
         with ExitStack() as on_error:
             on_error.callback(check.close)
             check.wait_for_letters(0)
-            offsets = _checked_offsets(arrays["lengths"], layout)
-            ids = _checked_ids(arrays["ids"], arrays["id_ends"], layout)
-            places = _checked_file_positions(arrays["places"], layout)
+            threads = 3 if layout.record_count >= _MIN_RECORDS_FOR_THREADS else 1
+            steps: list[Callable[[], Any]] = [
+                partial(_checked_offsets, arrays["lengths"], layout),
+                partial(_checked_ids, arrays["ids"], arrays["id_ends"], layout),
+                partial(_checked_file_positions, arrays["places"], layout),
+            ]
+            offsets, ids, places = map_in_order(lambda step: step(), steps, threads)
             on_error.pop_all()
     except _DamagedIndex as error:
         raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
