@@ -19,9 +19,9 @@ class Cost(Protocol):
 
     ignores_lengths: bool
 
-    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        """Return the approximate number of cells for all queries with each target: float64[targets]. Work is split into tiles by these
-        numbers."""
+    def cumulative_cells(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+        """Return the approximate number of cells for all queries with the first 0, 1, 2 ... targets: float64[targets + 1]. Work is split
+        into tiles by these numbers."""
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         """Return the approximate number of cells for each query: float64[queries].
@@ -42,8 +42,11 @@ class FullMatrixCost:
 
     ignores_lengths = False
 
-    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        return float(query_lengths.sum()) * target_lengths.astype(np.float64)
+    def cumulative_cells(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+        # The lengths are added before they are multiplied, because adding integers takes a twentieth of the time.
+        letters = np.zeros(len(target_lengths) + 1, dtype=np.int64)
+        np.cumsum(target_lengths, out=letters[1:])
+        return float(query_lengths.sum()) * letters.astype(np.float64)
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         letters = target_lengths.sum() if first_targets is None else _length_suffix_sums(target_lengths)[first_targets]
@@ -70,8 +73,8 @@ class UnitPairCost:
 
     ignores_lengths = True
 
-    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        return np.full(len(target_lengths), float(len(query_lengths)))
+    def cumulative_cells(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+        return float(len(query_lengths)) * np.arange(len(target_lengths) + 1, dtype=np.float64)
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         targets = len(target_lengths)
@@ -92,8 +95,8 @@ class BothStrandsCost:
         self._one = strand_cost
         self.ignores_lengths = strand_cost.ignores_lengths
 
-    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        return 2 * self._one.cells_by_target(query_lengths, target_lengths)
+    def cumulative_cells(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+        return 2 * self._one.cumulative_cells(query_lengths, target_lengths)
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         return 2 * self._one.cells_by_query(query_lengths, target_lengths, first_targets)

@@ -299,8 +299,8 @@ class Plan:
         k targets."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
-            return _multiples(len(targets) + 1, float(self.cost.cells_by_target(queries, self.target_lengths[:1])[0]))
-        return np.concatenate(([0.0], np.cumsum(self.cost.cells_by_target(queries, self.target_lengths[targets]))))
+            return _multiples(len(targets) + 1, float(self.cost.cumulative_cells(queries, self.target_lengths[:1])[1]))
+        return self.cost.cumulative_cells(queries, self.target_lengths[targets])
 
     def selected_cost(self, query_start: int, query_stop: int, targets: Integers) -> int:
         """Return the cost of the selected pairs of queries [query_start, query_stop) with some targets."""

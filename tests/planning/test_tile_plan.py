@@ -239,7 +239,7 @@ def test_the_cost_of_whole_matrices(queries, targets, data):
     assert FULL_MATRIX_COST.cells(queries, targets) == cells.sum()
     wanted = np.arange(len(targets))[None, :] >= firsts[:, None]
     assert FULL_MATRIX_COST.cells(queries, targets, firsts) == (cells * wanted).sum()
-    np.testing.assert_array_equal(FULL_MATRIX_COST.cells_by_target(queries, targets), cells.sum(axis=0))
+    np.testing.assert_array_equal(FULL_MATRIX_COST.cumulative_cells(queries, targets), np.cumsum([0, *cells.sum(axis=0)]))
 
 
 class _Diagonal:
@@ -247,8 +247,8 @@ class _Diagonal:
 
     ignores_lengths = False
 
-    def cells_by_target(self, query_lengths, target_lengths):
-        return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
+    def cumulative_cells(self, query_lengths, target_lengths):
+        return np.cumsum([0.0, *np.minimum.outer(query_lengths, target_lengths).sum(axis=0)])
 
     def cells(self, query_lengths, target_lengths, first_targets=None):
         firsts = np.zeros(len(query_lengths), dtype=int) if first_targets is None else first_targets
