@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
-from gpualign.core.common.arrays import Codes, Integers, Reals
+from gpualign.core.common.arrays import Codes, Integers, Reals, distinct
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.pair_list import CpuPairAligner
 
@@ -144,7 +144,7 @@ def _estimate_edits(query: Codes, target: Codes, letters: int) -> int:
     bits = (letters - 1).bit_length()
     length = _WORD_BITS // bits
     longest = max(len(query), len(target))
-    words, others = (np.unique(_words(codes[:_MAX_EXAMINED_LETTERS], length, bits)) for codes in (query, target))
+    words, others = (distinct(_words(codes[:_MAX_EXAMINED_LETTERS], length, bits)) for codes in (query, target))
     shared = len(np.intersect1d(words, others, assume_unique=True))
     if not shared:
         return longest

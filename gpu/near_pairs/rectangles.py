@@ -204,9 +204,8 @@ def first_at_least(minimums: Integers, lengths: Integers, targets: Integers) -> 
     shortest, longest = lengths[targets[[0, -1]]]
     places = np.where(minimums <= shortest, 0, len(targets))
     between = np.flatnonzero((minimums > shortest) & (minimums <= longest))
-    wanted, back = np.unique(minimums[between], return_inverse=True)
-    start = np.zeros(len(wanted), dtype=np.int64)
-    places[between] = _bisect(start, np.full_like(start, len(targets)), lambda index: lengths[targets[index]] >= wanted)[back]
+    wanted, start = minimums[between], np.zeros(len(between), dtype=np.int64)
+    places[between] = _bisect(start, np.full_like(start, len(targets)), lambda index: lengths[targets[index]] >= wanted)
     return places
 
 
