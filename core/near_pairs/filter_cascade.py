@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -172,15 +173,26 @@ def cheapest_cascade(
 ) -> tuple[FilterCascade, float, SurvivorCounts]:
     """Return (cheapest cascade, its mean time per pair in nanoseconds, numbers of sample pairs that survive its steps).
 
+    candidates: at least one; the first compares lengths only
     measure: applies a cascade to the sample
     lengths: typical query length and target length
     max_diagonals: result of `EditBound.max_diagonals` for these lengths
     costs: costs of the engine's steps
+
+    Sketches are not measured where comparing them would take longer than the cheapest cascade so far, even if they left no pair.
     """
-    measured = [(steps, measure(steps)) for steps in candidates]
-    priced = [nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs) for steps, survivors in measured]
-    best = min(range(len(measured)), key=priced.__getitem__)
-    return measured[best][0], priced[best], measured[best][1]
+    steps = next(candidates)
+    by_length = survivors = measure(steps)
+    best = steps, nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs), survivors
+    for steps in candidates:
+        ideal = replace(by_length, after_sketches=0)
+        if steps.q and not steps.compare_counts and nanoseconds_per_pair(steps, ideal, lengths, max_diagonals, costs) >= best[1]:
+            continue
+        survivors = measure(steps)
+        nanoseconds = nanoseconds_per_pair(steps, survivors, lengths, max_diagonals, costs)
+        if nanoseconds < best[1]:
+            best = steps, nanoseconds, survivors
+    return best
 
 
 def max_joined_deletions(lengths: Integers, bound: EditBound) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
-from gpualign.gpu.near_pairs.sketches import make_sketches
+from gpualign.gpu.near_pairs.sketches import hash_grams, make_sketches
 
 _MIN_SKETCH_BITS = CHUNK_WORDS * 64
 """Bits in the smallest sketch: the number of bits that the kernels process in one step."""
@@ -92,8 +93,13 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
     def max_different_fraction(q: int) -> float:
         return bound.max_different_gram_fraction(q, *lengths)
 
+    @cache  # of several sizes of sketches
+    def hashes(q: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        ours = hash_grams(queries, ranks, len(used), q)
+        return ours, ours if targets is queries else hash_grams(targets, ranks, len(used), q)
+
     def measure(steps: FilterCascade) -> SurvivorCounts:
-        return _count_survivors(steps, queries, targets, bound, ranks, len(used)) if worth else SurvivorCounts(1, 1, 1, 1)
+        return _count_survivors(steps, queries, targets, bound, hashes) if worth else SurvivorCounts(1, 1, 1, 1)
 
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
@@ -107,11 +113,15 @@ def make_near_pair_recipe(task: Task, has_tensor_cores: bool) -> NearPairRecipe:
 
 
 def _count_survivors(
-    cascade: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, letter_ranks: npt.NDArray[np.uint8], radix: int
+    cascade: FilterCascade,
+    queries: SequenceSet,
+    targets: SequenceSet,
+    bound: EditBound,
+    hashes: Callable[[int], tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]],
 ) -> SurvivorCounts:
     """Return how many pairs survive each step of the cascade, not counting pairs of a record with itself.
 
-    radix: number of letters in use
+    hashes: given q, returns `hash_grams` of the queries and of the targets
     """
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     passing = np.abs(m - n) <= bound.max_edits(m, n)
@@ -119,8 +129,9 @@ def _count_survivors(
         np.fill_diagonal(passing, False)
     pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())
     if cascade.q:
-        ours = make_sketches(queries, letter_ranks, radix, cascade.q, cascade.sketch_bits)
-        theirs = ours if targets is queries else make_sketches(targets, letter_ranks, radix, cascade.q, cascade.sketch_bits)
+        query_hashes, target_hashes = hashes(cascade.q)
+        ours = make_sketches(queries, query_hashes, cascade.q, cascade.sketch_bits)
+        theirs = ours if targets is queries else make_sketches(targets, target_hashes, cascade.q, cascade.sketch_bits)
         common = ours @ theirs.T
         passing &= ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(cascade.q, m, n)
         passing &= theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(cascade.q, n, m)

@@ -24,7 +24,7 @@ from gpualign.gpu.near_pairs import recipe as recipe_module
 from gpualign.gpu.near_pairs import worker as worker_module
 from gpualign.gpu.near_pairs.kernels import screening_kernels, verification_kernel
 from gpualign.gpu.near_pairs.rectangles import SortedQueries, compatible_lengths
-from gpualign.gpu.near_pairs.sketches import make_sketches
+from gpualign.gpu.near_pairs.sketches import hash_grams, make_sketches
 
 on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
@@ -316,7 +316,7 @@ def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     _, left = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
     used = np.zeros(256, dtype=np.uint8)
     used[many.used_codes] = np.arange(len(many.used_codes))
-    ours = make_sketches(many, used, len(many.used_codes), 4, 1024)
+    ours = make_sketches(many, hash_grams(many, used, len(many.used_codes), 4), 4, 1024)
     only = ours.sum(axis=1)[:, None] - ours @ ours.T
     near = (np.maximum(only, only.T) <= 4 * 4) & (np.abs(many.lengths[:, None] - many.lengths[None, :]) <= 4)
     assert left["q-grams"] == np.triu(near, 1).sum()
@@ -359,7 +359,7 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     found, left = near_pairs(queries, targets, bound, pairing, [device])
     used = np.zeros(256, dtype=np.uint8)
     used[queries.used_codes] = np.arange(len(queries.used_codes))
-    ours, theirs = (make_sketches(one, used, len(queries.used_codes), 4, 1024) for one in (queries, targets))
+    ours, theirs = (make_sketches(one, hash_grams(one, used, len(queries.used_codes), 4), 4, 1024) for one in (queries, targets))
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     common = ours @ theirs.T
     near = (ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(4, m, n)) & (
@@ -376,7 +376,7 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
 
 def test_sketches_of_the_host_are_sets_of_q_grams(rng):
     many = sequence_set([rng.integers(0, 4, n) for n in (1, 3, 4, 5, 40, 40)])
-    found = make_sketches(many, np.arange(256, dtype=np.uint8), 4, 4, 1 << 15)
+    found = make_sketches(many, hash_grams(many, np.arange(256, dtype=np.uint8), 4, 4), 4, 1 << 15)
     grams = [{tuple(record[at : at + 4].tolist()) for at in range(len(record) - 3)} for record in records(many)]
     assert [int(row.sum()) for row in found] == [len(one) for one in grams]  # 256 q-grams in 32,768 bits: none share one
     assert int(found[4] @ found[5]) == len(grams[4] & grams[5])
@@ -421,12 +421,12 @@ def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
 
 def test_a_sample_counts_what_steps_leave(rng):
     many = clusters(rng, 30, 60, 9)
-    bound, ranks = distance_bound(4), np.arange(256, dtype=np.uint8)
-    left = recipe_module._count_survivors(SKETCHES, many, many, bound, ranks, 4)
+    bound, hashes = distance_bound(4), hash_grams(many, np.arange(256, dtype=np.uint8), 4, SKETCHES.q)
+    left = recipe_module._count_survivors(SKETCHES, many, many, bound, lambda q: (hashes, hashes))
     near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
     assert left.examined == 30 * 29
     assert left.examined >= left.after_lengths >= left.after_sketches >= near
-    assert recipe_module._count_survivors(FilterCascade(), many, many, bound, ranks, 4) == SurvivorCounts(
+    assert recipe_module._count_survivors(FilterCascade(), many, many, bound, lambda q: (hashes, hashes)) == SurvivorCounts(
         left.examined, left.after_lengths, left.after_lengths, left.after_lengths
     )
 

@@ -205,6 +205,21 @@ def test_wide_bands_are_worth_larger_sketches():
     assert [chosen(64 * words) for words in (0, 5_000, 100_000)] == [0, 8192, 16384]
 
 
+def test_sketches_that_cannot_pay_are_not_measured():
+    """Comparing 8,192 bits costs 32 of a pair, more than the 0.5 + 8 + 0.1 x 100 of 2,048 bits."""
+    measured = []
+
+    def measure(steps):
+        measured.append(steps.sketch_bits)
+        return SurvivorCounts(100, 100, 100, 10 if steps.q else 100)
+
+    options = iter([FilterCascade(), *(FilterCascade(q=8, sketch_bits=bits) for bits in (2048, 8192, 4096))])
+    costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.0, cell=1.0)
+    steps, nanoseconds, survivors = cheapest_cascade(options, measure, (100.0, 100.0), 0, costs)
+    assert (steps.sketch_bits, nanoseconds, survivors.after_sketches) == (2048, 18.5, 10)
+    assert measured == [0, 2048, 4096]
+
+
 def test_what_a_sample_leaves_is_told():
     left = SurvivorCounts(20_000, 10_600, 5000, 129)
     assert left.describe(FilterCascade()) == "in a sample lengths leave 53 %"
