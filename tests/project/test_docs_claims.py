@@ -81,7 +81,7 @@ def test_two_files_every_query_with_every_target(run):
 
 
 def test_added_records_are_compared_with_each_other_and_with_the_old_ones(run):
-    says("docs/guide.md", "one file, and each of its records with all of another")
+    says("docs/guide.md", "pairs within new.fa, and new.fa with old.fa")
     rows, _ = run("gpualign nw new.fa --add old.fa")
     new, old = records("new.fa"), records("old.fa")
     assert sorted(ends(rows)) == sorted([(a, b) for i, a in enumerate(new) for b in [*new[i + 1 :], *old]])
@@ -199,7 +199,7 @@ def test_an_index_finds_the_same_hits(run, folder):
 @pytest.mark.parametrize(("composition", "statistics", "tolerance"), [("none --mask none", "0", 0.005), ("adjust", "2", 0.05)])
 def test_evalues_are_those_of_blastp(run, composition, statistics, tolerance):
     """Of hits with the same score: blastp's heuristics end some alignments early."""
-    says("docs/tasks/proteins.md", "96 % of the E-values are within 5 % of blastp's")
+    says("docs/tasks/proteins.md", "96 % have E-values within 5 % of blastp's")
     says("docs/tasks/proteins.md", "With `--composition none --mask none`, alignments of the same score have the E-values of blastp")
     query, database = (str(ROOT / "data" / name) for name in ("proteins_query.fasta", "proteins_db.fasta"))
     rows, _ = run(f"gpualign sw {query} {database} --composition {composition} --max-evalue 1e-30 --fields query,target,score,evalue")
