@@ -46,10 +46,8 @@ class CsrSpoolWriter:
         """Add pairs: queries, targets and values, each [pairs]. The pairs of a query are consecutive, with targets in ascending order."""
         if not len(queries):
             return
-        first = int(queries[0])
-        counts = np.bincount(queries - first)
-        rows = np.flatnonzero(counts)
-        self._counts.write(np.column_stack((first + rows, counts[rows])).astype(np.int64).data)
+        lasts = np.append(np.flatnonzero(queries[1:] != queries[:-1]), len(queries) - 1)  # last pair of each query
+        self._counts.write(np.column_stack((queries[lasts], np.diff(lasts, prepend=-1))).data)
         self._indices.write(targets.astype(np.int32).data)  # records in memory are fewer than 2^31
         self._data.write(np.add(values, 1, dtype=self.dtype).data)
 
@@ -87,7 +85,7 @@ def _copy_vector(archive: Any, name: str, spool: BinaryIO, stored_dtype: np.dtyp
         header = {"descr": np.lib.format.dtype_to_descr(written_dtype), "fortran_order": False, "shape": (count,)}
         np.lib.format.write_array_header_1_0(member, header)
         while chunk := spool.read(_CHUNK_VALUES * stored_dtype.itemsize):
-            member.write(np.frombuffer(chunk, dtype=stored_dtype).astype(written_dtype).data)
+            member.write(np.frombuffer(chunk, dtype=stored_dtype).astype(written_dtype, copy=False).data)
 
 
 class CsrSink(PairsSink):
