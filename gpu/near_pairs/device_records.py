@@ -18,7 +18,7 @@ from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 _LETTERS_PER_COPY = 32 << 20  # letters that are copied to a device at a time (approximate)
-_COPY_THREADS = 8  # that copy letters to pinned memory, which takes one thread a second for five gigabytes
+_COPY_THREADS = 8  # threads that copy letters to pinned memory; one alone copies five gigabytes per second
 _WAVES_PER_LAUNCH = 8  # number of blocks, in multiples of those that fill a device
 
 
