@@ -27,7 +27,7 @@ from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
 from gpualign.core.sequences.parser import EagerEncoding, Records, read_records
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords
-from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
+from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters, invalid_letter
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 _IS_GAP = np.zeros(256, dtype=bool)
@@ -362,7 +362,7 @@ def encode_all(
     """
     if alphabet == "auto":
         alphabet = named_alphabet(inputs)
-    chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
+    chosen = _alphabet_of(inputs) if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [
         encode(
             raw.source,
@@ -378,6 +378,17 @@ def encode_all(
         )
         for raw in inputs
     ]
+
+
+def _alphabet_of(inputs: Sequence[RawRecords]) -> Alphabet:
+    """Return the alphabet of all inputs by their letters."""
+    try:
+        return count_letters(inputs, len(inputs) > 1).alphabet()
+    except InputError:
+        for raw in inputs:  # the letters of a title within a sequence may be why the alphabet is unclear
+            if len(places := np.flatnonzero(raw.letters.text == ord(">"))):
+                raise invalid_letter(raw.source, raw.letters, int(places[0]), DNA, raw.ids.__getitem__) from None
+        raise
 
 
 def named_alphabet(inputs: Sequence[RawRecords]) -> str:

@@ -23,10 +23,14 @@ _MARKS = {
     "*": "a stop, which only proteins have; delete it",
     ";": "no letter, but may begin a comment; delete such lines",
     "\x1a": "the mark with which DOS ends a file; delete it",
-    "\xef": "no letter, but may begin a byte order mark between two files that were joined; delete it",
+    "\ufeff": "no letter, but may begin a byte order mark between two files that were joined; delete it",
     "@": "no letter, but may begin a record of FASTQ; write all records as FASTA",
+    ">": "no letter, but may begin a title that was joined to the line before, which had no line end; begin a new line with it",
 }
 """Characters that some programs write among letters: what they are, and what to do about them."""
+
+_MAX_CHARACTER_BYTES = 4
+"""Maximum number of bytes of a character in UTF-8."""
 
 _MAPPED_RECORD_BYTES = 3 * 8
 
@@ -205,14 +209,28 @@ def encode_letters(
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID_CODE, codes[encoded_letters:], threads)
     if at >= 0:
-        at += encoded_letters
-        record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
-        letter = chr(int(letters.text[at]))
-        raise InputError(
-            f"{source}: record {record_id(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1}"
-            f" is {_describe_letter(letter, alphabet)}"
-        )
+        raise invalid_letter(source, letters, at + encoded_letters, alphabet, record_id)
     return codes
+
+
+def invalid_letter(source: str, letters: StringColumn, at: int, alphabet: Alphabet, record_id: Callable[[int], str]) -> InputError:
+    """Return the error for a letter that is not in the alphabet. at: index of the letter in the text of all records"""
+    record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
+    start, stop = letters.offsets[record : record + 2].tolist()
+    letter = _first_character(letters.text[at : min(at + _MAX_CHARACTER_BYTES, stop)].tobytes())
+    return InputError(
+        f"{source}: record {record_id(record)!r}: {letter!r} at position {at - start + 1} is {_describe_letter(letter, alphabet)}"
+    )
+
+
+def _first_character(text: bytes) -> str:
+    """Return the first character of text in UTF-8, or the first byte of other text as a character."""
+    for stop in range(1, len(text) + 1):
+        try:
+            return text[:stop].decode()
+        except UnicodeDecodeError:
+            pass
+    return chr(text[0])
 
 
 def _describe_letter(letter: str, alphabet: Alphabet) -> str:
@@ -226,6 +244,8 @@ def _describe_letter(letter: str, alphabet: Alphabet) -> str:
         return gap if letter == "-" else f"{gap}; or an unknown letter: {unknown} reads it as one"
     if letter in _MARKS:
         return _MARKS[letter]
+    if letter.isspace() or not letter.isprintable():
+        return "a blank or an invisible character; delete it"
     if alphabet.name == "dna" and letter.isascii() and letter.isalpha():
         return f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
     if letter == "?":

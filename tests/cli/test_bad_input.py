@@ -32,7 +32,22 @@ FILES = {
     "DOS": (b">a\nACGT\n>b\nACGT\n\x1a", "{path}: record 'b': '\\x1a' at position 5 is the mark with which DOS ends a file; delete it"),
     "joined": (
         b">a\nACGT\n\xef\xbb\xbf>b\nACGT\n",
-        "{path}: record 'a': 'ï' at position 5 is no letter, but may begin a byte order mark between two files that were joined; delete it",
+        "{path}: record 'a': '\\ufeff' at position 5 is no letter, but may begin a byte order mark between two files that were joined;"
+        " delete it",
+    ),
+    "joined titles": (
+        b">a\nACGT>b x\nACGT\n",
+        "{path}: record 'a': '>' at position 5 is no letter, but may begin a title that was joined to the line before, which had no"
+        " line end; begin a new line with it",
+    ),
+    "joined titles, long": (
+        b">a\n" + DNA + b">b x\n" + DNA + b"\n>c\n" + DNA + b"\n",
+        "{path}: record 'a': '>' at position 81 is no letter, but may begin a title that was joined to the line before, which had no"
+        " line end; begin a new line with it",
+    ),
+    "blank of spreadsheets": (
+        ">a\nACGT\n>b\nAC\u00a0GT\n".encode(),
+        "{path}: record 'b': '\\xa0' at position 3 is a blank or an invisible character; delete it",
     ),
     "FASTQ below": (
         b">a\nACGT\n@b\nACGT\n+\nIIII\n",
