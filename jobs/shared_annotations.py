@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.planning.group_pairs import GroupPairSelector, pack_labels
 from gpualign.core.sequences.annotations import AnnotationColumn
-from gpualign.core.sequences.gene_calls import CALL_SUFFIXES, gene_names
+from gpualign.core.sequences.gene_calls import are_gene_calls, gene_names
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.reporter import Reporter
 
@@ -62,7 +63,7 @@ def _distinct_values(columns: Sequence[AnnotationColumn], title: str, alleles: b
     """Return (index of each record's value, distinct values), for the records of all columns, one after the other. A value is the set of
     genes of a call, or the text of any other cell."""
     numbers: dict[frozenset[str], int] = {}
-    is_call = title.endswith(CALL_SUFFIXES)
+    is_call = are_gene_calls(title, chain.from_iterable(column.values for column in columns))
     codes = []
     for column in columns:
         values = [gene_names(text, alleles) if is_call else frozenset({text} - {""}) for text in column.values]

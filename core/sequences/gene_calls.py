@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from gpualign.core.sequences.receptor_titles import is_missing
 
@@ -16,6 +17,11 @@ _SEPARATOR = re.compile(r"[,;|:=]|\bor\b")
 _ENCLOSING_SIGNS = "[]()'\""
 _RECEPTOR_GENE = re.compile(r"(IG|TR)[A-Z]")
 _ALLELE = re.compile(r"\*.*")
+_SCORE = re.compile(r"\(\d[\d.]*\)?$")
+"""Pattern of the score that MiXCR writes after each hit."""
+
+_WHOLE_GENE = re.compile(r"(IG[HKL]|TC?R[ABDG])([VDJ]\S*\d\S*|[ACDEGM]\d*P?(\*\d+)?)")
+"""Pattern of the genes of receptors that no other word looks like. Adaptive writes TCR for TR."""
 
 
 def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
@@ -33,9 +39,17 @@ def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
     for part in _SEPARATOR.split(call):
         words = part.strip().strip(_ENCLOSING_SIGNS).split()
         if words and not is_missing(words[0]):
-            name = next((word for word in words if _RECEPTOR_GENE.match(word)), words[0])
+            name = _SCORE.sub("", next((word for word in words if _RECEPTOR_GENE.match(word)), words[0]))
             names.add(name if alleles else _ALLELE.sub("", name))
     return frozenset(names)
+
+
+def are_gene_calls(title: str, cells: Iterable[str]) -> bool:
+    """Return whether a column has gene calls: by its title, or because most cells that are not missing name genes of receptors."""
+    if title.endswith(CALL_SUFFIXES):
+        return True
+    names = [gene_names(cell, alleles=True) for cell in cells if not is_missing(cell)]
+    return 2 * sum(bool(some) and all(map(_WHOLE_GENE.fullmatch, some)) for some in names) > len(names)
 
 
 def locus_of(call: str) -> str:

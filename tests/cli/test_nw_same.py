@@ -76,6 +76,14 @@ def test_two_tables_and_shards(tmp_path, rng):
     assert (f"{without} of 30 records have no v_call, and agree with no other" in told) == (without > 0)
 
 
+def test_gene_calls_are_known_by_their_cells(tmp_path):
+    path = tmp_path / "clones.tsv"
+    rows = [("allVHits", "cloneId", "aaSeqCDR3"), ("TRBV7-2*00(1200),TRBV7-3*00(11)", "0", "CASSF"), ("TRBV7-2*00(900.5)", "1", "CASSY")]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    words = ("--id-column", "cloneId", "--sequence-column", "aaSeqCDR3", "--edit", "--same", "allVHits")
+    assert gpualign_here("nw", "-q", "--device", "cpu", *words, path)[0].decode().splitlines()[1:] == ["0\t1\t1"]
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
