@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import chain
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.delimiters import BLANK, delimiter_of
+from gpualign.core.files.delimiters import BLANK, delimiter_of, named_delimiter
 from gpualign.core.files.quoting import is_quoted, replace_quoted_delimiters, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
-
-_SEP_DIRECTIVE_PATTERN = re.compile(rb'"?sep=([\t,;])"?(\t*|,*|;*)', re.IGNORECASE)
-"""Pattern of the line before the header that tells Excel which delimiter the table has, and of the delimiters that spreadsheets add."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +95,8 @@ def open_delimited(stream: Iterator[bytes], source: str) -> DelimitedText:
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):
         bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets write a byte order mark
-        if match := _SEP_DIRECTIVE_PATTERN.fullmatch(bare.rstrip(b"\r\n")):
-            named = (match[2] or match[1])[:1].decode()
+        if directed := named_delimiter(bare):
+            named = directed
         elif bare.strip():
             header = bare
             break

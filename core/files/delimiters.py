@@ -8,8 +8,17 @@ _QUOTED_TEXT = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 _DECIMAL_COMMA = re.compile(rb"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
 
+_SEP_DIRECTIVE = re.compile(rb'"?sep=([\t,;])"?(\t*|,*|;*)', re.IGNORECASE)
+"""Pattern of the line before the header that tells Excel which delimiter the table has, and of the delimiters that spreadsheets add."""
+
 BLANK = " "
 """Delimiter that stands for any number of blanks."""
+
+
+def named_delimiter(line: bytes) -> str | None:
+    """Return the delimiter that Excel's `sep=` line names; None if this is another line."""
+    match = _SEP_DIRECTIVE.fullmatch(line.rstrip(b"\r\n"))
+    return (match[2] or match[1])[:1].decode() if match else None
 
 
 def delimiter_of(header: bytes, row: bytes = b"") -> str:

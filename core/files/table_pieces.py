@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.common.threads import map_in_order
-from gpualign.core.files.delimiters import BLANK, delimiter_of
+from gpualign.core.files.delimiters import BLANK, delimiter_of, named_delimiter
 from gpualign.core.files.quoting import cell_text, replace_quoted_delimiters
 
 PIECE_BYTES = 4 << 20
@@ -67,11 +67,12 @@ class DelimitedTable:
     """A table whose first line has the titles of its columns.
 
     source: name of the file, for messages
-    header: the first line, without its line end
-    line_end: end of the first line
+    header: the line of titles, without its line end, and Excel's `sep=` line if there is one above
+    line_end: end of the line of titles
     delimiter: a tab, a comma or a semicolon
     titles: title of each column
-    stream: text below the first line; it can be read only once
+    stream: text below the titles; it can be read only once
+    first_row: line number, in the file, of the first line below the titles
     """
 
     source: str
@@ -80,6 +81,7 @@ class DelimitedTable:
     delimiter: bytes
     titles: Sequence[str]
     stream: BinaryIO = field(repr=False)
+    first_row: int = 2
 
     def column_index(self, title: str) -> int:
         """Return the index of a column. Raises `InputError` if there is no such column, or more than one."""
@@ -96,7 +98,7 @@ class DelimitedTable:
 
         Raises an `InputError` that names the line for a row with too few or too many cells.
         """
-        line, width = 2, len(self.titles)
+        line, width = self.first_row, len(self.titles)
         try:
             for piece, line_count in map_in_order(partial(_find_cells, self.delimiter, width), self._texts(), threads):
                 yield piece
@@ -104,11 +106,13 @@ class DelimitedTable:
         except _WrongRow as wrong:
             columns = "1 column" if wrong.cell_count == 1 else f"{wrong.cell_count:,} columns"
             message = f"{self.source}: line {line + wrong.index} has {columns}, the line of titles has {width:,}"
+            if line + wrong.index == self.first_row and wrong.cell_count == width + 1:
+                message += "; if R wrote row names, write the table without them (row.names = FALSE)"
             raise InputError(message) from None
 
     def _texts(self) -> Iterator[tuple[bytes, bytes, bool]]:
         """Yield (rows, the same with stand-ins for delimiters inside quotes, whether the last row lacks its line end)."""
-        line = 2
+        line = self.first_row
         for raw, is_unterminated in self._blocks():
             if self.delimiter == b"\t":
                 yield raw, raw, is_unterminated
@@ -168,13 +172,18 @@ def open_table(stream: BinaryIO, source: str) -> DelimitedTable:
 
     Raises `InputError` for a table of one column, and for the line endings of old Mac systems.
     """
-    line = stream.readline()
+    above, line = b"", stream.readline()
+    if named := named_delimiter(line):
+        above, line = line, stream.readline()
     header = line.rstrip(b"\r\n")
+    first_row = 3 if named else 2
     if b"\r" in header:
         raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
-    delimiter = delimiter_of(header)
-    (hidden,) = replace_quoted_delimiters(iter([header]), delimiter, source, 1)
+    delimiter = named or delimiter_of(header)
+    (hidden,) = replace_quoted_delimiters(iter([header]), delimiter, source, first_row - 1)
     titles = [cell_text(cell) for cell in hidden.split(delimiter.encode())]
     if delimiter == BLANK or len(titles) < 2:
-        raise InputError(f"{source}: line 1 has one column; expected the titles of a table, delimited by tabs, commas or semicolons")
-    return DelimitedTable(source, header, line[len(header) :] or b"\n", delimiter.encode(), titles, stream)
+        raise InputError(
+            f"{source}: line {first_row - 1} has one column; expected the titles of a table, delimited by tabs, commas or semicolons"
+        )
+    return DelimitedTable(source, above + header, line[len(header) :] or b"\n", delimiter.encode(), titles, stream, first_row)

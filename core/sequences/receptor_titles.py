@@ -23,11 +23,12 @@ ABUNDANCE_TITLE = "duplicate_count"
 """Title of the column with the abundances of receptors."""
 
 _MISSING_WORDS = frozenset({"", "none", "na", "nan", "null", "n/a", "<na>", "-", ".", "unresolved", "unknown"})
-_UNUSABLE_SEQUENCE_WORDS = frozenset({"partial", "out_of_frame", "unproductive"})
+_UNUSABLE_SEQUENCE_WORDS = frozenset({"partial", "out_of_frame", "out-of-frame", "unproductive"})
 _FALSE_ELSEWHERE = frozenset({"falsch", "faux", "falso", "onwaar", "fałsz"})  # as spreadsheets in other languages write FALSE
 _UNPRODUCTIVE_WORDS = _FALSE_ELSEWHERE | {
-    *("f", "false", "0", "n", "no", "none", "out", "out-of-frame", "stop", "non-productive", "nonproductive"),
+    *("f", "false", "0", "0.0", "n", "no", "none", "out", "outofframe", "stop", "stopcodon", "nonproductive", "nonfunctional"),
 }
+_BETWEEN_WORDS = re.compile(r"[ _-]")
 _UNPRODUCTIVE_START = "unproductive"
 
 MISSING_SEQUENCE_WORDS = tuple(sorted((_MISSING_WORDS | _UNUSABLE_SEQUENCE_WORDS) - {""}))
@@ -50,5 +51,5 @@ def is_missing(text: str) -> bool:
 
 def is_unproductive(text: str) -> bool:
     """Return whether a cell of a column such as `productive` says no, as AIRR, Cell Ranger, IMGT and Adaptive write it."""
-    word = text.strip().lower()
+    word = _BETWEEN_WORDS.sub("", text.strip().lower())
     return word in _UNPRODUCTIVE_WORDS or word.startswith(_UNPRODUCTIVE_START)

@@ -13,7 +13,7 @@ import numpy as np
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.delimiters import delimiter_of
+from gpualign.core.files.delimiters import delimiter_of, named_delimiter
 from gpualign.core.files.quoting import cell_text
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece, open_table
 from gpualign.core.sequences.alphabet import PROTEIN
@@ -132,10 +132,12 @@ class TableRecords:
 
 
 def is_receptor_table(start: bytes) -> bool:
-    """Return whether a file is a table of receptors: its first line has the titles of ids and of sequences. start: first bytes of the
+    """Return whether a file is a table of receptors: its line of titles has those of ids and of sequences. start: first bytes of the
     file"""
-    line = start.split(b"\n", 1)[0]
-    return has_receptor_titles({cell_text(cell) for cell in line.split(delimiter_of(line).encode())})
+    line, *others = start.split(b"\n", 2)
+    if (named := named_delimiter(line)) and others:
+        line = others[0]
+    return has_receptor_titles({cell_text(cell) for cell in line.split((named or delimiter_of(line)).encode())})
 
 
 def has_receptor_titles(titles: Collection[str]) -> bool:

@@ -70,17 +70,35 @@ def airr(*rows, titles=("sequence_id", "v_call", "junction_aa"), end="\n"):
 
 
 @pytest.mark.parametrize(
-    "word", ["0", "F", "no", "N", " False", "Out-of-frame", "Out", "Stop", "unproductive (see comment)", "None", "FALSCH", "Faux"]
+    "word",
+    [
+        *("0", "0.0", "F", "no", "N", " False", "Out-of-frame", "out of frame", "OUT_OF_FRAME", "Out", "Stop", "stop codon", "None"),
+        *("unproductive (see comment)", "non-functional", "nonfunctional", "FALSCH", "Faux"),
+    ],
 )
 def test_words_for_receptors_that_are_not_productive(word):
     found = read(f"sequence_id,productive,junction_aa\na,{word},CASSF\nb,1,CASSF\nc,yes,CASTF\nd,In-frame,CASF\n".encode())
     assert list(found.ids) == ["b", "c", "d"]
 
 
-@pytest.mark.parametrize("word", ["partial", "out_of_frame", "NULL", "none", "N/A", "<NA>", "-", ".", "Unresolved", "nan"])
+@pytest.mark.parametrize("word", ["partial", "out_of_frame", "out-of-frame", "NULL", "none", "N/A", "<NA>", "-", ".", "Unresolved", "nan"])
 def test_words_for_sequences_that_are_missing(word):
     found = read(f"sequence_id,junction_aa\na,{word}\nb,CASSF\nc,PARTIALLY\n".encode())
     assert list(found.ids) == ["b", "c"]
+
+
+@pytest.mark.parametrize("directive", ["sep=,\n", '"sep=,"\r\n', "SEP=,,,\n"])
+def test_the_line_of_excel_above_the_titles_is_no_row(directive):
+    rows = directive.encode() + b"sequence_id,v_call,junction_aa\na,TRBV1,CASSF\nb,TRBV2,CASSY\n"
+    found = read(rows)
+    assert (list(found.ids), list(found.letters), found.table.row_count) == (["a", "b"], ["CASSF", "CASSY"], 2)
+    with pytest.raises(InputError, match=r"line 5 has 2 columns, the line of titles has 3$"):
+        read(rows + b"c,TRBV1\n")
+
+
+def test_names_of_rows_without_a_title_are_refused():
+    with pytest.raises(InputError, match=r"line 2 has 3 columns, the line of titles has 2; if R wrote row names, .*row.names = FALSE"):
+        read(b"sequence_id\tjunction_aa\n1\ta\tCASSF\n")
 
 
 def test_columns_are_chosen_by_title():
