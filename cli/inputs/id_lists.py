@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.paths import STDIO, open_input
+from gpualign.core.files.quoting import is_quoted, unquoted_text
 
 
 def id_files(values: Sequence[str]) -> list[str]:
@@ -28,11 +29,15 @@ def listed_ids(values: Sequence[str], option: str) -> dict[str, str]:
 
 
 def _read_listed_ids(path: str, option: str) -> dict[str, str]:
-    """Return the ids in a file, each with the file and line that name it. Blank lines and lines that begin with # are skipped."""
+    """Return the ids in a file, each with the file and line that name it. Blank lines and lines that begin with # are skipped. Quotes are
+    removed if every id is in quotes, as R writes them."""
     with open_input(path) as (stream, source):
         text = open_decompressed(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    named = {name: f"{source}: line {number}" for number, name in lines if name and not name.startswith("#")}
+    lines = [(number, name) for number, name in lines if name and not name.startswith("#")]
+    if all(is_quoted(name) for _, name in lines):
+        lines = [(number, unquoted_text(name)) for number, name in lines]
+    named = {name: f"{source}: line {number}" for number, name in lines}
     if not named:
         raise InputError(f"{option} {source}: no ids; expected one per line")
     return named

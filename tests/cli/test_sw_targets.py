@@ -56,6 +56,8 @@ def test_a_part_is_searched_as_a_file_of_it(part):
         both = ["--targets", folder / "ids.txt", "--exclude", names[0], "--exclude", names[1]]
         fewer = [word for name in names[2:] for word in ("--targets", name)]
         assert here(QUERY, database, *WHOLE, *both) == here(QUERY, folder / "part.fa", *WHOLE, *fewer)
+    (folder / "r.txt").write_text("".join(f'"{name}"\n' for name in names))  # as R's write.table without names of rows and columns
+    assert here(QUERY, DB, *WHOLE, "--targets", folder / "r.txt").encode() == expected
     piped = gpualign("sw", "-q", QUERY, DB, *WHOLE, "--targets", "-", stdin=(folder / "ids.txt").read_bytes())
     assert piped.stdout == expected
 
