@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.paths import open_input
+from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.results.columns import annotation_names
 from gpualign.core.sequences.annotations import TITLE_KEYS, AnnotationColumn, annotations_from_titles
+from gpualign.core.sequences.ids import is_id_title
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
@@ -33,6 +37,7 @@ class AnnotationTable:
     first_title: title of the first column, that of the ids
     rows: row of each id
     columns: columns that were read, by title
+    second_cells: cell of each row in the second column, if the first may be the row numbers that R and pandas write; otherwise empty
     """
 
     source: str
@@ -40,11 +45,14 @@ class AnnotationTable:
     first_title: str
     rows: Mapping[str, int]
     columns: Mapping[str, AnnotationColumn]
+    second_cells: Sequence[str] = ()
 
     def for_records(self, records: SequenceSet) -> dict[str, AnnotationColumn]:
         """Return the columns with a text for each record, empty if the record is not in the table. Raises `InputError` if no record is."""
         ids = records.file_ids
-        rows = np.fromiter((self.rows.get(name, -1) for name in ids), dtype=np.int64, count=len(ids))
+        rows = _rows_of(ids, self.rows)
+        if rows.max() < 0 and are_row_numbers(list(self.rows)) and len(set(self.second_cells)) == len(self.second_cells) > 0:
+            rows = _rows_of(ids, {name: row for row, name in enumerate(self.second_cells)})
         if self.first_title in ids:
             raise InputError(f"{self.source}: the first line begins with the id of a record; expected the titles of the columns")
         if rows.max() < 0:
@@ -52,16 +60,31 @@ class AnnotationTable:
         return {title: column.select(rows) for title, column in self.columns.items()}
 
 
+def _rows_of(ids: Iterable[str], rows: Mapping[str, int]) -> Integers:
+    """Return the row of each id, -1 if it has none."""
+    return np.array([rows.get(name, -1) for name in ids], dtype=np.int64)
+
+
 def read_annotation_table(path: str, needed: Collection[str]) -> AnnotationTable:
-    """Read a table whose first line has the titles of its columns, and whose first column has ids. needed: titles of the columns to read.
+    """Read a table whose first line has the titles of its columns, and whose first column has ids, or numbers of rows before the ids.
+
+    needed: titles of the columns to read
+
+    R writes no title above the names of rows, unless it delimits by commas or semicolons.
 
     Raises an `InputError` that names the line if the table is invalid.
     """
     with open_input(path) as (stream, source):
-        rows = open_delimited(open_decompressed(stream, source)[1], source).rows()
+        table = open_delimited(open_decompressed(stream, source)[1], source)
+        rows = table.rows()
         number, (first_title, *titles) = next(rows, (0, [""]))
         if not number:
             raise InputError(f"{source}: empty; expected a line with the titles of the columns, and an id in each line that follows")
+        if (below := next(rows, None)) is not None:
+            is_longer = len(below[1]) == len(titles) + 2 and bool(below[1][-1])
+            if is_longer and table.delimiter not in ",;" and (not is_id_title(first_title) or are_row_numbers([below[1][0]])):
+                first_title, titles = "", [first_title, *titles]
+            rows = chain([below], rows)
         if not titles:
             raise InputError(f"{source}: line {number} has one column; expected an id and its annotations, delimited by tabs")
         chosen = [k for k, title in enumerate(titles) if title in needed]
@@ -71,6 +94,7 @@ def read_annotation_table(path: str, needed: Collection[str]) -> AnnotationTable
         row_of: dict[str, int] = {}
         cells_of: list[tuple[str, ...]] = []
         lines: list[int] = []
+        second_cells: list[str] = []
         known: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows of one organism share their cells
         for line, (name, *cells) in rows:
             if len(cells) != len(titles):
@@ -80,12 +104,14 @@ def read_annotation_table(path: str, needed: Collection[str]) -> AnnotationTable
             if row == len(cells_of):
                 cells_of.append(known.setdefault(selected, selected))
                 lines.append(line)
+                if first_title in INDEX_TITLES:
+                    second_cells.append(cells[0])
             elif cells_of[row] != selected:
                 raise InputError(f"{source}: lines {lines[row]} and {line} differ in the annotations of {quoted(name)}")
     if not row_of:
         raise InputError(f"{source}: only a line of titles; expected an id in each line that follows")
     columns = {titles[k]: AnnotationColumn.from_texts(cells[at] for cells in cells_of) for at, k in enumerate(chosen)}
-    return AnnotationTable(source, titles, first_title, row_of, columns)
+    return AnnotationTable(source, titles, first_title, row_of, columns, second_cells)
 
 
 @dataclass(frozen=True)

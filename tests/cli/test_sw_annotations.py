@@ -109,6 +109,30 @@ def test_columns_of_a_table(folder):
         assert here(*words[:-2], "--format", format) == here(QUERY, DB, *HITS, "--format", format)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '"kind"\t"note"\n"b"\t"x"\t"of b"\n"a"\t"y"\t"of a"\n',  # R's write.table
+        '"id" "kind" "note"\n"1" "b" "x" "of b"\n"2" "a" "y" "of a"\n',
+        '"","id","kind","note"\n"1","b","x","of b"\n"2","a","y","of a"\n',  # R's write.csv
+        ",id,kind,note\n0,b,x,of b\n1,a,y,of a\n",  # pandas
+        "Unnamed: 0\tid\tkind\tnote\n0\tb\tx\tof b\n1\ta\ty\tof a\n",
+    ],
+)
+def test_names_and_numbers_of_rows(tmp_path, table):
+    (tmp_path / "table").write_text(table)
+    (tmp_path / "db.fa").write_text(">a\nMKVLAAGIVGLW\n>b\nMKVLAAGIVGLC\n")
+    words = (tmp_path / "db.fa", tmp_path / "db.fa", "--annotate", tmp_path / "table", "--fields", "target,note,kind", "--max-hits", "1")
+    assert here(*words).splitlines()[1:] == ["a\tof a\ty", "b\tof b\tx"]
+
+
+@pytest.mark.parametrize("row", ["a\t1\t", "a\t1\tx"])
+def test_a_row_with_another_cell_is_refused(tmp_path, row):
+    (tmp_path / "table").write_text(f"id\tkind\n{row}\n")
+    (tmp_path / "db.fa").write_text(">a\nMKVLAAGIVGLW\n")
+    assert refused(tmp_path / "db.fa", "--annotate", tmp_path / "table").endswith("table: line 2 has 3 columns, line 1 has 2")
+
+
 def test_every_form_has_the_same_columns(folder):
     import csv
 
