@@ -52,7 +52,7 @@ def number_advice(cell: str) -> str:
     if _THOUSANDS_BEFORE_COMMA_PATTERN.fullmatch(cell):
         plain = cell.replace(".", "").replace(",", ".")
         return f", which may be {plain} with points between thousands; write {plain}"
-    return "; write a point in decimals" if parse_number(cell.replace(",", ".")) is not None else ""
+    return "; write a point in decimals" if "," in cell and parse_number(cell.replace(",", ".")) is not None else ""
 
 
 def parse_numbers(cells: Cells) -> Reals | None:

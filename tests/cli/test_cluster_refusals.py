@@ -133,6 +133,13 @@ def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
 
 
+def test_an_infinite_distance_is_no_decimal_comma(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "x").write_text("a\tb\t1\na\tc\tinf\n")
+    with pytest.raises(InputError, match=r"found 'inf'$"):
+        gpualign_here("cluster", "--edges", "x", "--max-distance", "1")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
