@@ -10,6 +10,10 @@ ID_TITLE = "sequence_id"
 SEQUENCE_TITLES = ("junction_aa", "cdr3_aa", "junction", "cdr3")
 """Titles of columns that may have the sequences of receptors, the preferred one first."""
 
+PRODUCTIVE_TITLES = ("productive", "FUNCTIONAL", "V-DOMAIN Functionality", "sequenceStatus", "frame_type")
+"""Titles of columns that say whether receptors are productive: in the AIRR Rearrangement Schema, in the older tables of Change-O, and in
+those of IMGT and Adaptive."""
+
 CELL_TITLES = ("cell_id", "barcode")
 """Titles of columns that may have the cells of receptors: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
 
@@ -35,12 +39,12 @@ MISSING_SEQUENCE_WORDS = tuple(sorted((_MISSING_WORDS | _UNUSABLE_SEQUENCE_WORDS
 """Words that stand for a missing sequence, in lower case: those of `is_missing`, and what TRUST4 writes for incomplete ones."""
 
 
-_AMINO_ACID_TITLE = re.compile(r".*[_.]aa|aaseq.*|amino[ _]?acid.*", re.IGNORECASE)
+_AMINO_ACID_TITLE = re.compile(r".*[_. (-]aa\)?|.*cdr3aa|aaseq.*|.*amino[ _.]?acid.*", re.IGNORECASE)
 
 
 def has_amino_acids(title: str) -> bool:
-    """Return whether the sequences of a column with this title are amino acids, as AIRR, MiXCR (aaSeqCDR3), Adaptive (aminoAcid) and
-    immunarch (CDR3.aa) call it."""
+    """Return whether the sequences of a column with this title are amino acids, as AIRR, MiXCR (aaSeqCDR3), Adaptive (aminoAcid), immunarch
+    (CDR3.aa), VDJtools (cdr3aa) and IMGT (JUNCTION (AA)) call it."""
     return _AMINO_ACID_TITLE.fullmatch(title) is not None
 
 

@@ -25,6 +25,7 @@ from gpualign.core.sequences.receptor_titles import (
     ID_TITLE,
     LOCUS,
     MISSING_SEQUENCE_WORDS,
+    PRODUCTIVE_TITLES,
     SEQUENCE_TITLES,
     V_CALL,
     V_TITLES,
@@ -35,8 +36,7 @@ from gpualign.core.sequences.string_column import StringColumn, join_columns
 from gpualign.core.sequences.table_cells import read_cells
 from gpualign.core.sequences.table_loci import LocusFinder
 
-_PRODUCTIVE_TITLE = "productive"
-_UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#", dtype=np.uint8)
+_UNPRODUCTIVE_LETTERS = np.frombuffer(b"*_#~", dtype=np.uint8)
 """Stops, and the marks of programs for amino acids that a shifted reading frame interrupts."""
 
 
@@ -186,14 +186,16 @@ class RecordTable:
         self._locus_names = columns.read_loci
         self.cell_column = _find_cell_column(self.table) if columns.and_locus else None
         self.other_loci = Counter[str]()
-        self._productive_column = self.table.titles.index(_PRODUCTIVE_TITLE) if _PRODUCTIVE_TITLE in self.table.titles else None
+        productive = next((title for title in PRODUCTIVE_TITLES if title in self.table.titles), None)
+        self._productive_column = None if productive is None else self.table.titles.index(productive)
 
     def rows(self) -> Iterator[TableRows]:
         """Yield the rows in order, many at once."""
         for piece in self.table.pieces(self._threads):
             letters = _without_outer_blanks(read_cells(piece, self.sequence_column))
             kept = (letters.lengths > 0) & ~_missing_mask(letters)
-            if has_amino_acids(self.sequence_title) or self.sequence_title in SEQUENCE_TITLES:  # Cell Ranger's cdr3 has amino acids too
+            # Cell Ranger's cdr3 has amino acids too.
+            if has_amino_acids(self.sequence_title) or self.sequence_title.lower() in SEQUENCE_TITLES:
                 before = np.concatenate(([0], np.cumsum(np.isin(letters.text, _UNPRODUCTIVE_LETTERS))))[letters.offsets]
                 kept &= before[1:] == before[:-1]
             if self._productive_column is not None:

@@ -114,10 +114,23 @@ def test_columns_are_chosen_by_title():
     assert (list(found.ids), list(found.letters), found.table.row_count) == (["AA-1_contig_1"], ["CASSF"], 3)
 
 
-@pytest.mark.parametrize("title", ["junction_aa", "aaSeqCDR3", "aminoAcid", "amino_acid", "CDR3.aa", "cdr3"])
+AMINO_ACID_TITLES = ["junction_aa", "aaSeqCDR3", "aminoAcid", "amino_acid", "CDR3.aa", "cdr3aa", "JUNCTION (AA)", "CDR3.amino.acid"]
+
+
+@pytest.mark.parametrize("title", [*AMINO_ACID_TITLES, "cdr3", "CDR3"])
 def test_receptors_with_stops_are_left_out_whatever_the_title(title):
-    found = read(f"id\t{title}\na\tCAS*F\nb\tCASSF\nc\tCAS_F\nd\t CASTF \n".encode(), TableColumns("id", title))
-    assert (list(found.ids), list(found.letters), found.table.row_count) == (["b", "d"], ["CASSF", "CASTF"], 4)
+    found = read(f"id\t{title}\na\tCAS*F\nb\tCASSF\nc\tCAS_F\nd\t CASTF \ne\tCAS~F\n".encode(), TableColumns("id", title))
+    assert (list(found.ids), list(found.letters), found.table.row_count) == (["b", "d"], ["CASSF", "CASTF"], 5)
+    assert found.table.alphabet == ("protein" if title in AMINO_ACID_TITLES else "auto")
+
+
+@pytest.mark.parametrize(
+    ("title", "no"),
+    [("FUNCTIONAL", "F"), ("V-DOMAIN Functionality", "unproductive (see comment)"), ("sequenceStatus", "Stop"), ("frame_type", "Out")],
+)
+def test_columns_that_say_what_is_productive(title, no):
+    found = read(f"id\t{title}\trearrangement\na\t{no}\tACGA\nb\tIn\tACGT\n".encode(), TableColumns("id", "rearrangement"))
+    assert list(found.ids) == ["b"]
 
 
 def test_tables_of_amino_acids_are_proteins_whatever_their_letters(tmp_path):
