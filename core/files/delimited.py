@@ -9,7 +9,7 @@ from itertools import chain
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.delimiters import BLANK, delimiter_of, named_delimiter
+from gpualign.core.files.delimiters import BLANK, carriage_returns_error, delimiter_of, named_delimiter
 from gpualign.core.files.quoting import is_quoted, replace_quoted_delimiters, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
@@ -101,7 +101,7 @@ def open_delimited(stream: Iterator[bytes], source: str) -> DelimitedText:
             header = bare
             break
     if b"\r" in header.rstrip(b"\r\n"):
-        raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
+        raise carriage_returns_error(source)
     first_lines = [header] if header else []
     for line in stream:
         first_lines.append(line)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpualign.core.common.errors import InputError
+
 _QUOTED_TEXT = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 _DECIMAL_COMMA = re.compile(rb"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
@@ -71,3 +73,8 @@ def _quoted_texts_are_cells(line: bytes, delimiter: bytes) -> bool:
     line: a line in which each quoted string is replaced by one '"'
     """
     return re.search(b'[^%b]"|"[^%b]' % (delimiter, delimiter), line) is None
+
+
+def carriage_returns_error(source: str) -> InputError:
+    """Return the error for text with the line ends of old Mac systems, where its lines cannot be told apart. source: name of the file"""
+    return InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")

@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.common.threads import map_in_order
-from gpualign.core.files.delimiters import BLANK, delimiter_of, named_delimiter
+from gpualign.core.files.delimiters import BLANK, carriage_returns_error, delimiter_of, named_delimiter
 from gpualign.core.files.quoting import cell_text, replace_quoted_delimiters
 
 PIECE_BYTES = 4 << 20
@@ -178,7 +178,7 @@ def open_table(stream: BinaryIO, source: str) -> DelimitedTable:
     header = line.rstrip(b"\r\n")
     first_row = 3 if named else 2
     if b"\r" in header:
-        raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
+        raise carriage_returns_error(source)
     delimiter = named or delimiter_of(header)
     (hidden,) = replace_quoted_delimiters(iter([header]), delimiter, source, first_row - 1)
     titles = [cell_text(cell) for cell in hidden.split(delimiter.encode())]

@@ -196,6 +196,27 @@ def test_alignments_are_named_where_sequences_are_wanted(tmp_path, rng, command)
         assert "; expected FASTA or FASTQ" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (";made by x\n>a\nACGT\n>b\nACGA\n", "a line begins with ';', as comments of FASTA do; delete such lines"),
+        ("\ufeff;x; y\r\n; z\r\n>a\r\nACGT\r\n>b\r\nACGA\r\n", "a line begins with ';'"),
+        (">a\n;x\nACGT\n>b\nACGA\n", "a line begins with ';'"),
+        (">a\rACGT\r>b\rACGA\r", "its lines end in carriage returns alone"),
+        (vcf_text("ab", [(["A", "C"], ["0/0", "0|1"])]).replace("\n", "\r"), "its lines end in carriage returns alone"),
+    ],
+)
+def test_lines_that_are_none_of_an_alignment(tmp_path, text, reason):
+    (tmp_path / "x").write_bytes(text.encode())
+    with pytest.raises(InputError, match=reason):
+        gpualign_here("dist", tmp_path / "x")
+
+
+def test_a_table_that_begins_like_comments_of_fasta(tmp_path):
+    (tmp_path / "x").write_text(";a;b\n>x;0;1\n>y;0;2\n")
+    assert gpualign_here("dist", tmp_path / "x")[0] == b"\t>x\t>y\n>x\t0\t1\n>y\t1\t0\n"
+
+
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
 @pytest.mark.parametrize("name", [">b", "(A)1", "@c", "#d", "[e]", "'94-C", '"f', "CLUSTAL", "%g"])
 def test_ids_that_begin_as_another_kind_does(tmp_path, delimiter, name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -19,6 +20,7 @@ from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_fileset
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.decompression import PlainText, compression_of, open_decompressed, plain_text
+from gpualign.core.files.delimiters import carriage_returns_error
 from gpualign.core.files.kinds import CONVERSIONS, PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.files.paths import descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
@@ -83,6 +85,9 @@ _INPUT_KINDS = {
     FileKind.BCF: InputKind.VARIANTS,
 }
 
+_FASTA_COMMENT = re.compile(rb"(\s*;[^\n]*\n)+>[^\n;]*\n|\s*>[^\n;]*\n;")
+"""Pattern of FASTA with comments above or below the header of its first record, which is no table with semicolons."""
+
 _PLINK_TEXT_ADVICE = "make a fileset that gpualign dist reads: plink {} NAME --make-bed --out NAME"
 
 _ADVICE_BY_FILE_KIND = {
@@ -108,6 +113,10 @@ def _detect_kinds(first: bytes, source: str) -> tuple[FileKind | None, InputKind
     if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     kind = kind_of(first)
+    if _FASTA_COMMENT.match(first.removeprefix(b"\xef\xbb\xbf")):
+        raise InputError(f"{source}: a line begins with ';', as comments of FASTA do; delete such lines")
+    if kind in (FileKind.FASTA, FileKind.VCF) and b"\r" in first and b"\n" not in first:
+        raise carriage_returns_error(source)
     if kind is FileKind.PLINK:
         return kind, InputKind.FILESET if first[len(PLINK_MAGIC) :][:1] <= bytes([SITE_MAJOR_MODE]) else InputKind.FILESET2
     if kind in _INPUT_KINDS:
