@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 
@@ -267,6 +267,8 @@ def _parse_pairs(
         value = _parse_number(cells[columns.value])
         if value is None and (cells == header or not any(cells)):
             continue
+        if header is not None and not cells[columns.value]:  # as pandas writes nan
+            value = nan
         for name in (cells[columns.query], cells[columns.target]):
             if name not in number:
                 if ids is not None:

@@ -359,6 +359,7 @@ def test_lists_with_titles_of_other_programs(tmp_path, titles):
         "# made, by x 1\n#\n\n# query\ttarget\tdistance\na\tb\t1\na\tc\t7\n",
         "\ufeff# made\tby x\r\nquery,target,distance\r\na,b,1\r\na,c,7\r\n",
         "#query target distance\na b 1\na c 7\n",
+        "query,target,distance\na,b,1\na,c,\n",
     ],
 )
 def test_headers_of_lists(listed):
