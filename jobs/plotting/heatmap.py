@@ -306,11 +306,13 @@ def order_by_tree(heatmap: Heatmap, tree: Tree) -> DrawnOrder:
             f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, in which each record has its own id"
         )
     leaves = set(tree.ids)
+    unmatched = []
     for where, alone in (("matrix", number.keys() - leaves), ("tree", leaves - number.keys())):
         if alone:
             others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
-            name = ascii(_truncate(min(alone), _MAX_ID_CHARS))
-            raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves must be the records of the matrix")
+            unmatched.append(f"{_truncate(min(alone), _MAX_ID_CHARS)!a}{others} only in the {where}")
+    if unmatched:
+        raise InputError(f"{parameter('tree')}: {', and '.join(unmatched)}; the leaves must be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return DrawnOrder(rows, rows, drawn_tree_of(tree))
 

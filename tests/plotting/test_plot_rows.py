@@ -301,6 +301,7 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
         ("(s0,s1);", "tree: 's2' and 1 more are only in the matrix"),
         ("(s0,s1,s2,s3,zz);", "tree: 'zz' is only in the tree"),
         (f"(s0,s1,s2,s3,{'z' * 99});", "tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is only in the tree"),
+        ("(s0,s1,s2,S3);", "tree: 's3' is only in the matrix, and 'S3' is only in the tree; the leaves"),
         (">s0\nACGT\n", "not a tree in Newick format, which begins with '('"),
     ],
 )
