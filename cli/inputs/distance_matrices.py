@@ -45,6 +45,9 @@ _OTHER_LAYOUTS = (
 _DECIMAL_PATTERN = re.compile(rb"(?<=;)-?[0-9]*\.[0-9]+(?=[ \r]*(?:;|$))", re.MULTILINE)
 _POINT_BEFORE_THOUSANDS_PATTERN = re.compile(rb"[1-9][0-9]{0,2}\.[0-9]{3}")
 
+_COMMENTS = re.compile(rb"(\xef\xbb\xbf)?([ \r\n]*#[^\n]*\n)+([ \t\r]*\n)*")
+"""Pattern of comments above a matrix. The last may also be a header with the mark of a comment."""
+
 _EXAMINED_BYTES = 4096
 """Number of a file's first bytes that tell its kind."""
 _MAX_MAGNITUDE = 1e100
@@ -221,7 +224,7 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
     text = unpacked.read()
     is_unfinished = not text.endswith((b"\n", b"\r"))
     try:
-        contents = _parse_text_matrix(text, source, None if ids is None else len(ids))
+        contents = _parse_with_comments(text, source, None if ids is None else len(ids))
     except InputError:
         _refuse_other_layouts(start, source)
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
@@ -248,6 +251,24 @@ def _refuse_other_layouts(start: bytes, source: str) -> None:
                 f"{source} is {name}; compute a matrix from the alignment, with gpualign dist or nw, or write a table whose first line and"
                 " first column are the ids"
             )
+
+
+def _parse_with_comments(text: bytes, source: str, count: int | None) -> TextMatrix:
+    """Parse a text matrix below any lines of comments. Parameters are those of `_parse_text_matrix`."""
+    try:
+        return _parse_text_matrix(text, source, count)
+    except InputError:
+        if (comments := _COMMENTS.match(text)) is None:
+            raise
+        table = text[comments.end() :]
+        below = b"\n" * comments[0].count(b"\n") + table
+        if table.startswith((b"\t", b",", b";")):  # a header, so the last comment is none
+            return _parse_text_matrix(below, source, count)
+        with suppress(InputError):
+            matrix = _parse_text_matrix(below, source, count)
+            if matrix.row_ids is not None and matrix.assumption_note is None:
+                return matrix
+        raise
 
 
 def _parse_text_matrix(text: bytes, source: str, count: int | None) -> TextMatrix:
