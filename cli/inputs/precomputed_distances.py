@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,13 @@ def read_precomputed(
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
     kind = _kind_of_values(stored, distances, edit)
     values = stored.values
-    if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
-        invalid = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
+    invalid = np.flatnonzero(np.isinf(values) | (values < 0) | (values > (1 if kind == "identity" else np.inf)))
+    if len(invalid):
+        place, count = int(invalid[0]), len(stored.row_ids)
+        i, j = divmod(place, count) if values.ndim == 2 else next(itertools.islice(itertools.combinations(range(count), 2), place, None))
         expected = "identities from 0 to 1" if kind == "identity" else "distances that are finite and not negative"
-        raise InputError(f"{distances}: expected {expected}, found {invalid:g}")
+        found = f"{values.flat[place]:g} for {quoted(stored.row_ids[i])} and {quoted(stored.row_ids[j])}"
+        raise InputError(f"{distances}: expected {expected}, found {found}; write nan if the pair has no distance")
     rows = stored.row_ids
     if ids is not None and (changed := match_changed_ids(rows, ids)):
         warn(describe_changed_ids(changed, distances))
@@ -153,7 +157,13 @@ def _describe_two_sets(stored: StoredMatrix) -> str:
     if rows != columns and sorted(rows) == sorted(columns):
         return "rows and columns are in different orders"
     if rows != columns:
-        return f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
+        counts = f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
+        for where, some, others in (("columns", columns, rows), ("rows", rows, columns)):
+            known = set(others)
+            alone = next((name for name in some if name not in known), None)
+            if alone is not None:
+                return f"{counts}, as {quoted(alone)} is only in the {where}"
+        return counts
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
     there, back = different_numbers(values[i, j], values[j, i])
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {there}, the other way {back}"

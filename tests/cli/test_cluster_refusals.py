@@ -149,12 +149,15 @@ def test_an_infinite_distance_is_no_decimal_comma(folder, monkeypatch):
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, kinships or percent identities, which are not distances"),
         (",a,b,c\na,0,-1,5e6\nb,-1,0,5e6\nc,5e6,5e6,0\n", "x: holds scores, kinships or percent identities, which are not distances"),
-        ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf"),
+        ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf for 'a' and 'b'; write nan"),
+        ("3\na 0 2 1\nb 2 0 -1\nc 1 -1 0\n", "x: expected distances that are finite and not negative, found -1 for 'b' and 'c'"),
+        ("\ta\tb\tc\na\t0\t1\t2\nb\t1\t0\t3\n", "x: the rows are 2 records and the columns 3 other records, as 'c' is only in the columns"),
+        ("\ta\ta\tb\na\t0\t1\t2\nb\t1\t0\t3\n", "x: the rows are 2 records and the columns 3 other records; expected"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: expected a number, found 'x'"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_bad_matrices(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--distances", content, message)
