@@ -71,6 +71,10 @@ NAMED = (
     ),
     *("annee", "Année", "ANNÉE", "año", "ano", "anno", "год", "年份", "edad", "Numero", "N°", "Nº", "Lfd. Nr."),
     *("NMISS", "N_MISS", "Missing Values", "NrConsensus", "NrBasesACTG", "NrAFMultiple", "Block", "Plot", "Tray", "plot_id"),
+    *("Total", "sum", "MEAN", "Average", "Row total", "Grand Total", "Distance", "closest distance", "Identity", "Best match", "Ct value"),
+    *("Insert Size", "District", "Post Code", "Secondary Sample ID", "Date Entered", "Alternative ST", "date_entered", "datestamp"),
+    *("Approximated Genome Size (Mbases)", "Estimated genome size", "Top Species Match Identity", "Import Date", "Nearest Neighbor"),
+    *("Kleborate ST", "virulence_score", "resistance_score", "num_resistance_genes", "ambiguous_bases"),
     *("yr", "PMID", "NCBI taxid", "tax_id", "Days", "isoweek", "ISO week", "Visit", "Timepoint", "Time point", "count"),
 )
 

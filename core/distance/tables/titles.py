@@ -17,18 +17,21 @@ complextype clonalcomplex clonalgroup cplx profile allelicprofile lincode hiercc
 ribotype toxinotype pulsotype subtype genotype haplotype cluster clusters subcluster group subgroup type scheme schema barcode uberstrain
 
 year years yr month months week weeks day days date epiweek isoweek time timepoint visit country countries
-region state province county city town location locality continent latitude longitude address hospital ward clinic postcode zipcode zip
+region state province county city town location locality continent latitude longitude address hospital ward clinic postcode district
+zipcode zip
 
 species subspecies genus organism taxon host source niche sex gender age patient patients case outcome disease status phenotype pheno
 trait population pop subpop superpop superpopulation breed family father mother sire affected affection diagnosis treatment control smoking
 twin class label cohort batch block plot tray plate lane well run library instrument platform project bioproject
 biosample study accession accessions pmid outbreak farm herd flock animal animals season quarter taxid isolate isolates
 strain sample samples specimen name names alias aliases id ids iid fid uid uuid file filename path sender
-submitter curator owner lab laboratory institution comment comments note notes remark remarks description details version release index
+submitter curator datestamp experiment owner lab laboratory institution comment comments note notes remark remarks description details
+version release index
 row rank number numero número no nr nº count counts
 
 contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
-uncalled mismatches differences score confidence percent percentage pct nmiss
+uncalled mismatches differences distance identity score confidence percent percentage pct nmiss
+total sum mean average avg median
 pubmlst enterobase rowid snpaddress
 jahr monat plz datum alter jaar année annee anio año ano anno fecha edad pays país год дата 年份 年
 """
@@ -54,16 +57,19 @@ _SNP_ADDRESS_PATTERN = re.compile("t[0-9]+")
 """Titles of the levels of SNP addresses, and the pattern of titles beside which they number sites."""
 
 _COMBINED_WORD_LIST = """
-of the in at per by for and to from not min max mean median average avg total sum perc data info detail values gene genes genome core whole
-sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb miss
+of the in at per by for and to from not min max perc data info detail values gene genes genome core whole
+sequence seq loci locus allele alleles allelic target targets good best top found closest nearest neighbor neighbour assembly contig
+scaffold bp kb mb miss
 consensus actg af multiple code complex level lower upper original received collection collected isolation isolated sampling sampled
-receipt report reported submission creation sequencing sequenced entry birth new novel old previous current largest longest shortest n nb
-num lfd phage matches perfect case super achtman oxford oxf pasteur pas warwick ncbi tax iso point
+receipt report reported submission creation import sequencing sequenced entry entered birth new novel old alternative secondary previous
+current largest longest shortest n nb
+num lfd phage value grand insert approximate approximated estimated ambiguous virulence resistance kleborate matches perfect case super
+achtman oxford oxf pasteur pas warwick ncbi tax iso point
 snp snps spa emm sccmec capsule antigen o h k typing
 assembled ribosomal pubmed low high quality
-clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
+clinical public private biological post room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
 predicted matching lin
-read pair base bases content ratio rate fraction share threshold distance differences snv snvs match matched phred
+read pair base bases content ratio rate fraction share threshold snv snvs match matched phred
 q30
 """
 _COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
