@@ -256,6 +256,14 @@ def test_hashes_and_long_numbers_are_told_apart():
     np.testing.assert_array_equal(found, 1 - np.eye(len(words)))
 
 
+@pytest.mark.parametrize("digits", [9, 10, 30])
+def test_long_numbers_beside_the_numbers_of_genotypes_are_alleles(digits):
+    """chewBBACA's CRC32, or hashes of 64 bits, beside a locus with few alleles."""
+    large = int("3" * digits)
+    _, (found, _) = table(f"id\ta\tb\nA\t{large}\t1\nB\t{large + 1}\t2\nC\t{large}\t1\n")
+    np.testing.assert_array_equal(found, [[0, 2, 0], [2, 0, 2], [0, 2, 0]])
+
+
 def test_tables_turned_in_two_files_and_from_scratch_files(rng):
     alleles = some_alleles(rng, 30, 25, 40, 0.1)
     expected, _ = plain(alleles)
@@ -310,7 +318,7 @@ def test_a_slip_in_genotypes_makes_no_alleles(rng):
     with pytest.raises(InputError, match="'3' in a table of genotypes"):
         table("id\tr1\tr2\na\t0\t3\n", type=TableType.CALLS)
     with pytest.raises(InputError, match=r"'1000000000' in a table of genotypes.*missing_code=1000000000"):  # a hash, as an allele
-        table("id\tG1\tG2\tG3\na\t1000000000\t1\t1\nb\t1\t2\t2\nc\t1\t1\t1\n")
+        table("id" + "\tG" * 60 + "\na\t1000000000" + "\t1" * 59 + "\nb" + "\t2" * 60 + "\n")
 
 
 @pytest.mark.parametrize(

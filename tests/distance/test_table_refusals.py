@@ -68,6 +68,7 @@ UNKNOWN_CELLS = [
     ("id,a,b\nA,0,1\nB,ND,40\n", "", "'ND' in a table of alleles.*; --missing-code ND if it is a missing call"),
     ("id,a,b\nA,A,C\nB,0,T\n", "", "'0' in a table of letters.*; --missing-code 0 if it is a missing call"),
     ("id\ta\tb\nA\t0\t9\nB\t1\t2\n", "--type calls", "'9' in a table of genotypes.*; --missing-code 9 if it is a missing call"),
+    ("\ta" * 200 + "\nA\t123456789012345678" + "\t0" * 199, "", "expected 0, 1, 2; --ignore-columns leaves out columns that are not sites"),
     ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as the number of alleles that are not the reference"),
     ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as the number of alleles that are not the reference"),
 ]

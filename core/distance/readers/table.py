@@ -200,9 +200,10 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)
     if alleles.numbers_above_2_are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
+        missing = f"; {code}" if (code := missing_call_advice(number)) else ""
         raise InputError(
-            f"{first} in a table of genotypes; expected 0, 1, 2; {missing_call_advice(number)}; {leave} leaves out columns that are not"
-            f" sites; alleles are read with {say}"
+            f"{first} in a table of genotypes; expected 0, 1, 2{missing}; {leave} leaves out columns that are not sites; alleles are read"
+            f" with {say}"
         )
     if alleles.ambiguity_reason is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity_reason}")

@@ -179,6 +179,8 @@ class AlleleCells:
                     if number is None:
                         return cells, not_empty, index
                 row[index] = number
+                if FIRST_HASH_NUMBER <= number < NO_ALLELE:  # the parser counts only shorter numbers
+                    number_count, above_2_count = number_count + 1, above_2_count + 1
         self.count_row(row, number_count, above_2_count, zero_count)
         return cells, not_empty, -1
 
