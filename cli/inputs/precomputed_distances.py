@@ -88,7 +88,8 @@ def _kind_of_values(stored: StoredMatrix, source: str, edit: bool | None) -> str
             raise InputError(f"{source}: holds {others}, not edit distances: {name} is at {own[record]:g} from itself; {advice}")
         return "distance"
     kind = guess_kind(values, stored.value_name, True)
-    if kind is None and stored.value_name is None and may_be_percent_identities(values):
+    is_square_of_percents = values.ndim == 2 and np.nanmax(values, initial=0) > 1
+    if kind is None and stored.value_name is None and (is_square_of_percents or may_be_percent_identities(values)):
         raise InputError(
             f"{source}: has no diagonal, so distances and percent identities cannot be told apart; write 100 - value if they are percent"
             " identities, and otherwise the square with its diagonal of 0"

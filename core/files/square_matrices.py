@@ -23,8 +23,11 @@ _RELATIVE_ROUNDING_TOLERANCE = 1e-6
 _MAX_ROUNDING_TOLERANCE = 0.1
 """Maximum tolerance, because whole numbers have no rounding errors: -1 may stand for a missing value."""
 
-_PERCENT_IDENTITY_RANGE = 70, 100
+_LOWEST_GENOME_IDENTITY, _HIGHEST_IDENTITY = 70, 100
 """Range of the average nucleotide identities that programs report, in percent."""
+
+LOWEST_IDENTITY = 1
+"""Lowest identity of genes and proteins, in percent, where a diagonal is left empty as Geneious does."""
 
 _MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "?", "-"))
 
@@ -122,13 +125,12 @@ def without_rounding_errors(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def may_be_percent_identities(values: npt.NDArray[Any]) -> bool:
-    """Return whether values, a matrix or a vector of pairs, may be percent identities of genomes. The diagonal does not count, nor does 0,
-    which skani writes for a pair without an identity. Whole numbers may also be counts of differences."""
+def may_be_percent_identities(values: npt.NDArray[Any], lowest: float = _LOWEST_GENOME_IDENTITY) -> bool:
+    """Return whether values, a matrix or a vector of pairs, may be percent identities, by default of genomes. The diagonal does not count,
+    nor does 0, which skani writes for a pair without an identity. Whole numbers may also be counts of differences."""
     pairs = values if values.ndim == 1 else values[~np.eye(*values.shape, dtype=np.bool_)]
     known = pairs[~np.isnan(pairs) & (pairs != 0)]
-    low, high = _PERCENT_IDENTITY_RANGE
-    return bool(len(known) and known.min() >= low and known.max() <= high)
+    return bool(len(known) and known.min() >= lowest and known.max() <= _HIGHEST_IDENTITY)
 
 
 def are_whole(values: npt.NDArray[Any]) -> bool:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.square_matrices import are_whole, may_be_percent_identities
+from gpualign.core.files.square_matrices import LOWEST_IDENTITY, are_whole, may_be_percent_identities
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
@@ -197,7 +197,8 @@ def _are_fractions(values: npt.NDArray[Any]) -> bool:
 
 def _look_like_percent_identities(values: npt.NDArray[Any]) -> bool:
     """Return whether values without a diagonal look like percent identities. Whole numbers do not, because distances are counts."""
-    return may_be_percent_identities(values) and not are_whole(values)
+    of_any = may_be_percent_identities(values, LOWEST_IDENTITY) if values.ndim == 2 else may_be_percent_identities(values)
+    return of_any and not are_whole(values)
 
 
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:

@@ -302,7 +302,10 @@ SQUARE = "\tA\tB\tC\nA\t{0}\t{1}\t{2}\nB\t{1}\t{0}\t{3}\nC\t{2}\t{3}\t{0}\n"
     [
         (SQUARE.format("", 99.5, 80.2, 81.7), "has no diagonal, so distances and percent identities cannot be told apart"),
         (SQUARE.format("NA", 99.5, 0, 81.7), "has no diagonal, so distances and percent identities cannot be told apart"),
-        (SQUARE.format("", 99.5, 60.2, 81.7), None),
+        (SQUARE.format("", 99.5, 45.2, 81.7), "has no diagonal, so distances and percent identities cannot be told apart"),  # Geneious
+        (SQUARE.format("", 99.5, 0.2, 81.7), None),
+        (SQUARE.format("", 199.5, 60.2, 81.7), None),
+        (SQUARE.format("", 99, 45, 81), None),
         (SQUARE.format("", 99, 80, 0), "its whole numbers from 70 to 100, without a diagonal, are taken for distances"),
         (SQUARE.format(0, 99.5, 80.2, 81.7), None),
         ("\tA\tB\tC\nA\nB\t95.5\nC\t90.2\t91.1\n", "may be percent identities (fastANI, skani); write 100 - value, or add"),
