@@ -190,6 +190,21 @@ def test_joined_files_are_named(tmp_path, text, packed, records, other):
 
 
 @pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("#chr1\t5\t.\tA\tC\t.\t.\t.\tGT\t0/1\t0/0", "begins with #, below the line of titles; delete it"),
+        ("##late", "begins a second header"),
+    ],
+)
+def test_comments_below_the_titles_are_no_records(tmp_path, text, line, reason):
+    lines = text.splitlines()
+    start = next(k for k, one in enumerate(lines) if not one.startswith("#"))
+    (tmp_path / "x.vcf").write_text("\n".join([*lines[:start], line, *lines[start:]]) + "\n")
+    with pytest.raises(InputError, match=f"x.vcf: line {start + 1} {reason}"):
+        gpualign_here("dist", tmp_path / "x.vcf")
+
+
+@pytest.mark.parametrize(
     ("row", "counts"),
     [(["0/1"] * 3, "3 genotypes"), (["0/1"], "1 genotype"), (["0/1"] * 9, "9 genotypes"), ([], "0 genotypes")],
 )

@@ -41,8 +41,8 @@ class VcfLineChecker:
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
             if line[:1] == b"#":
-                if records:
-                    after = f"after {records:,} record{'s'[: records != 1]}"
+                if records or tabs >= 0:  # htslib would read a first one as a record
+                    after = f"after {records:,} record{'s'[: records != 1]}" if records else "below the line of titles"
                     if not line.startswith((b"##", b"#CHROM")):
                         raise InputError(f"{self._source}: line {number} begins with #, {after}; delete it")
                     raise InputError(
