@@ -65,6 +65,11 @@ DOSAGES = [
 UNKNOWN_CELLS = [
     ("id\ta\tb\nA\tND\t0\nB\t1\t2\n", "", "'ND' in a table of genotypes.*; --missing-code ND if it is a missing call"),
     ("id\ta\tb\nA\tn d\t0\nB\t1\t2\n", "", "; --missing-code 'n d' if it is a missing call"),
+    (
+        "id,a,b\nA,10,1.23E+15\nB,11,40\n",
+        "",
+        r"'1.23E\+15' in a table of alleles: a spreadsheet has rounded a long number; export the table",
+    ),
     ("id,a,b\nA,0,1\nB,ND,40\n", "", "'ND' in a table of alleles.*; --missing-code ND if it is a missing call"),
     ("id,a,b\nA,A,C\nB,0,T\n", "", "'0' in a table of letters.*; --missing-code 0 if it is a missing call"),
     ("id\ta\tb\nA\t0\t9\nB\t1\t2\n", "--type calls", "'9' in a table of genotypes.*; --missing-code 9 if it is a missing call"),

@@ -325,6 +325,8 @@ def describe_non_allele(cell: str, transpose: bool) -> str:
         return f"{shown} may be {plain} with commas between thousands, a decimal, or several alleles; write {plain}, or {several}"
     if re.fullmatch(r"[0-9]+(?:,[0-9]+)+", cell):
         return f"{shown} may be a decimal or several alleles; write several as {several}"
+    if re.fullmatch(r"[0-9](?:[.,][0-9]+)?E\+[0-9]+", cell, re.IGNORECASE):
+        return f"{shown}: a spreadsheet has rounded a long number; export the table again from its source, with this column as text"
     if re.fullmatch(r"[0-9]+(?:[;|/:] ?[0-9]+)+", cell):
         return f"{shown}: several alleles are written as 5;7, none of which is 0, and genotypes as 0, 1, 2"
     rows = "rows" if transpose else "columns"
