@@ -16,7 +16,9 @@ PLINK_MAGIC = b"\x6c\x1b"
 _CLUSTAL_HEADER = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 """Pattern of the first words of files in CLUSTAL format. These words differ between programs."""
 
-_PHYLIP_HEADER = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
+_PHYLIP_HEADER = re.compile(rb"[ \t]*0*[1-9][0-9]*[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
+_MIN_LETTERS_OF_ONE_ROW = 10
+"""Number of letters in the line of a single row, such as a new sample, that no cell of a table has."""
 _RECORD_COUNT_LINE = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
 _GAP_CHARACTERS = re.compile(rb"[-?.]+")
@@ -162,6 +164,10 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
+    if int(counts.split()[0]) == 1:
+        are_cells = bool(parts) and all(len(part) == 1 for part in parts)
+        if are_cells or (len(letters) != sites and len(letters) < _MIN_LETTERS_OF_ONE_ROW):
+            return False
     if not (_LETTER.search(letters) or _GAP_CHARACTERS.fullmatch(letters) or (len(letters) == sites > 1 and len(parts) < sites)):
         return False
     return titles == 0 or (cells <= titles and len(letters) > 1)

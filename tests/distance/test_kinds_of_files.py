@@ -109,6 +109,22 @@ def test_two_alignments_of_different_formats(tmp_path, rng):
     assert out.split(b"\n")[0].decode().split("\t") == ["", *SHORT, *(f"{name}b" for name in SHORT)]
 
 
+@pytest.mark.parametrize(
+    "text", ["1 8\nnew ACGTACGA\n", "1\t8\nnew\tACGT ACGA\n", " 1 12\nnew       ACGTACGAAC\nCA\n", "1 12\nnew_sampleACGTACGAACCA\n"]
+)
+def test_phylip_of_one_row(tmp_path, text):
+    more = "ACCA" if "12" in text else ""
+    (tmp_path / "new").write_text(text)
+    (tmp_path / "old").write_text(as_fasta([("a", f"ACGTACGT{more}"), ("b", f"ACGAACGA{more}")]))
+    assert gpualign_here("dist", tmp_path / "new", tmp_path / "old")[0].split(b"\n")[1].split(b"\t")[1:] == [b"1", b"1"]
+
+
+@pytest.mark.parametrize("text", ["1 2\nA C G\nB G G\n", "1 1\nA C\nB G\n", "1 4\nA C\nB G\n", "1\t8\nA\tC\nB\tG\n"])
+def test_tables_with_a_site_that_is_called_1(tmp_path, text):
+    (tmp_path / "x").write_text(text)
+    assert gpualign_here("dist", tmp_path / "x")[0] == b"\tA\tB\nA\t0\t1\nB\t1\t0\n"
+
+
 def test_ids_with_blanks(tmp_path):
     (tmp_path / "x.phy").write_text(" 2 8\nA b       ACGTACGT\nC d       ACGTACGA\n")
     out, messages = gpualign_here("dist", tmp_path / "x.phy")
