@@ -243,7 +243,7 @@ class TableReader:
             start = line.find(delimiter)
             cell = line if start < 0 else line[:start]
             name = cell_text(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
-            below_gap = below_gap and start > 0 and _is_empty(line[start:])
+            below_gap = below_gap and start != 0 and (start < 0 or _is_empty(line[start:]))
             if below_gap:
                 rows.footers.append(name)
                 continue
