@@ -41,7 +41,7 @@ from gpualign.core.sequences.string_column import StringColumn
 FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
-_MIN_RECORDS_FOR_THREADS = 1_000_000  # fewer are checked before threads have started
+_MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
