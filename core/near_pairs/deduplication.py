@@ -136,7 +136,8 @@ class DuplicateExpansion:
 
     Each pair of groups is passed to `expand_band` once, with the band that contains the first record of its query group. If a later record
     belongs to either group, the pair is stored until the last such record has been processed as a query. Memory therefore grows with the
-    near pairs of repeated records; near pairs of unique records are stored for one band only.
+    near pairs of repeated records. Near pairs of unique records are stored for one band only, whose short lists keep their memory for the
+    next one.
     """
 
     def __init__(

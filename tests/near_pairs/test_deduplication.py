@@ -1,5 +1,9 @@
 """Equal records once: near pairs of groups become those of all records, as brute force has them."""
 
+import mmap
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from command import gpualign_here
@@ -205,3 +209,20 @@ def test_pairs_held_by_several_threads(rng, offset):
     assert all(np.array_equal(one, other) for one, other in zip(alone.expand(0, groups, 1), kept, strict=True))
     together.forget(groups, 4)
     assert together.held == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the resident memory of this process")
+def test_long_lists_of_forgotten_groups_take_no_memory():
+    """Of each band, one group is near 200,000 others; one group near few would keep its memory."""
+    count, band, hub = 4096, 64, 200_000
+    numbers = np.arange(count + hub, dtype=np.int64)
+    expansion = _expansion.PairExpansion(count, numbers, np.append(numbers, count + hub), 1)
+    targets, distances, resident = numbers[count:], np.zeros(hub, dtype=np.int64), []
+    for start in range(0, count, band):
+        few = numbers[start : start + band]
+        expansion.add(few, few + band, np.zeros_like(few), 1)
+        expansion.add(np.full(hub, start + band - 1), targets, distances, 1)
+        expansion.forget(few, 1)
+        resident.append(int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE)
+    assert expansion.held == 0
+    assert resident[-1] - resident[4] < 10 * hub * 16

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kRowsPerPart = 1024;     // queries that a thread expands at a time
 constexpr size_t kItemsPerThread = 8192;  // pairs that are added, or groups that are forgotten, for each thread, at least
 constexpr size_t kGroupsTogether = 64;    // neighbours that share a pool
+constexpr size_t kMaxSpareItems = 64;     // longer lists are freed, because any group might take them, and their memory is not counted
 
 // Calls act(start, stop) for ranges of rows, each in one of the threads.
 template <class Act>
@@ -119,7 +120,7 @@ void PairExpansion::forget(const int64_t* groups, size_t count, int threads) {
       NearList near = std::exchange(near_[static_cast<size_t>(groups[k])], {});
       forgotten += near.size();
       near.clear();
-      if (near.capacity() > 0) spare_[pool_of(groups[k])].push_back(std::move(near));
+      if (near.capacity() > 0 && near.capacity() <= kMaxSpareItems) spare_[pool_of(groups[k])].push_back(std::move(near));
     }
   });
   held_ -= forgotten;

@@ -20,7 +20,7 @@ Column column(Values&& values) {
   return owned_array<nb::ndim<1>>(std::move(values), {count});
 }
 
-// Throws an error unless 0 <= numbers < limit. Needs no lock of Python's.
+// Throws an error unless 0 <= numbers < limit. May run without the GIL.
 void check_below(const Numbers& numbers, size_t limit, const char* what) {
   const int64_t* const values = numbers.data();
   bool valid = true;
