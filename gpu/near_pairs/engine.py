@@ -17,7 +17,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, ScreeningKernel, has_tensor_cores, screening_kernels
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe, make_near_pair_recipe
-from gpualign.gpu.near_pairs.worker import FinishedRectangle, NearPairWorker
+from gpualign.gpu.near_pairs.worker import MAX_RECTANGLES_IN_FLIGHT, FinishedRectangle, NearPairWorker
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
@@ -114,7 +114,8 @@ def prepare_near_pairs(
     ]
     kernel = recipe.cascade.describe() + (f" ({selected[0].title})" if recipe.cascade.q else "")
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
-    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, MAX_NEAR_PAIRS))
+    lists = 2 * MAX_RECTANGLES_IN_FLIGHT * len(devices)  # they take half of the memory for results
+    max_results = int(np.clip(budget.result_bytes // (lists * _BYTES_PER_NEAR_PAIR), 1, MAX_NEAR_PAIRS))
     waiting = budget.result_bytes // _WAITING_RESULT_PART
     seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
     return CudaNearPairPreparedTask(

@@ -1,4 +1,4 @@
-"""Finds near pairs on one device: pulls tiles, keeps two rectangles in flight, and delivers results."""
+"""Finds near pairs on one device: pulls tiles, keeps a few rectangles in flight, and delivers results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
-_MAX_RECTANGLES_IN_FLIGHT = 3  # one is screened, two wait, because other threads may keep this one from running for that long
+MAX_RECTANGLES_IN_FLIGHT = 3
+"""Number of rectangles that a device has at a time: it screens one, and two wait, because other threads may keep the worker's from running
+for that long."""
+
 _POLL_SECONDS = 0.0002
 _ROW_BYTES = 48  # of a record beside its sketch: its row and limits, and what is uploaded and gathered for it, at most
 MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 24  # room for the candidates of a rectangle
@@ -96,14 +99,14 @@ class NearPairWorker:
     def run(self) -> None:
         """Compute tiles until none are left. Raises `RunError` if the device fails or has too little memory."""
         try:
-            with open_pipeline(self._device, _MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped) as self._pipeline:
+            with open_pipeline(self._device, MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped) as self._pipeline:
                 usable = self._pipeline.usable_memory()
                 if (needed := record_device_bytes(self._task, self._recipe)) >= usable:
                     raise RunError(
                         f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
                         f"may be used; use {parameter('device', 'cpu')}"
                     )
-                self._slot_bytes = (usable - needed) // _MAX_RECTANGLES_IN_FLIGHT
+                self._slot_bytes = (usable - needed) // MAX_RECTANGLES_IN_FLIGHT
                 records = make_device_records(self._pipeline, self._task, self._recipe)
                 self._launcher = RectangleLauncher(self._device, self._recipe, self._screen, records)
                 self._process_tiles()
