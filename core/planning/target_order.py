@@ -17,7 +17,10 @@ def order_by_length(lengths: Integers) -> Integers:
 
 
 def records_between(order: Integers, first: int, stop: int) -> Integers:
-    """Return the records with numbers in [first, stop), in the order returned by `order_by_length`."""
+    """Return the records with numbers in [first, stop), in the order returned by `order_by_length`.
+
+    order: all records in that order, or at least these
+    """
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
@@ -26,7 +29,7 @@ def records_between(order: Integers, first: int, stop: int) -> Integers:
 def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group_size: int) -> Integers:
     """Return the targets [first, stop) of a band, ordered by length or in groups.
 
-    order: result of `order_by_length` for all targets
+    order: result of `order_by_length` for all targets, or at least for these
     diagonal_stop: first target after the band's diagonal
     group_size: number of targets in a group; 0: the order is simply that of `order_by_length`
 

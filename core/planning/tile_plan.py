@@ -352,9 +352,10 @@ class Plan:
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells, left)
                 left -= cells * shared
                 continue
-            targets = ordered_targets(order, first, target_stop, stop, group)
-            if group == 0 and (first, target_stop) == (self.pairing.first_target(start), self.target_count):
-                order = targets  # no later band has earlier ones
+            if group == 0 and 0 < first == self.pairing.first_target(start) and target_stop == self.target_count:
+                targets = order = order[order >= first]  # no later band has earlier ones
+            else:
+                targets = ordered_targets(order, first, target_stop, stop, group)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
             selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, some))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)

@@ -43,6 +43,10 @@ def test_sorted_records_keep_their_numbers(lengths):
         assert order_by_length(np.array(some, dtype=np.int64)).tolist() == expected
 
 
+def test_lengths_beyond_16_bits_are_ordered_too():
+    assert order_by_length(np.array([70_000, 3, 65_536, 65_535])).tolist() == [1, 3, 2, 0]
+
+
 @given(BANDS, st.integers(0, 12))
 def test_of_one_length_they_stay_in_order(band, group):
     """Results of a band need no other order then."""

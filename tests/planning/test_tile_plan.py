@@ -10,6 +10,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.planning import tile_plan
 from gpualign.core.planning.cost import FULL_MATRIX_COST, UNIT_PAIR_COST
 from gpualign.core.planning.sharding import shard_boundaries
+from gpualign.core.planning.target_order import order_by_length, ordered_targets
 from gpualign.core.planning.tile_plan import (
     BANDS_IN_FLIGHT,
     MAX_BAND_ROWS,
@@ -283,6 +284,31 @@ def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
         seen[tile.query_start : tile.query_stop, tile.targets] += wanted
     firsts = pairing.first_targets(np.arange(len(lengths)))
     assert (seen == (np.arange(len(lengths)) >= firsts[:, None])).all()
+
+
+@pytest.mark.parametrize(("pairing", "pairs"), [(Pairing.ALL, 18), (Pairing.ABOVE, 3 + 2 + 1), (Pairing.ABOVE_OR_EQUAL, 4 + 3 + 2)])
+def test_only_selected_pairs_of_a_tile_count(pairing, pairs):
+    """Targets before, among and behind queries 4, 5 and 6: above the diagonal, 4 has 5, 6 and 9, 5 has 6 and 9, 6 has 9."""
+    lengths = np.full(10, 7)
+    plan = make_plan(lengths, lengths, pairing, TileLimits(1 << 20, 0, 4, 1, 1 << 20), UNIT_PAIR_COST)
+    targets = np.array([9, 2, 5, 0, 6, 4])
+    assert plan.selected_cost(4, 7, targets) == pairs
+
+
+def test_groups_of_targets_are_those_of_each_band():
+    """Not of what the band before made of them."""
+    lengths = np.array([5, 1, 4, 2, 3, 6, 1, 2, 8, 3, 9, 1, 7, 2, 4, 6])
+    limits = TileLimits(1 << 20, 0, 4, 4, 60, band_rows=4, min_diagonal_bands=1, diagonal_group_size=2)
+    plan = make_plan(lengths, lengths, Pairing.ABOVE, limits)
+    order, of_band = order_by_length(lengths), {}
+    for tile in plan.tiles():
+        of_band.setdefault(tile.band, {}).setdefault(tile.query_start, []).append(tile.targets)
+    assert len(of_band) == 4
+    for band, parts in of_band.items():
+        expected = ordered_targets(order, band.first_target, band.target_stop, band.stop, 2).tolist()
+        for targets in parts.values():
+            found = np.concatenate(targets).tolist()
+            assert found == [target for target in expected if target in set(found)]
 
 
 @pytest.mark.parametrize("pairing", Pairing)

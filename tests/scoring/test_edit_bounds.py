@@ -1,6 +1,7 @@
 """Each bound on the edit distance against alignments that try to break it: it may be too large, never too small."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -218,6 +219,19 @@ def test_sketches_that_cannot_pay_are_not_measured():
     steps, nanoseconds, survivors = cheapest_cascade(options, measure, (100.0, 100.0), 0, costs)
     assert (steps.sketch_bits, nanoseconds, survivors.after_sketches) == (2048, 18.5, 10)
     assert measured == [0, 2048, 4096]
+
+
+def test_letter_counts_may_make_large_sketches_pay():
+    """Where few pairs reach them, so that pairs left by lengths alone say nothing. Of two at the same price, the first is chosen."""
+    counted = FilterCascade(compare_counts=True, q=8, sketch_bits=8192)
+    options = [FilterCascade(), FilterCascade(q=8, sketch_bits=2048), counted, replace(counted, q=9)]
+    costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.0, cell=1.0)
+
+    def measure(steps):
+        return SurvivorCounts(100, 100, 1, 0) if steps.compare_counts else SurvivorCounts(100, 100, 100, 10 if steps.q else 100)
+
+    steps, nanoseconds, _ = cheapest_cascade(iter(options), measure, (100.0, 100.0), 0, costs)
+    assert (steps, nanoseconds) == (counted, pytest.approx(0.5 + 2.0 + 0.32))
 
 
 def test_what_a_sample_leaves_is_told():

@@ -182,6 +182,7 @@ def test_headers_that_contradict_themselves(tmp_path, changed, message):
         open_index(str(path))
 
 
+@pytest.mark.parametrize("min_records", [1, 100], ids=["three threads", "one thread"])
 @pytest.mark.parametrize(
     ("section", "numbers", "message"),
     [
@@ -204,7 +205,8 @@ def test_headers_that_contradict_themselves(tmp_path, changed, message):
         ("codes", [255] * 20, "a letter has code 255"),
     ],
 )
-def test_sections_that_contradict_the_header(tmp_path, section, numbers, message):
+def test_sections_that_contradict_the_header(tmp_path, monkeypatch, section, numbers, message, min_records):
+    monkeypatch.setattr(index, "_MIN_RECORDS_FOR_THREADS", min_records)
     path = tmp_path / "x.gpa"
     build(path, FASTA)
     description, body = parts_of(path.read_bytes())
