@@ -248,6 +248,34 @@ def test_what_cannot_be_added_changes_nothing(rng, tmp_path, case):
 CELLS = ["-1 0 1", "0 1", "0 1 2", "-1 0 1 2", "0 1 2 9", "A B H", "A C G T", "A C D B H", "1 2 3 4 15", "0 1 2 3"]
 
 
+@pytest.mark.parametrize(("old", "new"), [("0", "1 -1"), ("0 NA", "-1 1 NA"), ("0 0", "-1 0 1")])
+def test_a_set_that_does_not_show_its_coding(tmp_path, old, new):
+    """A 0 alone may be the homozygous reference or, among -1, 0 and 1, a heterozygote: it must not stay the one beside the other."""
+    old_table, new_table, store, new_store = (tmp_path / name for name in ("old.tsv", "new.tsv", "old.gps", "new.gps"))
+    for path, cells, first in ((old_table, old, 0), (new_table, new, 5)):
+        write_table(path, np.array([[cell] for cell in cells.split()]), first)
+    for table, one in ((old_table, store), (new_table, new_store)):
+        gpualign_here("index", table, "-o", one)
+    before = store.read_bytes()
+    for words in (["dist", new_table, store], ["dist", store, new_store], ["index", new_table, "--append", store]):
+        with pytest.raises(InputError, match="do not mean the same"):
+            gpualign_here(*words)
+    assert store.read_bytes() == before
+
+
+def test_a_set_of_missing_calls_takes_any_coding(tmp_path):
+    every, empty, new, store = (tmp_path / name for name in ("all.tsv", "empty.tsv", "new.tsv", "x.gps"))
+    write_table(every, np.array([["NA"], ["-1"], ["1"], ["0"], ["0"]]))
+    write_table(empty, np.array([["NA"]]))
+    write_table(new, np.array([["-1"], ["1"]]), 1)
+    gpualign_here("index", empty, "-o", store)
+    for table in (new, tmp_path / "0.tsv", tmp_path / "1.tsv"):
+        if table is not new:
+            write_table(table, np.array([["0"]]), 3 + int(table.stem))
+        gpualign_here("index", table, "--append", store)
+    assert gpualign_here("dist", store)[0] == gpualign_here("dist", every)[0]
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_tables_added_to_a_set_are_read_as_beside_the_others(data):

@@ -161,7 +161,7 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         ):
             warn(f"{table.source}: {report}")
     counts = np.sum([table.counts for table in tables], axis=0)
-    return coding.kind, CellCodes(letters, counts, np.where(counts > 0, coding.codes, np.uint8(_sites.BAD)))
+    return coding.kind, CellCodes(letters, counts, coding.codes)
 
 
 def _refuse_two_codings(tables: Sequence[TableRows], beside: CellCodes | None) -> None:

@@ -19,7 +19,7 @@ class CellCodes:
 
     are_letters: whether the cells are letters; otherwise they are numbers
     counts: number of occurrences of each raw code, int64[256]
-    codes: code of each raw code that occurs, BAD for the others: uint8[256]
+    codes: code of each raw code, whether it occurs or not; BAD for those that are not calls: uint8[256]
     source: name of the set that has the cells, for messages
     """
 
@@ -35,20 +35,23 @@ class CellCodes:
 
     def __add__(self, other: CellCodes) -> CellCodes:
         """Return the cells of both. Neither may `contradict` the other."""
-        codes = np.where(self.counts > 0, self.codes, other.codes)
+        decided = other if other.has_calls else self
+        codes = np.select([self.counts > 0, other.counts > 0], [self.codes, other.codes], decided.codes)
         return CellCodes(self.are_letters, self.counts + other.counts, codes)
 
     def contradicts(self, other: CellCodes) -> bool:
-        """Return whether a cell that both have means something else in the other tables."""
-        shared = (self.counts > 0) & (other.counts > 0)
+        """Return whether a cell of either means something else in the other tables, even if none of those has it."""
+        if not (self.has_calls and other.has_calls):
+            return False
         if self.are_letters is not other.are_letters:
-            return self.has_calls and other.has_calls
+            return True
+        shared = ((self.counts > 0) | (other.counts > 0)) & (self.codes != _sites.BAD) & (other.codes != _sites.BAD)
         return not np.array_equal(self.codes[shared], other.codes[shared])
 
     def to_json(self) -> dict[str, object]:
         """Return the cells as a JSON value, which `from_json` reads."""
-        seen = np.flatnonzero(self.counts).tolist()
-        return {"letters": self.are_letters, "cells": [[raw, int(self.counts[raw]), int(self.codes[raw])] for raw in seen]}
+        known = np.flatnonzero((self.counts > 0) | (self.codes != _sites.BAD)).tolist()
+        return {"letters": self.are_letters, "cells": [[raw, int(self.counts[raw]), int(self.codes[raw])] for raw in known]}
 
     @classmethod
     def from_json(cls, value: object) -> CellCodes:
@@ -62,7 +65,7 @@ class CellCodes:
             if not isinstance(cell, list) or len(cell) != 3 or any(type(number) is not int for number in cell):
                 raise ValueError("a cell is not described by three whole numbers")
             raw, count, code = cell
-            if not (0 <= raw < 256 and 0 < count < 1 << 62 and 0 <= code < 256):
+            if not (0 <= raw < 256 and 0 <= count < 1 << 62 and 0 <= code < 256):
                 raise ValueError("a cell is out of range")
             counts[raw], codes[raw] = count, code
         return cls(letters, counts, codes)
