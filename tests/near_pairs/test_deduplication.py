@@ -213,7 +213,7 @@ def test_pairs_held_by_several_threads(rng, offset):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the resident memory of this process")
 def test_long_lists_of_forgotten_groups_take_no_memory():
-    """Of each band, one group is near 200,000 others; one group near few would keep its memory."""
+    """Memory stays flat when one group in each band is near 200,000 others: a group with one neighbour could take over the long list."""
     count, band, hub = 4096, 64, 200_000
     numbers = np.arange(count + hub, dtype=np.int64)
     expansion = _expansion.PairExpansion(count, numbers, np.append(numbers, count + hub), 1)

@@ -222,7 +222,7 @@ def test_sketches_that_cannot_pay_are_not_measured():
 
 
 def test_letter_counts_may_make_large_sketches_pay():
-    """Where few pairs reach them, so that pairs left by lengths alone say nothing. Of two at the same price, the first is chosen."""
+    """If letter counts leave few pairs for them, larger sketches are chosen; of two cascades at the same price, the first is."""
     counted = FilterCascade(compare_counts=True, q=8, sketch_bits=8192)
     options = [FilterCascade(), FilterCascade(q=8, sketch_bits=2048), counted, replace(counted, q=9)]
     costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.0, cell=1.0)
