@@ -7,11 +7,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Codes
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.totals import NullProgress, Progress
@@ -31,6 +33,9 @@ _MIN_START_FRACTION = 0.05
 _MIN_DIFFERENCE_FRACTION = 0.1
 """Minimum difference between the times of a sample and of half of it, as a fraction of the first, from which a speed is computed: smaller
 differences may be noise."""
+
+_MAX_TIMES = 5
+"""Maximum number of times that a sample is timed that is too small for one time to be exact."""
 
 _SAMPLE_PARTS = 32
 """Number of places from which a sample is taken."""
@@ -73,36 +78,48 @@ def measure_cell_rate(
     letters: approximate total number of letters in the sample's queries, and in its targets. Sets of very short records have fewer:
         their sample is limited by its pairs, because results are then most of the work
     min_seconds: minimum time of the measurement: if a sample takes less, one with more targets is measured instead, as long as there are
-        more and they take no more than a quarter of the engine's memory
+        more and they take no more memory than the engine; a smaller one is then timed several times
     """
     queries = _sample(task.queries, letters[0], _MAX_SAMPLE_RECORDS[0], max_length)
     target_letters, max_records = letters[1], _MAX_SAMPLE_RECORDS[1]
-    max_letters = max(letters[1], budget.scratch_bytes // 4)
+    max_letters = max(letters[1], budget.scratch_bytes)
 
-    def time_sample(target_letters: int, max_records: int, repeat_from: float) -> tuple[int, float, bool]:
-        """Return (cells, seconds, whether all targets are in the sample). repeat_from: minimum seconds of a sample that is timed again"""
+    def prepare_sample(target_letters: int, max_records: int) -> tuple[Plan, PreparedTask]:
         targets = _sample(task.targets, target_letters, max_records, max_length)
         top_count = None if task.top_count is None else min(task.top_count, len(targets))
         prepared = engine.prepare(replace(task, queries=queries, targets=targets, top_count=top_count), budget)
-        plan = plan_task(prepared, Pairing.ALL)
-        seconds = max(time_plan(plan, prepared), 1e-9)
-        if min_seconds > 0 and seconds >= repeat_from:
-            seconds = min(seconds, max(time_plan(plan, prepared), 1e-9))  # the first time may include compiling kernels
-        return plan.cells, seconds, len(targets) == len(task.targets)
+        return plan_task(prepared, Pairing.ALL), prepared
 
     while True:
-        cells, seconds, is_complete = time_sample(target_letters, max_records, min_seconds)
+        plan, prepared = prepare_sample(target_letters, max_records)
+        is_complete = plan.target_count == len(task.targets)
+        seconds = _shortest_time(plan, prepared, 0.0)
+        if 0 < min_seconds <= seconds:  # the first time may include compiling kernels
+            seconds = min(seconds, _shortest_time(plan, prepared, 0.0))
         growth = min(_MAX_SAMPLE_GROWTH, 1.25 * min_seconds / seconds, max_letters / target_letters)
         if seconds >= min_seconds or growth <= 1 or is_complete:
             break
         target_letters, max_records = math.ceil(growth * target_letters), math.ceil(growth * max_records)
+    cells = plan.cells
     if min_seconds > 0 and not is_complete:
-        fewer_cells, less_seconds, _ = time_sample(target_letters // 2, max_records // 2, 0.0)
-        if fewer_cells < cells and seconds - less_seconds > _MIN_DIFFERENCE_FRACTION * seconds:
-            more = (cells - fewer_cells) / (seconds - less_seconds)
+        if seconds < min_seconds:
+            seconds = min(seconds, _shortest_time(plan, prepared, min_seconds))
+        del plan, prepared  # memory for half a sample
+        plan, prepared = prepare_sample(target_letters // 2, max_records // 2)
+        less_seconds = min(_shortest_time(plan, prepared, 0.0), _shortest_time(plan, prepared, min_seconds))
+        if plan.cells < cells and seconds - less_seconds > _MIN_DIFFERENCE_FRACTION * seconds:
+            more = (cells - plan.cells) / (seconds - less_seconds)
             if seconds - cells / more > _MIN_START_FRACTION * seconds:
                 return more
     return cells / seconds
+
+
+def _shortest_time(plan: Plan, prepared: PreparedTask, total_seconds: float) -> float:
+    """Time a plan once, or up to `_MAX_TIMES` times until the times add up to `total_seconds`, and return the shortest time in seconds."""
+    times = [time_plan(plan, prepared)]
+    while len(times) < _MAX_TIMES and sum(times) < total_seconds:
+        times.append(time_plan(plan, prepared))
+    return max(min(times), 1e-9)
 
 
 def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: int) -> SequenceSet:
@@ -119,6 +136,14 @@ def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: 
     starts = ends - (np.diff(ends, prepend=0) + sizes + 1) // 2
     records = np.concatenate([np.arange(start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)])
     lengths = np.minimum(sequences.lengths[records], max_length)
-    codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[records], lengths, strict=True)])
+    codes = np.concatenate([_first_letters(sequences, start, start + size, max_length) for start, size in zip(starts, sizes, strict=True)])
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets, is_mapped=sequences.is_mapped)
+
+
+def _first_letters(sequences: SequenceSet, start: int, stop: int, max_length: int) -> Codes:
+    """Return the codes of records [start, stop), one after another, each truncated to `max_length` letters."""
+    offsets, codes = sequences.offsets[start : stop + 1], sequences.codes
+    if sequences.lengths[start:stop].max() <= max_length:
+        return codes[offsets[0] : offsets[-1]]
+    return np.concatenate([codes[first : min(first + max_length, end)] for first, end in pairwise(offsets.tolist())])

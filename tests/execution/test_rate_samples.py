@@ -52,7 +52,7 @@ def test_short_measurements_are_repeated_with_more_targets(rng):
     for seconds, scratch, expected in (
         (0.0, 1 << 20, [20]),  # long enough
         (1e6, 1 << 20, [20, 320, 3000]),  # nothing is: until all targets are in the sample
-        (1e6, 4 * 8000, [20, 160, 80]),  # as memory is short; then half as many
+        (1e6, 8000, [20, 160, 80]),  # as memory is short; then half as many
     ):
         engine = Recorded()
         assert measure_cell_rate(task, engine, Budget(0, scratch), letters=(100, 1000), min_seconds=seconds) > 0
@@ -66,6 +66,16 @@ def test_the_time_of_compiling_kernels_is_not_measured(rng, monkeypatch):
     monkeypatch.setattr(runner, "time_plan", lambda plan, prepared: times.pop(0))
     rate = measure_cell_rate(task, CpuEngine(1), Budget.from_total(1 << 30), letters=(100, 1000), min_seconds=0.5)
     assert rate == 2 * 50 * 50 * 50 / 2.0
+    assert not times
+
+
+def test_a_sample_limited_by_memory_is_timed_several_times(rng, monkeypatch):
+    """The whole sample as well as half of it, so that noise does not look like a low speed."""
+    task = Task(*(sequence_set(list(rng.integers(0, 4, (count, 50)))) for count in (2, 3000)), edit(4))
+    cells, times = [], [0.03, 0.3, 0.2, 0.22, 0.5, 0.12, 0.14, 0.11, 0.15, 0.16]
+    monkeypatch.setattr(runner, "time_plan", lambda plan, prepared: cells.append(plan.cells) or times.pop(0))
+    found = measure_cell_rate(task, Recorded(), Budget(0, 8000), letters=(100, 1000), min_seconds=0.5)
+    assert found == pytest.approx((cells[1] - cells[-1]) / (0.2 - 0.11))
     assert not times
 
 
