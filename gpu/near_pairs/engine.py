@@ -22,7 +22,7 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
 _TILE_NANOSECONDS = 2e8
-TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
+TILE_PAIR_LIMITS = 1 << 18, (1 << 32) - 1  # minimum; maximum, because counters have 32 bits
 BAND_ROWS = 1 << 16  # queries of a band
 _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _BYTES_PER_NEAR_PAIR = 64

@@ -30,7 +30,7 @@ for that long."""
 
 _POLL_SECONDS = 0.0002
 _ROW_BYTES = 48  # of a record beside its sketch: its row and limits, and what is uploaded and gathered for it, at most
-MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 24  # room for the candidates of a rectangle
+MIN_CANDIDATES, MAX_CANDIDATES = 1 << 12, 1 << 25  # room for the candidates of a rectangle
 _MAX_BAND_WORD_COLUMNS = 1 << 37
 """Maximum work of verifying a rectangle's candidates, in words (of 64 diagonals) times columns. It takes less than a second."""
 
