@@ -112,7 +112,7 @@ def hit_threshold_options() -> tuple[Callable[[F], F], ...]:
             "--composition",
             type=ChoiceType(["adjust", "scale", "none"], refused={"on": "adjust is the default", "off": "that is none"}),
             help="Proteins: adjust the scores of hits to the compositions of query and target, as blastp does by default, only scale them,"
-            " or leave them as they are.  [adjust for BLAST's matrices; none with --evalue none]",
+            " or leave them as they are.  [adjust for BLAST's matrices; none with --evalue none or --translate both]",
         ),
     )
 
