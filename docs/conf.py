@@ -82,6 +82,12 @@ def draw(app: Sphinx) -> None:
     data.unlink()
 
 
+def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
+    """Ends the first page with the tables of contents, which the page does not show where it is read as a file."""
+    if page == root_doc:
+        source[0] += "\n" + (HERE / "contents.txt").read_text()
+
+
 def show_columns(app: Sphinx, page: nodes.document) -> None:
     """Lines up what commands print: pages have its tabs."""
     for block in page.findall(nodes.literal_block):
@@ -116,6 +122,7 @@ def lead_to_start(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", draw)
+    app.connect("source-read", add_contents)
     app.connect("doctree-read", show_columns)
     app.connect("autodoc-process-docstring", list_arguments)
     app.connect("build-finished", lead_to_start)
