@@ -31,9 +31,7 @@ def hit_spec(options: SwOptions, one_set: bool, annotations: Collection[str] = (
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_output(o, ResultKind.HITS)
     if options.translate is not None and format == "sam":
-        raise InputError(
-            f"SAM cannot hold alignments of translations; with {parameter('translate')} write paf, which counts as miniprot does, or m8"
-        )
+        raise InputError(f"SAM cannot hold alignments of translations; with {parameter('translate')} write paf or m8")
     options.make_hit_filter(one_set)
     traceback = not options.no_traceback
     shown = hit_fields(traceback, options.translate is not None, options.max_hsps > 1) if o.fields is None else o.fields

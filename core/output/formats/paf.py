@@ -12,7 +12,8 @@ from gpualign.core.results.blocks import Block
 
 class Paf:
     """PAF rows. Coordinates are 0-based and half-open; the strand is "-" if either sequence is reverse-complemented; the mapping quality is
-    255 (missing). For translations, coordinates and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
+    255 (missing). Coordinates and lengths of translated sequences are in nucleotides and everything else in amino acids, unlike miniprot,
+    which counts matches and columns in nucleotides."""
 
     alignment_detail = Detail.PATH
     has_letters = False
