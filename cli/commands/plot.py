@@ -94,7 +94,8 @@ def plot(
 ) -> None:
     """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`, or a network of clusters.
 
-    MATRIX is .npy (with the ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input.
+    MATRIX is .npy (with the ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP, also of other programs; - is standard
+    input.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def tree(
 ) -> None:
     """Build a tree from a distance matrix or a list of pairs.
 
-    MATRIX is a file written by `nw` or `dist`: .npy (with the ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is
-    standard input. Identities are converted to distances, 1 - identity.
+    MATRIX is a file of `nw`, `dist` or another program: .npy (with the ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP;
+    - is standard input. Identities are converted to distances, 1 - identity.
 
     Neighbour joining (nj) and UPGMA need the distances of all pairs. A minimum spanning tree (mst) can also be built from a list of near
     pairs; records that no chain of pairs connects are then in different trees, one per line.

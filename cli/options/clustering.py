@@ -69,7 +69,7 @@ def cluster_options(function: F) -> F:
             "--distances",
             type=PathType(),
             metavar="FILE",
-            help="Read all pairs from this matrix of distances or identities, written by nw or dist: .npy, .npz or text.",
+            help="Read all pairs from this matrix of distances or identities, of nw, dist or another program: .npy, .npz, text or PHYLIP.",
         ),
         Heading.INPUT.option(
             "--previous",

@@ -122,7 +122,7 @@ def distance_output_options(function: F) -> F:
             "--compared",
             is_flag=True,
             help="Also write the number of compared sites: as a column (lists, tables), an array (npz), or a second matrix named"
-            " FILE.compared.SUFFIX.",
+            " NAME.compared.SUFFIX.",
         ),
         condensed_option(),
     )(function)
