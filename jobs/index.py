@@ -18,6 +18,7 @@ from gpualign.jobs.sequence_loading import (
     describe_masked_letters,
     describe_removed_gaps,
     describe_unknown_letters,
+    report_table_or_list,
 )
 
 
@@ -42,6 +43,7 @@ def build_index(
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
         check_line_end(stream, source, builder.unterminated_id, options, reporter)
+        report_table_or_list(source, builder.table, builder.list_length, reporter)
         if unknown is not None and unknown.letter_count:
             reporter.note(describe_unknown_letters(unknown, source))
         with output() as file:

@@ -202,14 +202,23 @@ def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Re
         columns=columns,
     )
     check_line_end(stream, source, raw.unterminated_id, options, reporter)
-    if raw.table is not None:
-        reporter.note(f"{source}: {describe_table(raw.table)}")
-    if raw.is_plain_list:
-        reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
+    report_table_or_list(source, raw.table, len(raw.ids) if raw.is_plain_list else 0, reporter)
     if raw.empty_ids:
         reporter.note(f"{source}: left out {describe_empty_records(raw.empty_ids)}")
     _report_gaps(raw, reporter)
     return raw
+
+
+def report_table_or_list(source: str, table: TableRecords | None, list_length: int, reporter: Reporter) -> None:
+    """Report what was read of a table or a plain list.
+
+    table: the rows of the table; None if the file is not one
+    list_length: number of sequences in the plain list; 0 if the file is not one
+    """
+    if table is not None:
+        reporter.note(f"{source}: {describe_table(table)}")
+    if list_length:
+        reporter.note(f"{source}: a list of {list_length:,} sequences, one per line, which are their own ids")
 
 
 def check_line_end(stream: BinaryIO, source: str, unterminated_id: str | None, options: ReadOptions, reporter: Reporter) -> None:

@@ -35,6 +35,7 @@ from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, AlphabetC
 from gpualign.core.sequences.index_check import CHUNK_BYTES, MAX_THREADS, CheckedRanges, IndexCheck, scan_chunk
 from gpualign.core.sequences.loading import GapCounts, LowerCaseCounts, UnknownLetters, clean_records, unique_id_column
 from gpualign.core.sequences.parser import Records, read_records
+from gpualign.core.sequences.record_tables import TableRecords
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -251,7 +252,8 @@ class IndexBuilder:
     mask_lower: whether to replace lower-case letters by N or X
     unknown: replaces and counts letters outside the alphabet; if None, such letters are rejected
 
-    After `read`, `unterminated_id` is the id of the last record if the file does not end with a newline, else None.
+    After `read`, `unterminated_id` is the id of the last record if the file does not end with a newline, else None; `table` has its rows if
+    the file is a table, else None; `list_length` is the number of sequences if it is a list with one sequence per line, else 0.
     """
 
     def __init__(
@@ -277,6 +279,8 @@ class IndexBuilder:
         self._empty: list[str] = []
         self._alphabet = DNA
         self.unterminated_id: str | None = None
+        self.table: TableRecords | None = None
+        self.list_length = 0
 
     def __enter__(self) -> IndexBuilder:
         return self
@@ -287,9 +291,9 @@ class IndexBuilder:
                 file.close()
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
-        """Read all records in a FASTA or FASTQ file, and return their alphabet.
+        """Read all records in a file, and return their alphabet.
 
-        alphabet: "dna", "protein" or "auto"
+        alphabet: "dna", "protein" or "auto" (named by the column of a table, or else determined from the letters)
 
         Raises `InputError` for bad input, and `RunError` if letters or ids cannot be stored, for example because no space is left on the
         disk.
@@ -300,14 +304,17 @@ class IndexBuilder:
             number += len(some)
             last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
             self.unterminated_id = last if some.is_unterminated else None
+            self.table, self.list_length = some.table, len(some) if some.is_plain_list else 0
             if alphabet != DNA.name:
                 census.count_records(records.ids, records.letters, "record {!r}".format, records.letter_kinds)
             if self._lower is not None and len(records):
                 self._lower.count_masked(records.ids, records.letters)
             self._store(records)
             self._numbers.frombytes(numbers.tobytes())
-        self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
         self._dna = None if alphabet == "auto" else census.first_dna_record
+        if alphabet == "auto" and self.table is not None:
+            alphabet = self.table.alphabet
+        self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
         with self._errors_naming_folder():

@@ -309,6 +309,16 @@ def test_command(tmp_path, small_16s):
     assert [p.name for p in tmp_path.iterdir()] == ["db.gpa"]
 
 
+def test_tables_and_lists_are_told(tmp_path):
+    (tmp_path / "airr.tsv").write_text("sequence_id\tjunction_aa\nx\tCATGCATGNCTTG\ny\tCASS*GT\n")
+    (tmp_path / "list.txt").write_text("ACGT\nACGG\n")
+    done = gpualign("index", "airr.tsv", "-o", "x.gpa", cwd=tmp_path)
+    assert "airr.tsv: a table; 1 sequence of the column junction_aa; left out 1 of 2 rows" in done.stderr.decode()
+    assert open_index(str(tmp_path / "x.gpa"))[1] is PROTEIN  # by the title of the column
+    done = gpualign("index", "list.txt", "-o", "x.gpa", cwd=tmp_path)
+    assert "list.txt: a list of 2 sequences, one per line" in done.stderr.decode()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
