@@ -45,7 +45,9 @@ class Sequences:
     records: non-empty str, bytes or SeqRecord objects, in upper or lower case
     ids: record ids (default: the SeqRecord ids, else 0, 1, ...)
     alphabet: "dna", "protein" or "auto" (determined from the letters)
-    annotations: a text for each record, by title, as a dict of lists or a pandas.DataFrame: columns for `same` in `pairs` and `cluster`
+    annotations: a text for each record, by title, as a dict of lists or a pandas.DataFrame: columns for `same` in `pairs` and `cluster`. If
+        the index of a DataFrame has the ids of the records, each record gets the row with its id; otherwise rows are in the order of the
+        records.
 
     Raises `InputError` for letters that belong to no alphabet, for repeated ids, and for annotations that are not one per record.
 
@@ -64,7 +66,8 @@ class Sequences:
         raw = raw_records(records, ids)
         chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
         if annotations is not None:
-            encoded = replace(encoded, annotations=_annotation_columns(annotations, len(encoded)))
+            named = ids is None and _has_labels(records)
+            encoded = replace(encoded, annotations=_annotation_columns(_rows_of_ids(annotations, raw.ids, named), len(encoded)))
         self._set_encoded(encoded, chosen)
 
     def _set_encoded(self, encoded: SequenceSet, code: Alphabet) -> None:
@@ -234,6 +237,32 @@ def _annotation_columns(annotations: Any, count: int) -> dict[str, AnnotationCol
             raise InputError(f"annotations {title!a}: {len(texts):,} texts for {count:,} sequences")
         columns[str(title)] = AnnotationColumn.from_texts(texts)
     return columns
+
+
+def _has_labels(table: Any) -> bool:
+    """Return whether an object is a Series or DataFrame with labels other than pandas' default index."""
+    return hasattr(table, "iloc") and not is_default_index(getattr(table, "index", None))
+
+
+def _rows_of_ids(annotations: Any, ids: Iterable[str], named_by_series: bool) -> Any:
+    """Return the annotations, with the rows of a DataFrame in the order of the records if its index has their ids.
+
+    named_by_series: whether the ids are the labels of a Series. Otherwise numbers in the index are not ids: they may be what is left of
+        pandas' default index after some rows were dropped.
+
+    Raises `InputError` if the index has only some of the ids, or repeats labels.
+    """
+    if not _has_labels(annotations) or not (named_by_series or all(isinstance(label, str) for label in annotations.index)):
+        return annotations
+    labels, names = [str(label) for label in annotations.index], list(ids)
+    rows = {label: row for row, label in enumerate(labels)}
+    missing = [name for name in names if name not in rows]
+    if labels == names or len(missing) == len(names):
+        return annotations
+    if missing or len(rows) < len(labels):
+        problem = f"no row {missing[0]!r}" if missing else "the same row twice"
+        raise InputError(f"annotations: {problem} in the index of the DataFrame, which has ids of the sequences")
+    return annotations.iloc[[rows[name] for name in names]]
 
 
 def check_binary(stream: object, name: str) -> None:

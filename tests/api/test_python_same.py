@@ -62,6 +62,22 @@ def test_columns_of_pandas():
         assert list(gpualign.pairs(receptors[1:], receptors, metric="hamming", max_distance=1, same="n")) == [("b", "b", 0), ("c", "c", 0)]
 
 
+def test_rows_of_pandas_belong_to_their_ids():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"cdr3": ["CASF", "CATF", "CASF"], "v": ["V1", "V2", "V1"]}, index=["a", "b", "c"])
+    for labels in (["a", "b", "c"], [5, 3, 9]):
+        frame.index = labels
+        receptors = gpualign.Sequences(frame["cdr3"], alphabet="protein", annotations=frame[["v"]].iloc[[1, 2, 0]])
+        assert list(gpualign.pairs(receptors, metric="hamming", max_distance=1, same="v")) == [(str(labels[0]), str(labels[2]), 0)]
+    others = frame[["v"]].set_axis([9, 5, 3])  # the numbers of rows of another table, beside ids from elsewhere
+    receptors = gpualign.Sequences(list(frame["cdr3"]), ["3", "5", "9"], "protein", annotations=others)
+    assert list(gpualign.pairs(receptors, metric="hamming", max_distance=1, same="v")) == [("3", "9", 0)]
+    for labels, reason in (([5, 3, 8], "no row '9' in the index"), ([5, 3, 9, 9], "the same row twice")):
+        annotations = pandas.DataFrame({"v": ["V1"] * len(labels)}, index=labels)
+        with pytest.raises(gpualign.InputError, match=reason):
+            gpualign.Sequences(frame["cdr3"], annotations=annotations)
+
+
 def test_a_metric_is_a_scoring_with_a_name():
     sequences = ["CASSLGQAYEQYF", "CASSLGQSYEQYF", "CASSLGYEQYF"]
     for metric, scoring in (("edit", gpualign.EDIT), ("hamming", gpualign.HAMMING), ("tcrdist", gpualign.TCRDIST)):
