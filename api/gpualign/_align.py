@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from gpualign._execution_options import checked_choice
-from gpualign._scoring import Scoring, checked_scoring
+from gpualign._scoring import Scoring, checked_scoring_of_every_pair
 from gpualign.core.alignment.ambiguity import AmbiguityRule, count_ambiguity, default_rule
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -17,7 +17,6 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.pairwise_text import PairwiseTextSink
 from gpualign.core.results.blocks import RectangleBlock
-from gpualign.core.scoring.listed_distances import selected_distances
 from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID_CODE, Alphabet, checked_alphabet_name, detect_alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
@@ -148,12 +147,7 @@ def align(
         alphabet = detect_alphabet(("the query", "the target"), StringColumn.from_bytes(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
-    checked = checked_scoring(scoring, mode == "local")
-    if selected_distances(vars(checked)):
-        raise InputError(
-            "Hamming distances, TCRdists and alignment distances are computed without an alignment; gpualign.pairs finds the pairs within"
-            " one"
-        )
+    checked = checked_scoring_of_every_pair(scoring, mode == "local")
     aligner, costs, covered = _aligner(alphabet, checked, _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():

@@ -24,7 +24,7 @@ from gpualign._execution_options import (
 from gpualign._output import checked_output_path, make_filled_array
 from gpualign._record_annotations import GroupsInput, group_pair_selector
 from gpualign._results import Matrix, Pairs, Table, join_columns
-from gpualign._scoring import Scoring, checked_scoring
+from gpualign._scoring import Scoring, checked_scoring, checked_scoring_of_every_pair
 from gpualign._sequences import READ_DEFAULTS, SequencesInput, StrPath, encode_inputs
 from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.coverage import CoveredSequence
@@ -95,7 +95,7 @@ def nw(
     """
     checked_choice("value", value, ("score", "identity", "distance"))
     options = nw_options(
-        scoring=checked_scoring(scoring).options(),
+        scoring=checked_scoring_of_every_pair(scoring).options(),
         end_gaps=end_gaps,
         strand=strand,
         identity_def=identity_def,

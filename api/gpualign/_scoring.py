@@ -8,7 +8,7 @@ from os import PathLike
 from gpualign._execution_options import checked_choice, checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
-from gpualign.core.scoring.listed_distances import ListedDistance, has_distances
+from gpualign.core.scoring.listed_distances import ListedDistance, has_distances, selected_distances
 from gpualign.core.scoring.scoring import ScoringOptions
 from gpualign.jobs.v_gene_tables import load_v_genes
 
@@ -88,6 +88,20 @@ is `Scoring(align_distance=True, gap=11)`."""
 
 METRICS = {"edit": EDIT, "hamming": HAMMING, "tcrdist": TCRDIST, "align_distance": ALIGN_DISTANCE}
 """Scorings that have a name."""
+
+
+def checked_scoring_of_every_pair(scoring: Scoring | None, local: bool = False) -> Scoring:
+    """Return the scoring, or the default for None. local: whether the scoring is for local alignments
+
+    Raises the same errors as `checked_scoring`, and `InputError` for distances that are only known of pairs within a maximum distance.
+    """
+    checked = checked_scoring(scoring, local)
+    if selected_distances(vars(checked)):
+        raise InputError(
+            "Hamming distances, TCRdists and alignment distances are computed without an alignment; gpualign.pairs finds the pairs within"
+            " one"
+        )
+    return checked
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False, metric: str | None = None) -> Scoring:

@@ -97,10 +97,11 @@ def test_clusters_are_those_of_the_list(tmp_path, receptors):
 def test_python(receptors):
     found = [f"r{i}\tr{j}\t{value}" for i, j, value in python.pairs(receptors, scoring=python.HAMMING, max_distance=2)]
     assert found == near(receptors, None, 2)
-    with pytest.raises(python.InputError, match=r"alignment distances are computed without an alignment; gpualign.pairs finds"):
-        python.align("ACGT", "ACGA", python.HAMMING)
+    for sequences, function in ((("ACGT", "ACGA"), python.align), ((["ACGT", "ACGA"],), python.nw)):
+        with pytest.raises(python.InputError, match=r"alignment distances are computed without an alignment; gpualign.pairs finds"):
+            function(*sequences, scoring=python.HAMMING)
     with pytest.raises(python.InputError, match=r"Scoring\(hamming=True\) finds the pairs within a distance; give max_distance too"):
-        python.nw(["ACGT", "ACGA"], scoring=python.HAMMING)
+        python.pairs(["ACGT", "ACGA"], scoring=python.HAMMING, min_identity=0.9)
     with pytest.raises(python.InputError, match="cannot be combined with gap"):
         python.pairs(["ACGT", "ACGA"], scoring=python.Scoring(hamming=True, gap=1), max_distance=1)
 
