@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpualign.core.alignment.task import Detail
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.output.formats.registry import ResultKind, format_names
 from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import BOTH
@@ -15,6 +14,9 @@ from gpualign.jobs.output.format_selection import pick_format
 from gpualign.jobs.output.pairs import output_spec
 from gpualign.jobs.output.specs import OutputSpec
 from gpualign.jobs.sw import SwOptions
+
+_FIELDS = ("query", "target", "score", "qlen", "tlen", "qtitle", "ttitle")
+"""Columns that tables of scores can have."""
 
 
 def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
@@ -43,15 +45,10 @@ def scores_spec(o: SwOptions, one_set: bool) -> OutputSpec:
     format, _ = pick_format(o.output_options.output, o.output_options.format, ResultKind.SCORES)
     if format not in (names := format_names(ResultKind.SCORES)):
         raise InputError(f"{parameter('format', format)} holds alignments of hits; {parameter('all')} writes {', '.join(names)}")
-    if "strand" in (name.strip() for name in (o.output_options.fields or "").split(",")):
+    fields = (name.strip() for name in (o.output_options.fields or "").split(","))
+    if others := [name for name in fields if name and name not in _FIELDS]:
         raise InputError(
-            f"{parameter('fields', 'strand')} applies to hits; {parameter('all')} writes scores of the one strand that"
-            f" {parameter('strand')} names"
+            f"{parameter('fields')} {quoted(others[0])}: {parameter('all')} writes only scores; there are {', '.join(_FIELDS)}"
         )
     writing, thresholds = replace(o.output_options, format=format), PairThresholds(o.min_score)
-    spec = output_spec(NwOptions(thresholds=thresholds, output_options=writing, with_self=o.with_self), one_set)
-    if spec.detail is not Detail.SCORE:
-        raise InputError(
-            f"{parameter('all')} writes only scores; {parameter('fields')} can have query, target, score, qlen, tlen, qtitle and ttitle"
-        )
-    return spec
+    return output_spec(NwOptions(thresholds=thresholds, output_options=writing, with_self=o.with_self), one_set)

@@ -326,6 +326,10 @@ def test_dry_run():
         ([QUERY, DB, "--all", "--max-evalue", "0"], "--max-evalue applies to hits"),
         ([QUERY, DB, "--all", "--min-identity", "0"], "--min-identity applies to hits"),
         ([QUERY, DB, "--all", "--no-traceback"], "--no-traceback applies to hits"),
+        (
+            [QUERY, DB, "--all", "--fields", "query,evalue"],
+            "--fields 'evalue': --all writes only scores; there are query, target, score, qlen",
+        ),
         ([QUERY, DB, "--all", "--format", "sam"], "--format sam holds alignments of hits"),
         ([QUERY, DB, "--all", "--fields", "query,cigar"], "--all writes only scores"),
         ([QUERY, DB, "--max-hits", "0"], "expected an integer, 1 or more; found '0'"),
