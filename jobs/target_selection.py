@@ -96,10 +96,11 @@ def _matching(targets: SequenceSet, condition: Condition, reporter: Reporter) ->
     """Return a mask of the targets that meet a condition, and report values that no target has."""
     column = targets.annotations[condition.name]
     existing = set(column.values.select(distinct(column.codes.astype(np.int64))))
-    if missing := [value for value in condition.values if value not in existing]:
+    texts = {value: {value, f"{value}.0"} if value.isdecimal() else {value} for value in condition.values}  # 9606.0: pandas, with gaps
+    if missing := [value for value in condition.values if existing.isdisjoint(texts[value])]:
         shown = ", ".join(map(quoted, missing[:_MAX_IDS_IN_MESSAGE])) + (", ..." if len(missing) > _MAX_IDS_IN_MESSAGE else "")
         reporter.note(f"{parameter('where')}: no record of {targets.source} has {condition.name} {shown}")
-    return column.is_any_of(set(condition.values))
+    return column.is_any_of(set[str]().union(*texts.values()))
 
 
 def _describe_unknown_ids(unknown: list[str], where: str, targets: SequenceSet) -> str:

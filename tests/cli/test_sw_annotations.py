@@ -210,6 +210,15 @@ def test_translations_and_repeated_ids(tmp_path):
         assert {row["target"] for row in chosen} == {names[1], f"{names[1]}_2"}
 
 
+def test_whole_numbers_as_pandas_writes_them_beside_empty_cells(tmp_path):
+    first, second, third = list(TITLES)[:3]
+    (tmp_path / "taxa.tsv").write_text(f"id\ttaxid\n{first}\t9606.0\n{second}\t\n{third}\t10090.0\n")
+    words = [QUERY, DB, *HITS, "--annotate", tmp_path / "taxa.tsv", "--where"]
+    chosen = gpualign_here("sw", "--device", "cpu", *words, "taxid=9606,7,96", "--fields", "target,taxid")
+    assert {tuple(row.values()) for row in table(chosen[0].decode())} == {(first, "9606.0")}
+    assert "has taxid '7', '96'" in chosen[1]
+
+
 def test_changed_annotations_are_other_input(folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = [QUERY, DB, "--annotate", "table.tsv", "--fields", "target,note", "-o", "x.tsv", "--shard"]
