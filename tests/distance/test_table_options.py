@@ -265,6 +265,37 @@ def test_sites_of_one_name_are_told(here):
     assert "several" not in gpualign_here("dist", "x.tsv", "--type", "alleles", "--columns", "L2")[1]
 
 
+SITES = {
+    "counted.traw": "CHR\tSNP\t(C)M\tPOS\tCOUNTED\tALT\t{}\n1\trs1\t0\t{}\t{}\t{}\t0\t2\n1\trs2\t0\t20\tC\tT\t1\t0\n",
+    "alleles.tsv": "id\tA1\tA2\tchrom\tpos\t{}\nrs1\t{1[1]}\t{1[2]}\t1\t{1[0]}\t0\t2\nrs2\tC\tT\t1\t20\t1\t0\n",
+    "places.tsv": "#CHROM\tPOS\tREF\tALT\t{}\n1\t{}\t{}\t{}\t0\t2\n1\t20\tC\tT\t1\t0\n",
+}
+OLD_SITE = ("10", "A", "G")
+
+
+@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize(
+    ("site", "is_same"), [(OLD_SITE, True), (("10", "0", "G"), True), (("10", "G", "A"), False), (("30", "A", "G"), None)]
+)
+def test_two_tables_count_the_same_allele_at_the_same_place(here, name, site, is_same):
+    """Genotypes count one of two alleles. Where ids repeat, as chromosomes do, places tell sites apart."""
+
+    def write(path, samples, place):
+        text = SITES[name].replace("{1[0]}", place[0]).replace("{1[1]}", place[1]).replace("{1[2]}", place[2])
+        (here / path).write_text(text.format(samples, *place))
+
+    write("old", "s1\ts2", OLD_SITE)
+    write("new", "s3\ts4", site)
+    transpose = [] if name.endswith(".traw") else ["--transpose"]
+    gpualign_here("index", "old", "-o", "old.gps", *transpose)
+    for words in (["dist", "new", "old", *transpose], ["dist", "new", "old.gps"], ["index", "new", "--append", "old.gps"]):
+        if is_same or (is_same is None and name != "places.tsv"):
+            assert "several sites" not in gpualign_here(*words)[1]
+        else:
+            with pytest.raises(InputError, match=r"site 1 is .*; sites and alleles must be the same"):
+                gpualign_here(*words)
+
+
 def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
     (here / "small.tsv").write_text("id\tL1\tL2\tL3\nC\t0\t1\t0\nD\t2\t0\t1\n")
     (here / "large.tsv").write_text("id\tL1\tL2\tL3\nE\t1\t12\t1\nF\t2\t14\t2\n")

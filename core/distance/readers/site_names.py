@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,8 +29,8 @@ SiteName: TypeAlias = tuple[str, ...]
 class SiteScheme(Enum):
     """How sites are named.
 
-    TITLES: by the title of a column. RECORDS: as in VCF, by chromosome, position, reference allele and alternative alleles, if any.
-    VARIANTS: as in PLINK filesets, by chromosome, position and alleles, whose order may be reversed
+    TITLES: by a title, and perhaps two alleles, one of which genotypes count. RECORDS: as in VCF, by chromosome, position, reference allele
+    and alternative alleles, if any. VARIANTS: as in PLINK filesets, by chromosome, position and alleles, whose order may be reversed
     """
 
     TITLES = "titles"
@@ -70,19 +71,29 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
     if one.scheme is not other.scheme:
         kinds = {SiteScheme.TITLES: "a table", SiteScheme.RECORDS: "VCF", SiteScheme.VARIANTS: "a PLINK fileset"}
         raise InputError(f"{other_source} is {kinds[other.scheme]}, and {one_source} was made of {kinds[one.scheme]}")
-    if len(one.names) != len(other.names):
+    if len(one.names) != len(other.names) and one.scheme is not SiteScheme.TITLES:
         raise InputError(f"{other_source}: {len(other.names):,} sites, {one_source} has {len(one.names):,}; sites must be the same")
     if one.scheme is SiteScheme.VARIANTS:
         swapped = swapped_sites(one.names, other.names, one_source, other_source)
         merged = [
-            _merge_alleles(a, b, swapped is not None and bool(swapped[k]))
+            _merge_alleles(a, b, 2, swapped is not None and bool(swapped[k]))
             for k, (a, b) in enumerate(zip(one.names, other.names, strict=True))
         ]
         return SiteNames(one.scheme, merged), swapped
-    for k, (a, b) in enumerate(zip(one.names, other.names, strict=True)):
-        if a != b and (one.scheme is SiteScheme.TITLES or not are_same_record(a, b)):
-            raise InputError(f"{other_source}: site {k + 1} is {_format(b)}, in {one_source} it is {_format(a)}; sites must be the same")
-    return SiteNames(one.scheme, [max(a, b, key=len) for a, b in zip(one.names, other.names, strict=True)]), None
+    are_same = are_same_titled if one.scheme is SiteScheme.TITLES else are_same_record
+    for k, (a, b) in enumerate(zip_longest(one.names, other.names, fillvalue=())):
+        if a != b and not are_same(a, b):
+            theirs, ours, what = _format(b, one.scheme), _format(a, one.scheme), "sites and alleles" if max(len(a), len(b)) > 1 else "sites"
+            raise InputError(f"{other_source}: site {k + 1} is {theirs}, in {one_source} it is {ours}; {what} must be the same")
+    pairs = zip(one.names, other.names, strict=True)
+    if one.scheme is SiteScheme.TITLES:
+        return SiteNames(one.scheme, [_merge_alleles(a, b, 1) if len(a) == len(b) else max(a, b, key=len) for a, b in pairs]), None
+    return SiteNames(one.scheme, [max(a, b, key=len) for a, b in pairs]), None
+
+
+def are_same_titled(a: SiteName, b: SiteName) -> bool:
+    """Return whether two sites of tables have the same title and, if both name their alleles, the same ones in the same order."""
+    return a[:1] == b[:1] and (len(a) != len(b) or _are_same_alleles(a[1:], b[1:]))
 
 
 def are_same_record(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
@@ -124,10 +135,15 @@ def _are_same_alleles(some: SiteName, others: SiteName) -> bool:
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 
-def _merge_alleles(a: SiteName, b: SiteName, is_swapped: bool) -> SiteName:
-    alleles = b[:1:-1] if is_swapped else b[2:]
-    return (*a[:2], *(theirs if mine in _UNKNOWN_ALLELES else mine for mine, theirs in zip(a[2:], alleles, strict=True)))
+def _merge_alleles(a: SiteName, b: SiteName, first: int, is_swapped: bool = False) -> SiteName:
+    """Return the name `a` with alleles that only `b` knows. first: part of a name at which alleles begin"""
+    alleles = b[: first - 1 : -1] if is_swapped else b[first:]
+    return (*a[:first], *(theirs if mine in _UNKNOWN_ALLELES else mine for mine, theirs in zip(a[first:], alleles, strict=True)))
 
 
-def _format(name: SiteName) -> str:
-    return repr(name[0]) if len(name) == 1 else f"{name[0]}:{name[1]} {'/'.join(name[2:])}"
+def _format(name: SiteName, scheme: SiteScheme) -> str:
+    if not name:
+        return "nothing"
+    if scheme is SiteScheme.TITLES:
+        return " ".join((repr(name[0]), *filter(None, ("/".join(name[1:]),))))
+    return f"{name[0]}:{name[1]} {'/'.join(name[2:])}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,7 +14,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, Calls, make_samples
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
-from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
+from gpualign.core.distance.readers.site_names import SiteName, SiteNames, SiteScheme, match_sites
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, allele_numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import ALLELE_NUMBER_BYTES, AlleleCells, describe_possible_genotypes, missing_call_advice
@@ -65,8 +66,10 @@ def read_tables(
     storage = RowStoreFactory(memory // len(inputs), scratch)
     tables = [reader.read(holds_alleles, storage) for reader in readers]
     transpose = any(table.plan.options.transpose for table in tables)
-    _check_sites(tables, transpose)
     kind, cells = _decide_kind_and_codes(tables, alleles, warn)
+    names = [_site_names(table, transpose, kind) for table in tables]
+    if len(tables) > 1:
+        match_sites(names[0], names[1], tables[0].source, tables[1].source)
     decode = None if cells is None else _decoder(cells)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
@@ -77,29 +80,25 @@ def read_tables(
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
     blocks = [_make_call_reader(table, kind, decode, transpose) for table in tables]
     held = sum(table.store.nbytes for table in tables)
-    titles = tables[0].row_ids if transpose else tables[0].column_ids
     return RandomAccessSource(
         make_samples(*ids),
         kind,
-        len(titles),
+        len(names[0].names),
         blocks,
         held,
         2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1,
-        make_names=lambda: SiteNames(SiteScheme.TITLES, [(title,) for title in titles]),
+        make_names=lambda: names[0],
         hashes=alleles.hashes,
         cells=None if kind is CallKind.ALLELE else cells,
     )
 
 
-def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
-    """Raise `InputError` if the second table has different sites."""
-    first, *others = ((t.row_ids if transpose else t.column_ids, t.source) for t in tables)
-    for sites, source in others:
-        differing = [k for k, (one, other) in enumerate(zip(first[0], sites, strict=False)) if one != other]
-        if differing or len(sites) != len(first[0]):
-            place = differing[0] if differing else min(len(sites), len(first[0]))
-            names = [repr(some[place]) if place < len(some) else "nothing" for some in (first[0], sites)]
-            raise InputError(f"{source}: site {place + 1} is {names[1]}, in {first[1]} it is {names[0]}; sites must be the same")
+def _site_names(table: TableRows, transpose: bool, kind: CallKind) -> SiteNames:
+    """Return the names of a table's sites: titles and, as genotypes count one of two alleles, the alleles of genotypes, if it has them."""
+    titles = table.row_ids if transpose else table.column_ids
+    counts_alleles = kind in (CallKind.GENOTYPE, CallKind.DOSAGE) and table.cell_type is not CellType.LETTERS
+    named: Sequence[SiteName] = table.row_alleles if counts_alleles else []
+    return SiteNames(SiteScheme.TITLES, [(title, *alleles) for title, alleles in zip(titles, named or repeat(()), strict=False)])
 
 
 def _decoder(cells: CellCodes) -> Codes | None:

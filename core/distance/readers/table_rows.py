@@ -10,18 +10,17 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import digit_cell_code_table, letter_cell_code_table
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.readers.plink_fileset import sample_ids_of
+from gpualign.core.distance.readers.site_names import SiteName
 from gpualign.core.distance.readers.table_cells import CellType, RowStoreFactory, TableCells, TablePlan, cells_of
 from gpualign.core.distance.tables.alleles import AlleleCells, are_digit_pairs, find_allele_evidence
 from gpualign.core.distance.tables.codings import set_missing_codes
 from gpualign.core.distance.tables.columns import ColumnPlan, plan_columns, plink_export_suffix
-from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
+from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls, first_line_letter_codes, first_line_number_codes
 from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, MatrixIdCheck, could_be_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import SITE_NAME_PATTERN, SITE_TITLES, default_titles, is_metadata_title, serial_stems, title_stem
@@ -34,7 +33,6 @@ from gpualign.core.sequences.ids import is_id_title, may_be_id_title
 _EXAMINED_BYTES = 1 << 16
 """Size of the first lines of a table that are examined to decide whether it holds alleles, in bytes; at least one line of data is
 examined."""
-_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE_BYTES = b'\t,; "\r\n'
 _NO_BREAK_SPACE = "\u00a0".encode()
 _TYPING_SCHEME_TITLE_PATTERN = re.compile(
@@ -48,7 +46,8 @@ class TableRows:
     """One table, as read.
 
     plan: how the table was read
-    row_ids: ids of the rows
+    row_ids: ids of the rows; of sites, with their places if ids are repeated
+    row_alleles: the two alleles of each row that is a site; empty if the table does not name them
     cell_type: type of the cells; None if no call revealed the type
     store: one row of raw codes or allele numbers per table row
     counts: number of occurrences of each raw code, int64[256]
@@ -61,6 +60,7 @@ class TableRows:
 
     plan: TablePlan
     row_ids: list[str]
+    row_alleles: list[SiteName]
     cell_type: CellType | None
     store: RowStore
     counts: npt.NDArray[np.int64]
@@ -98,7 +98,7 @@ class TableReader:
         self._source = text.source
         self._delimiter = text.delimiter
         self._delimiter_bytes = text.delimiter.encode()
-        self._first_line_number = text.first_line
+        self.first_line_number = text.first_line
         self._alleles = alleles
         self._lines = text.splittable_lines()
         self._first_lines: list[bytes] = []
@@ -136,7 +136,7 @@ class TableReader:
         row = next((line for line in body if not _is_empty(line)), None)
         if row is None:
             plan = TablePlan(
-                self._source, self._delimiter, self._first_line_number, ColumnPlan([], np.empty(0, np.uint8)), options, options.no_header
+                self._source, self._delimiter, self.first_line_number, ColumnPlan([], np.empty(0, np.uint8)), options, options.no_header
             )
             self._refuse_data_as_header(header, None, plan)
             raise InputError(f"{self._source}: no {plan.row_word}s: the table ends after its header")
@@ -152,7 +152,7 @@ class TableReader:
         plan = TablePlan(
             self._source,
             self._delimiter,
-            self._first_line_number,
+            self.first_line_number,
             columns,
             options,
             headed,
@@ -189,7 +189,7 @@ class TableReader:
             row = next(line for line in self._first_lines[1:] if not _is_empty(line))
             cells.decide_type(cells_of(row, self._delimiter)[1:])
             self._refuse_data_as_header(header, cells.cell_type, plan)
-        rows = self._read_rows(lines, self._first_line_number + (not plan.options.no_header), cells)
+        rows = self._read_rows(lines, self.first_line_number + (not plan.options.no_header), cells)
         cells.check_decimals()
         titles, empty = plan.columns.titles, self._empty_columns(cells)
         if empty:
@@ -198,6 +198,7 @@ class TableReader:
         return TableRows(
             plan=plan,
             row_ids=rows.ids,
+            row_alleles=rows.alleles,
             cell_type=cells.cell_type,
             store=cells.store,
             counts=cells.counts,
@@ -227,6 +228,8 @@ class TableReader:
         looks_at_titles = _checks_row_titles(self.plan.options)
         square = MatrixIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
+        described = max((*columns.place_cells, *columns.allele_cells), default=-1) + 1
+        places = list[SiteName]()
         names_site = SITE_NAME_PATTERN.match
         header = [] if self.plan.options.no_header else cells_of(self._first_lines[0], self._delimiter)
         corner = header[columns.id_cells[-1]] if header else None
@@ -276,6 +279,10 @@ class TableReader:
                     ) from None
                 raise
             ids.append(name)
+            if described:
+                own = cells_of(delimiter.join(line.split(delimiter, described)[:described]), self._delimiter)
+                places.append(tuple(own[k] for k in columns.place_cells))
+                rows.alleles.append(tuple(own[k] for k in columns.allele_cells))
         table_cells.store.finish()
         if square.has_same_ids(rows.ids):
             raise self._matrix_error()
@@ -283,6 +290,9 @@ class TableReader:
             rows.ids = sample_ids_of(people)
         else:
             self._refuse_distance_matrix(rows.ids, table_cells)
+        if any(places) and len({*rows.ids}) < len(rows.ids):
+            names = [()] * len(places) if columns.id_cells[0] in columns.place_cells else [(name,) for name in rows.ids]
+            rows.ids = [":".join((*name, *place)) for name, place in zip(names, places, strict=True)]
         return rows
 
     def _empty_id_error(self, row: int, number: int, header: Sequence[str]) -> InputError:
@@ -408,9 +418,9 @@ class TableReader:
         if cells is CellType.ALLELES or (plan.has_numbers_above_2 and undecided):
             data = could_be_alleles(titles, missing)
         else:
-            numbers = set_missing_codes(_first_line_number_codes(plan.options.ploidy), missing)
+            numbers = set_missing_codes(first_line_number_codes(plan.options.ploidy), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
-            letters = set_missing_codes(_first_line_letter_codes(plan.options.all_letters), missing)
+            letters = set_missing_codes(first_line_letter_codes(plan.options.all_letters), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
             square = MatrixIdCheck(titles, True)
@@ -437,26 +447,19 @@ def _checks_row_titles(options: CallOptions) -> bool:
     return options.transpose and not options.no_header
 
 
-def _first_line_number_codes(ploidy: int | None) -> Codes:
-    """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. If the line has numbers with a
-    code, it probably holds calls; other numbers may be site names."""
-    table = digit_cell_code_table()
-    for digit in range(3, (ploidy or 0) + 1):
-        table[ord(str(digit))] = digit
-    return table
-
-
 @dataclass
 class _RowIds:
     """Ids of the rows that were read, and the rows that were left out or empty.
 
     ids: ids of the rows that were read
+    alleles: alleles of the rows, if they are sites, and the table names two of each
     ignored_titles: metadata titles of the rows that were not read
     empty_count: number of rows in which every cell is empty
     footers: ids of the rows below an empty row that have nothing but an id
     """
 
     ids: list[str] = field(default_factory=list)
+    alleles: list[SiteName] = field(default_factory=list)
     ignored_titles: list[str] = field(default_factory=list)
     empty_count: int = 0
     footers: list[str] = field(default_factory=list)
@@ -476,16 +479,3 @@ def _is_empty(line: bytes) -> bool:
 def _has_cells(line: bytes) -> bool:
     """Return whether an empty line contains delimiters."""
     return bool(line.strip())
-
-
-def _first_line_letter_codes(all_letters: bool) -> Codes:
-    """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256].
-
-    If the line has letters with a code, it probably holds calls. Letters such as E and F have no code, because they occur in titles.
-
-    all_letters: whether every letter is a call, and therefore has a code
-    """
-    table = letter_cell_code_table(all_letters)
-    if not all_letters:
-        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
-    return table

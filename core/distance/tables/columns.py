@@ -21,6 +21,7 @@ from gpualign.core.distance.tables.titles import (
     is_metadata_title,
     is_numbered_header,
     metadata_columns_beside,
+    place_and_allele_columns,
     serial_stems,
     split_numbered_header,
     title_stem,
@@ -49,6 +50,7 @@ class ColumnPlan:
     ignored_titles: titles of the columns left out because they are known not to be sites
     untitled_count: number of columns without a title, in which every cell must be empty
     id_cells: indices of the cells that form a row's id: one cell, or two for family and individual
+    place_cells, allele_cells: indices of the cells with the chromosome and position, and with the two alleles, of a row that is a site
     """
 
     titles: list[str]
@@ -56,6 +58,8 @@ class ColumnPlan:
     ignored_titles: list[str] = field(default_factory=list)
     untitled_count: int = 0
     id_cells: tuple[int, ...] = (0,)
+    place_cells: tuple[int, ...] = ()
+    allele_cells: tuple[int, ...] = ()
 
     def with_ids_in_second_column(self) -> ColumnPlan:
         """Return the plan with the ids in the second column of the table, which was left out as metadata."""
@@ -122,10 +126,13 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     read = actions == _sites.READ
     if read.all():
         return ColumnPlan(list(titles), actions[:0], id_cells=id_cells)
+    of_site = range(1, len(_PLINK_TRAW_TITLES)) if export == ".traw" else annotation
+    place_cells, allele_cells = place_and_allele_columns(header, of_site)
     if not read.any():
         raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
-    return ColumnPlan([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
+    names = [titles[k] for k in np.flatnonzero(read).tolist()]
+    return ColumnPlan(names, actions, left_out, untitled, id_cells, place_cells, allele_cells)
 
 
 def _begins_with_family(header: Sequence[str], options: CallOptions) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.distance import _sites
-from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.calls import MISSING, digit_cell_code_table, letter_cell_code_table
 from gpualign.core.distance.tables.alleles import SPREADSHEET_WORDS, AlleleCells
 
+_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _MAX_CELLS_PER_CALL = 2
 """If more than one cell in this many could be a call, the line may be data: the other cells may be calls in an unknown spelling."""
 
@@ -40,3 +41,25 @@ def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
     return known * _MAX_CELLS_PER_CALL > len(cells)
+
+
+def first_line_number_codes(ploidy: int | None) -> Codes:
+    """Return the code of each byte when it is read as a number in the first line of a table: uint8[256]. If the line has numbers with a
+    code, it probably holds calls; other numbers may be site names."""
+    table = digit_cell_code_table()
+    for digit in range(3, (ploidy or 0) + 1):
+        table[ord(str(digit))] = digit
+    return table
+
+
+def first_line_letter_codes(all_letters: bool) -> Codes:
+    """Return the code of each byte when it is read as a letter in the first line of a table: uint8[256].
+
+    If the line has letters with a code, it probably holds calls. Letters such as E and F have no code, because they occur in titles.
+
+    all_letters: whether every letter is a call, and therefore has a code
+    """
+    table = letter_cell_code_table(all_letters)
+    if not all_letters:
+        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
+    return table

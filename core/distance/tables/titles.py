@@ -133,6 +133,8 @@ _WELL_WORDS = frozenset(("a1", "a2"))
 _WELL_PATTERN = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
 _REFERENCE_WORDS = frozenset(("ref", "reference"))
 _ALTERNATIVE_WORDS = frozenset(("alt", "alternate", "alternative"))
+_ALLELE_WORDS = _REFERENCE_WORDS | _ALTERNATIVE_WORDS | {"counted", "a1", "a2", "allele1", "allele2"}
+_PLACE_WORDS = frozenset(("chr", "chrom", "chromosome", "contig", "scaffold", "pos", "position", "bp"))
 
 
 SITE_TITLES = frozenset(
@@ -268,6 +270,14 @@ def annotation_column_count(header: Sequence[str]) -> int:
         words.isdisjoint(_REFERENCE_WORDS) or words.isdisjoint(_ALTERNATIVE_WORDS)
     )
     return width if proven else 1
+
+
+def place_and_allele_columns(header: Sequence[str], columns: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return (indices of the columns with the chromosome and the position of a site; indices of the two with its alleles, or none; the one
+    that PLINK counts is last). columns: indices of the columns that describe sites, without the first one"""
+    words = {k: "".join(_title_words(header[k])) for k in (0, *columns)}
+    alleles = sorted((k for k in words if words[k] in _ALLELE_WORDS), key=lambda k: words[k] == "counted")
+    return tuple(k for k in words if words[k] in _PLACE_WORDS), tuple(alleles) if len(alleles) == 2 else ()
 
 
 def _title_words(title: str) -> list[str]:
