@@ -28,6 +28,7 @@ _REPRESENTATIVE_TITLE = "representative"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UC_START = re.compile(rb"(#[^\n]*\n)*[A-Z]\t([^\t\n]*\t){8}[^\t\n]*(\n|$)")
 _UC_COLUMNS = 10
+_TWO_NUMBERS = re.compile(rb"[0-9]+\t[0-9]+\r?\n")
 _CLSTR_START = b">Cluster "
 _CLSTR_ROW = re.compile(r"[0-9]+\t[0-9]+(?:aa|nt), >(.*)\.\.\. (\*|at .*)")
 
@@ -138,7 +139,8 @@ def read_clusters(stream: BinaryIO, source: str) -> ListedClusters:
     if _UC_START.match(text.replace(b"\r\n", b"\n")):
         return _read_uc(_numbered_lines(stream), source)
     kind = kind_of(start)
-    if kind not in (None, FileKind.CLUSTERS):
+    # Numbers as ids of the first representative and member may look like the counts of PHYLIP.
+    if kind not in (None, FileKind.CLUSTERS) and not (kind is FileKind.PHYLIP and _TWO_NUMBERS.match(text)):
         raise InputError(f"{source} is {kind.value}; {_EXPECTED}")
     return _read_table(stream, source)
 

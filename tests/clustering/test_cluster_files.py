@@ -58,6 +58,10 @@ def test_formats(text, kind, expected, as_written):
     assert clusters(data) == expected
 
 
+def test_numbers_as_the_first_ids():
+    assert clusters("12\t12\n12\tb1\nx13\tx13\n", ["12", "b1", "x13"]) == {"12": ["12", "b1"], "x13": ["x13"]}
+
+
 @pytest.mark.parametrize("word", ["NA", "NaN", "None", "<NA>", ""])
 def test_words_for_no_cluster(word):
     assert clusters(f"id\tcluster\na\t1\nc\t{word}\nb;size=7\t1\n") == {"1": ["a", "b;size=7"]}
