@@ -87,6 +87,25 @@ def test_proteins_need_a_decision(rows):
         gpualign_here("dist", rows[0], "--missing", "pairwise", "--metric", "jc69")
 
 
+def test_proteins_beside_nucleotides(tmp_path, monkeypatch):
+    """The message names the file that has the proteins, and advises no option that was given or that does not help."""
+    monkeypatch.chdir(tmp_path)
+    for name, row in (("n.aln", "ACGTACGTAC"), ("p.aln", "MELFIPQLEK")):
+        (tmp_path / name).write_text(f">{name[0]}1\n{row}\n>{name[0]}2\n{row}\n")
+    gpualign_here("index", "n.aln", "-o", "n.gps")
+    of_both = "p.aln: these look like proteins, not nucleotides, but the first letters of n.aln look like nucleotides; --all-letters"
+    of_set = "p.aln: these look like proteins, not nucleotides, which the set of samples holds"
+    for words, message in (
+        ("dist n.aln p.aln", "p.aln: these look like proteins, not nucleotides; --missing pairwise compares amino acids"),
+        ("dist p.aln n.aln", "p.aln: these look like proteins, not nucleotides; --missing pairwise compares amino acids"),
+        ("dist n.aln p.aln --missing pairwise", of_both),
+        ("dist p.aln n.gps --missing pairwise", of_set),
+        ("index p.aln --append n.gps", of_set),
+    ):
+        with pytest.raises(InputError, match=f"^{message}"):
+            gpualign_here(*words.split())
+
+
 def test_nucleotides_are_read_as_before(tmp_path):
     (tmp_path / "x.aln").write_text(">a\nACGTN-\n>b\nACGARA\n")
     assert matrix_of(tmp_path / "x.aln", "--missing", "pairwise") == matrix_of(tmp_path / "x.aln") == [[0, 1], [1, 0]]

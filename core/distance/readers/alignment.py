@@ -282,6 +282,8 @@ def read_alignments(
     files: list[_FileRecords] = []
     for text in chain([first], texts):
         source, before = text.source, scanner.records
+        if files and not text.joins_previous and compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
+            raise _proteins_error(files, options)
         try:
             if text.plain_text is not None:
                 _read_file(scanner, text.plain_text, threads, chunk_bytes)
@@ -301,10 +303,7 @@ def read_alignments(
         files.append(_FileRecords(source, before, scanner.records, text.joins_previous))
     sets = _names_of_sets(scanner.ids, files, options.allow_duplicates)
     if compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
-        pairwise, every = parameter("missing", "pairwise"), parameter("all_letters")
-        raise InputError(
-            f"{files[0].source}: these look like proteins, not nucleotides; {pairwise} compares amino acids, {every} every letter, gaps too"
-        )
+        raise _proteins_error(files, options)
     return AlignmentSource(ScannedRows(scanner), Samples(sets[0], sets[-1]), files[0].source, compared)
 
 
@@ -322,6 +321,18 @@ def _look_like_proteins(count: Callable[[int], int]) -> bool:
     """Return whether letters are those of proteins. count: returns how often a byte occurs."""
     letters = sum(count(byte) for byte in range(256) if chr(byte).isalpha())
     return sum(count(byte) for byte in _AMINO_ACID_ONLY_LETTERS) > letters / 10
+
+
+def _proteins_error(files: Sequence[_FileRecords], options: CallOptions) -> InputError:
+    """Return the error for proteins where nucleotides are read. files: those that were read; the last ones are at fault"""
+    at_fault = next(file.source for file in reversed(files) if not file.joins_previous)
+    found, every = f"{at_fault}: these look like proteins, not nucleotides", parameter("all_letters")
+    if options.compared_letters is not None:
+        return InputError(f"{found}, which the set of samples holds; samples of a set are of one kind")
+    if options.gaps_missing:
+        first = "their own first letters" if files[0].source == at_fault else f"the first letters of {files[0].source}"
+        return InputError(f"{found}, but {first} look like nucleotides; {every} compares every letter")
+    return InputError(f"{found}; {parameter('missing', 'pairwise')} compares amino acids, {every} every letter, gaps too")
 
 
 @dataclass(frozen=True)
