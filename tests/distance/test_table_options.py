@@ -296,6 +296,19 @@ def test_two_tables_count_the_same_allele_at_the_same_place(here, name, site, is
                 gpualign_here(*words)
 
 
+def test_a_column_to_leave_out_may_be_in_one_table_only(here):
+    (here / "old.tsv").write_text("id\tL1\tL2\tRun\nA\t1\t12\t7\n")
+    (here / "new.tsv").write_text("id\tL1\tL2\nB\t1\t13\n")
+    for words in ("new.tsv old.tsv", "old.tsv new.tsv"):
+        assert rows(*words.split(), "--ignore-columns", "Run") == [[1]]
+        with pytest.raises(InputError, match=r"--ignore-columns: there is no column 'Ran'"):
+            rows(*words.split(), "--ignore-columns", "Ran")
+    gpualign_here("index", "old.tsv", "--ignore-columns", "Run", "-o", "old.gps")
+    assert rows("new.tsv", "old.gps") == [[1]]
+    gpualign_here("index", "new.tsv", "--append", "old.gps")
+    assert rows("old.gps") == [[0, 1], [1, 0]]
+
+
 def test_numbers_of_both_tables_decide_which_columns_may_be_sites(here):
     (here / "small.tsv").write_text("id\tL1\tL2\tL3\nC\t0\t1\t0\nD\t2\t0\t1\n")
     (here / "large.tsv").write_text("id\tL1\tL2\tL3\nE\t1\t12\t1\nF\t2\t14\t2\n")

@@ -34,6 +34,7 @@ from gpualign.core.distance.tables.columns import (
     describe_repeated_sites,
     describe_rows_left_out,
     describe_summary_row,
+    unknown_column_error,
 )
 from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 from gpualign.core.distance.tables.outliers import EXAMINED_ROWS, describe_outliers
@@ -61,6 +62,7 @@ def read_tables(
     """
     alleles = AlleleCells(options.missing_codes, options.known_hashes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
+    _check_ignored_columns(readers, options)
     automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None and options.known_cells is None
     holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
     storage = RowStoreFactory(memory // len(inputs), scratch)
@@ -91,6 +93,14 @@ def read_tables(
         hashes=alleles.hashes,
         cells=None if kind is CallKind.ALLELE else cells,
     )
+
+
+def _check_ignored_columns(readers: Sequence[TableReader], options: CallOptions) -> None:
+    """Raise `InputError` for a column to leave out that no table has. One of two tables, or of a set's, may lack it."""
+    plans = [reader.plan for reader in readers]
+    for title in options.ignore_columns:
+        if not options.beside_set and all(title in plan.columns.unknown_titles for plan in plans):
+            raise InputError(f"{plans[0].source}: {unknown_column_error('ignore_columns', title, plans[0].columns.titles).message}")
 
 
 def _site_names(table: TableRows, transpose: bool, kind: CallKind) -> SiteNames:

@@ -29,7 +29,7 @@ from gpualign.core.files.growing_file import DamagedFile
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.sequences.ids import SampleNames
 
-_UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes", "known_cells"}
+_UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes", "known_cells", "beside_set"}
 """Options that a run decides, not the set, and what is known of the samples of the set."""
 
 _OPTION_NAMES = {"missing_codes": "missing_code"}
@@ -66,6 +66,7 @@ def reading_options(sample_set: SampleSet, options: CallOptions) -> CallOptions:
             ignore_columns=tuple(kept["ignore_columns"]),
             compared_letters=None if letters is None else ComparedLetters[letters],
             known_hashes=tuple(sample_set.hashes),
+            beside_set=True,
             known_cells=None if sample_set.cells is None else replace(sample_set.cells, source=sample_set.path),
         )
     except (KeyError, TypeError, ValueError):

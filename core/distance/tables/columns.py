@@ -50,6 +50,7 @@ class ColumnPlan:
     ignored_titles: titles of the columns left out because they are known not to be sites
     untitled_count: number of columns without a title, in which every cell must be empty
     id_cells: indices of the cells that form a row's id: one cell, or two for family and individual
+    unknown_titles: titles of columns to leave out that the table does not have
     place_cells, allele_cells: indices of the cells with the chromosome and position, and with the two alleles, of a row that is a site
     """
 
@@ -58,6 +59,7 @@ class ColumnPlan:
     ignored_titles: list[str] = field(default_factory=list)
     untitled_count: int = 0
     id_cells: tuple[int, ...] = (0,)
+    unknown_titles: tuple[str, ...] = ()
     place_cells: tuple[int, ...] = ()
     allele_cells: tuple[int, ...] = ()
 
@@ -88,7 +90,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     always read. Otherwise, metadata columns, and annotation
     columns next to samples, are left out. Columns in `options.ignore_columns` are always left out.
 
-    Raises `InputError` for titles that the table does not have, and if no column remains.
+    Raises `InputError` for columns to read that the table does not have, and if no column remains.
 
     header: titles of all columns
     """
@@ -98,11 +100,11 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     elif options.transpose:
         annotation = list(range(1, annotation_column_count(header)))
     titles, chosen, ignored = header[1:], options.columns, options.ignore_columns
-    id_titles = set() if options.no_header else {header[0]}
-    for name, some, known in (("columns", chosen or (), {*titles, *id_titles}), ("ignore_columns", ignored, {*titles})):
-        for title in some:
-            if title not in known:
-                raise InputError(f"{parameter(name)}: there is no column {title!r}{did_you_mean(title, titles)}")
+    known = {*titles}
+    for title in chosen or ():
+        if title not in known and (options.no_header or title != header[0]):
+            raise unknown_column_error("columns", title, titles)
+    unknown = tuple(title for title in ignored if title not in known)
     export = None if options.no_header else plink_export_suffix(header)
     if export is None:
         _refuse_sites_as_rows(header, options)
@@ -125,14 +127,19 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
             left_out.append(titles[k])
     read = actions == _sites.READ
     if read.all():
-        return ColumnPlan(list(titles), actions[:0], id_cells=id_cells)
+        return ColumnPlan(list(titles), actions[:0], id_cells=id_cells, unknown_titles=unknown)
     of_site = range(1, len(_PLINK_TRAW_TITLES)) if export == ".traw" else annotation
     place_cells, allele_cells = place_and_allele_columns(header, of_site)
     if not read.any():
         raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
     names = [titles[k] for k in np.flatnonzero(read).tolist()]
-    return ColumnPlan(names, actions, left_out, untitled, id_cells, place_cells, allele_cells)
+    return ColumnPlan(names, actions, left_out, untitled, id_cells, unknown, place_cells, allele_cells)
+
+
+def unknown_column_error(option: str, title: str, titles: Sequence[str]) -> InputError:
+    """Return the error for a column that a table does not have. option: the parameter that names it; titles: those of the table"""
+    return InputError(f"{parameter(option)}: there is no column {title!r}{did_you_mean(title, titles)}")
 
 
 def _begins_with_family(header: Sequence[str], options: CallOptions) -> bool:

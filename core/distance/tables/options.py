@@ -46,6 +46,7 @@ class CallOptions:
     compared_letters: letters of an alignment that are calls; None: decided by `all_letters`, `gaps_missing` and the text
     known_hashes: hashes of alleles that are numbered already, in this order
     known_cells: cells of the tables beside which others are read; None: there are none
+    beside_set: whether the options are those of a set of samples, whose tables had the columns to ignore
     """
 
     transpose: bool = False
@@ -62,6 +63,7 @@ class CallOptions:
     compared_letters: ComparedLetters | None = None
     known_hashes: tuple[str, ...] = ()
     known_cells: CellCodes | None = None
+    beside_set: bool = False
 
     def check(self) -> None:
         """Raise `InputError` for options that contradict each other, or whose values are not allowed."""
