@@ -219,9 +219,12 @@ def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleRepo
 
     from gpualign.core.common.units import format_bytes
 
+    def counted(count: int, word: str) -> str:
+        return f"{count:,} {word}{'s'[: count != 1]}"
+
     messages.note(
-        f"{summary.changed_count:,} sample{'s'[: summary.changed_count != 1]} {done}; {summary.sample_count:,} samples,"
-        f" {summary.site_count:,} sites, {format_bytes(os.path.getsize(path))} in {path}"
+        f"{counted(summary.changed_count, 'sample')} {done}; {counted(summary.sample_count, 'sample')},"
+        f" {counted(summary.site_count, 'site')}, {format_bytes(os.path.getsize(path))} in {path}"
     )
 
 

@@ -318,6 +318,19 @@ def test_tables_added_to_a_set_are_read_as_beside_the_others(data):
         check(distances_of(store), distances_of(every))
 
 
+def test_a_set_whose_first_alleles_are_all_1_and_2(tmp_path):
+    old, new, store = (tmp_path / name for name in ("old.tsv", "new.tsv", "old.gps"))
+    write_table(old, np.array([["1", "2"]]))
+    write_table(new, np.array([["1", "12"]]), 1)
+    notes = gpualign_here("index", old, "-o", store)[1]
+    assert "1 sample kept; 1 sample, 2 sites, " in notes
+    with pytest.raises(InputError, match="samples of a set are of one kind; --type alleles makes a set of alleles"):
+        gpualign_here("index", new, "--append", store)
+    gpualign_here("index", old, "-o", store, "--type", "alleles")
+    gpualign_here("index", new, "--append", store)
+    assert gpualign_here("dist", store, "-q")[0] == b"\ts0\ts1\ns0\t0\t1\ns1\t1\t0\n"
+
+
 def test_options_of_reading_belong_to_the_set(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     for words in (

@@ -162,10 +162,16 @@ def check_calls_alike(first: Source, second: Source, first_name: str, second_nam
 
     first_name, second_name: names of the inputs, for messages
     """
+    first_cells, second_cells = (one.cells if isinstance(one, RandomAccessSource) else None for one in (first, second))
     if type(first) is not type(second) or first.kind is not second.kind:
-        raise InputError(f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}; samples of a set are of one kind")
-    cells, others = (one.cells if isinstance(one, RandomAccessSource) else None for one in (first, second))
-    if cells is not None and others is not None and cells.contradicts(others):
+        known = first_cells if first_cells is not None else second_cells
+        # Of alleles, the first batch may have only those numbered 1 and 2.
+        are_numbers = {first.kind, second.kind} == {CallKind.ALLELE, CallKind.GENOTYPE} and known is not None and not known.are_letters
+        advice = f"; {parameter('type', TableType.ALLELES.value)} makes a set of alleles" if are_numbers else ""
+        raise InputError(
+            f"{second_name} holds {_describe(second)}, {first_name} {_describe(first)}; samples of a set are of one kind{advice}"
+        )
+    if first_cells is not None and second_cells is not None and first_cells.contradicts(second_cells):
         raise InputError(
             f"{second_name}: its cells do not mean the same as in {first_name}, as if genotypes were -1, 0, 1 in one of them and 0, 1, 2 in"
             f" the other; make the set from all tables, with {parameter('type')} where that is not clear"
