@@ -272,7 +272,8 @@ def _parse_pairs(
         for name in (cells[columns.query], cells[columns.target]):
             if name not in number:
                 if ids is not None:
-                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is not among the given records")
+                    what = f"{quoted(name)}, which is not among the given records"
+                    raise InputError(f"{source}: line {line} names {what}; {parameter('ids')} FILE or SEQS must name all")
                 if not name:
                     raise InputError(f"{source}: line {line} has an empty id")
                 refuse_control_characters(name, f"{source}: line {line}")

@@ -97,7 +97,9 @@ def test_a_list_of_pairs_has_the_records_of_the_clusters(folder):
     (folder / "ids.txt").write_text("a\nb\nc\nd\ne\nf\n")
     assert verify(folder, *words, "--verify", "pairs.tsv", "--ids", "ids.txt")[0] == f"{expected}missing\t\tf\t\t\tnan\n"
     (folder / "near.tsv").write_text("query\ttarget\tdistance\na\tz\t1\n")
-    assert "near.tsv: line 2 names 'z', which is not among the given records" in refused([*words, "--verify", "pairs.tsv"], folder)
+    assert "near.tsv: line 2 names 'z', which is not among the given records; --ids FILE or SEQS must name all" in refused(
+        [*words, "--verify", "pairs.tsv"], folder
+    )
 
 
 def test_a_matrix(folder):
