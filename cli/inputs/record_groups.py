@@ -17,7 +17,7 @@ from gpualign.core.files.paths import STDIO, input_name, open_input
 from gpualign.core.files.quoting import unquoted_text
 from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.files.square_matrices import parse_number
-from gpualign.core.sequences.ids import is_id_title, match_changed_ids, may_be_id_title
+from gpualign.core.sequences.ids import is_id_title, match_changed_ids, may_be_id_title, refuse_control_characters
 from gpualign.core.sequences.receptor_titles import ID_TITLE
 from gpualign.core.sequences.record_tables import has_receptor_titles
 from gpualign.jobs.plotting.quantities import Quantity, parse_days, parse_quantity
@@ -196,8 +196,12 @@ def read_ids(path: str) -> dict[str, int]:
 
 
 def read_record_ids(path: str) -> list[str]:
-    """Read the ids of all records, one per line. Raises `InputError` for repeated ids, an empty list, and a title in the first line."""
-    ids = list(read_ids(path))
+    """Read the ids of all records, one per line. Raises `InputError` for repeated ids, control characters in them such as the tabs of a
+    table, an empty list, and a title in the first line."""
+    places = read_ids(path)
+    for name, line in places.items():
+        refuse_control_characters(name, f"{input_name(path)}: line {line}")
+    ids = list(places)
     if may_be_id_title(ids[0]):
         raise InputError(
             f"{input_name(path)}: {ids[0]!a} in the first line may be a title; delete it, or begin with another id if a record has that"

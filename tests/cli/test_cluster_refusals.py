@@ -217,6 +217,7 @@ def test_bad_arguments_in_python():
         ("a\nb\n", ("--edges", "near.tsv"), "near.tsv: line 2 names 'c', which is not among the given records"),
         ("a\nb\na\n", ("--edges", "near.tsv"), "ids: 'a' is on lines 1 and 3"),
         ("\n", ("--edges", "near.tsv"), "ids: no ids; expected one per line"),
+        ("a\tx\nb\ty\n", ("--edges", "near.tsv"), "ids: line 1 has a control character, .* in the id"),
         ("id\nb\nc\nd\n", ("--edges", "near.tsv"), "ids: 'id' in the first line may be a title; delete it"),
         ('"Sample"\n"b"\n"c"\n"d"\n', ("--edges", "near.tsv"), "ids: 'Sample' in the first line may be a title; delete it"),
         ("a\n", ("--distances", "near.tsv"), "--ids is for the pairs of --edges"),
