@@ -296,6 +296,17 @@ def test_two_tables_count_the_same_allele_at_the_same_place(here, name, site, is
                 gpualign_here(*words)
 
 
+def test_a_table_of_samples_beside_one_of_sites(here):
+    """PLINK's .traw has a row per site without --transpose, which does not turn the other table."""
+    (here / "old.traw").write_text("CHR\tSNP\t(C)M\tPOS\tCOUNTED\tALT\tA\tB\n1\trs1\t0\t1\tA\tG\t0\t2\n1\trs2\t0\t2\tC\tT\t1\t1\n")
+    (here / "new.tsv").write_text("id\trs1\trs2\nX\t0\t2\n")
+    (here / "new.raw").write_text("FID\tIID\tPAT\tMAT\tSEX\tPHENOTYPE\trs1_A\trs2_C\nF\tX\t0\t0\t1\t-9\t0\t2\n")
+    assert rows("new.tsv", "old.traw", "--metric", "allele") == [[1, 3]]
+    assert rows("old.traw", "new.tsv", "--metric", "allele") == [[1], [3]]
+    with pytest.raises(InputError, match=r"old\.traw: site 1 is 'rs1' G/A, in new\.raw it is 'rs1_A'"):
+        rows("new.raw", "old.traw")
+
+
 def test_a_column_to_leave_out_may_be_in_one_table_only(here):
     (here / "old.tsv").write_text("id\tL1\tL2\tRun\nA\t1\t12\t7\n")
     (here / "new.tsv").write_text("id\tL1\tL2\nB\t1\t13\n")

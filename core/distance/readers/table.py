@@ -67,20 +67,19 @@ def read_tables(
     holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
     storage = RowStoreFactory(memory // len(inputs), scratch)
     tables = [reader.read(holds_alleles, storage) for reader in readers]
-    transpose = any(table.plan.options.transpose for table in tables)
     kind, cells = _decide_kind_and_codes(tables, alleles, warn)
-    names = [_site_names(table, transpose, kind) for table in tables]
+    names = [_site_names(table, kind) for table in tables]
     if len(tables) > 1:
         match_sites(names[0], names[1], tables[0].source, tables[1].source)
     decode = None if cells is None else _decoder(cells)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
-        if (report := describe_repeated_sites(table.row_ids if transpose else table.column_ids)) is not None:
+        if (report := describe_repeated_sites(table.site_titles)) is not None:
             warn(f"{table.source}: {report}")
         if kind is CallKind.ALLELE and table.cell_type is CellType.ALLELES:
-            _warn_about_outliers(table, transpose, warn)
-    ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
-    blocks = [_make_call_reader(table, kind, decode, transpose) for table in tables]
+            _warn_about_outliers(table, warn)
+    ids = [unique_ids(table.sample_ids, table.source, options.allow_duplicates) for table in tables]
+    blocks = [_make_call_reader(table, kind, decode) for table in tables]
     held = sum(table.store.nbytes for table in tables)
     return RandomAccessSource(
         make_samples(*ids),
@@ -103,12 +102,11 @@ def _check_ignored_columns(readers: Sequence[TableReader], options: CallOptions)
             raise InputError(f"{plans[0].source}: {unknown_column_error('ignore_columns', title, plans[0].columns.titles).message}")
 
 
-def _site_names(table: TableRows, transpose: bool, kind: CallKind) -> SiteNames:
+def _site_names(table: TableRows, kind: CallKind) -> SiteNames:
     """Return the names of a table's sites: titles and, as genotypes count one of two alleles, the alleles of genotypes, if it has them."""
-    titles = table.row_ids if transpose else table.column_ids
     counts_alleles = kind in (CallKind.GENOTYPE, CallKind.DOSAGE) and table.cell_type is not CellType.LETTERS
     named: Sequence[SiteName] = table.row_alleles if counts_alleles else []
-    return SiteNames(SiteScheme.TITLES, [(title, *alleles) for title, alleles in zip(titles, named or repeat(()), strict=False)])
+    return SiteNames(SiteScheme.TITLES, [(title, *alleles) for title, alleles in zip(table.site_titles, named or repeat(()), strict=False)])
 
 
 def _decoder(cells: CellCodes) -> Codes | None:
@@ -128,7 +126,7 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
             raise InputError(f"{table.source} holds {_cell_type_name(table)}, {known[0].source} {_cell_type_name(known[0])}")
     options = next((table.plan.options for table in tables if table.plan.export_suffix), tables[0].plan.options)
     if any(table.cell_type is CellType.ALLELES for table in known):
-        _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
+        _check_alleles(known, options, alleles)
         if options.type is TableType.AUTO:
             dosages = f"; dosages are read up to {parameter('ploidy', MAX_PLOIDY)}" if alleles.may_be_dosages else ""
             warn(f"{tables[0].source}: {assumed_alleles_note()}{dosages}")
@@ -195,7 +193,7 @@ def _cell_type_name(table: TableRows) -> str:
     return table.cell_type.value
 
 
-def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
+def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells) -> None:
     """Raise `InputError` if numbers that have been read as alleles might have a different meaning."""
     if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
@@ -217,8 +215,8 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
     if alleles.ambiguity_reason is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity_reason}")
     if alleles.zero_count and not alleles.has_allele_spelling:
-        numbers, titles = zip(*(_first_sample_alleles(one, transpose) for one in tables if one.cell_type is CellType.ALLELES), strict=True)
-        if (problem := describe_possible_genotypes(np.concatenate(numbers), titles[0], transpose)) is not None:
+        numbers, titles = zip(*(_first_sample_alleles(one) for one in tables if one.cell_type is CellType.ALLELES), strict=True)
+        if (problem := describe_possible_genotypes(np.concatenate(numbers), titles[0], tables[0].rows_are_sites)) is not None:
             raise InputError(f"{tables[0].source}: {problem}")
 
 
@@ -257,7 +255,7 @@ def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
         transpose = parameter("transpose")
         warn(f"{table.source}: rows are read as samples, although the first cell is {corner!r}; {transpose} reads columns as samples")
     if columns.ignored_titles:
-        warn(f"{table.source}: {describe_columns_left_out(columns.ignored_titles, table.plan.options.transpose)}")
+        warn(f"{table.source}: {describe_columns_left_out(columns.ignored_titles, table.rows_are_sites)}")
     if table.ignored_row_titles:
         warn(f"{table.source}: {describe_rows_left_out(table.ignored_row_titles)}")
     if table.empty_titles:
@@ -272,33 +270,33 @@ def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
         warn(f"{table.source}: {counted} left out")
 
 
-def _warn_about_outliers(table: TableRows, transpose: bool, warn: WarnFunction) -> None:
+def _warn_about_outliers(table: TableRows, warn: WarnFunction) -> None:
     """Warn about loci that are unlike the rest."""
-    numbers, titles = _first_sample_alleles(table, transpose)
-    if (report := describe_outliers(numbers, titles, transpose)) is not None:
+    numbers, titles = _first_sample_alleles(table)
+    if (report := describe_outliers(numbers, titles, table.rows_are_sites)) is not None:
         warn(f"{table.source}: {report}")
 
 
-def _first_sample_alleles(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
+def _first_sample_alleles(table: TableRows) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
     """Return (allele numbers for the first samples, uint32[samples][loci]; locus names)."""
-    if transpose:
-        loci, samples = len(table.row_ids), min(len(table.column_ids), EXAMINED_ROWS)
-        return table.store.columns(0, ALLELE_NUMBER_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
-    return table.store.rows(0, EXAMINED_ROWS).view(np.uint32), table.column_ids
+    titles = table.site_titles
+    if table.rows_are_sites:
+        samples = min(len(table.sample_ids), EXAMINED_ROWS)
+        return table.store.columns(0, ALLELE_NUMBER_BYTES * samples).view(np.uint32)[: len(titles)].T, titles
+    return table.store.rows(0, EXAMINED_ROWS).view(np.uint32), titles
 
 
-def _make_call_reader(table: TableRows, kind: CallKind, decode: Codes | None, transpose: bool) -> CallReader:
+def _make_call_reader(table: TableRows, kind: CallKind, decode: Codes | None) -> CallReader:
     """Return a function that returns the calls at some sites of a table.
 
     decode: code for each raw code; None: the stored cells need no decoding
-    transpose: whether the rows of the table are sites
     """
     store = table.store
     of_numbers = table.cell_type is CellType.ALLELES
     dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
 
     def read(start: int, stop: int, _: object) -> Calls:
-        if transpose:
+        if table.rows_are_sites:
             raw = np.ascontiguousarray(store.rows(start, stop).view(dtype).T)
         else:
             raw = store.columns(start * dtype.itemsize, stop * dtype.itemsize).view(dtype)

@@ -81,9 +81,19 @@ class TableRows:
         return self.plan.is_typing_scheme
 
     @property
-    def column_ids(self) -> list[str]:
-        """Ids of the columns that are read."""
-        return self.plan.columns.titles
+    def rows_are_sites(self) -> bool:
+        """True if the rows are sites and the columns samples, as with `transpose` and in PLINK's .traw."""
+        return self.plan.options.transpose
+
+    @property
+    def site_titles(self) -> list[str]:
+        """Titles of the sites."""
+        return self.row_ids if self.rows_are_sites else self.plan.columns.titles
+
+    @property
+    def sample_ids(self) -> list[str]:
+        """Ids of the samples."""
+        return self.plan.columns.titles if self.rows_are_sites else self.row_ids
 
 
 class TableReader:
