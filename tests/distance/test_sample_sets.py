@@ -382,6 +382,9 @@ def test_a_set_read_by_two_formats_of_vcf_sites(tmp_path):
         (tmp_path / name).write_text(text)
     gpualign("index", tmp_path / "1.vcf", "-o", tmp_path / "v.gps")
     gpualign("index", tmp_path / "2.vcf", "--append", tmp_path / "v.gps")
+    (tmp_path / "t.tsv").write_text("id\tx\ty\nq\t0\t1\n")
+    done = gpualign("dist", "t.tsv", "v.gps", check=False, cwd=tmp_path)
+    assert b"v.gps has the sites of VCF, t.tsv those of a table; two inputs must be of one kind" in done.stderr
     # The second file has named the alternative allele of the first site.
     done = gpualign("index", tmp_path / "3.vcf", "--append", tmp_path / "v.gps", check=False)
     assert done.returncode == 2

@@ -70,7 +70,8 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
     """
     if one.scheme is not other.scheme:
         kinds = {SiteScheme.TITLES: "a table", SiteScheme.RECORDS: "VCF", SiteScheme.VARIANTS: "a PLINK fileset"}
-        raise InputError(f"{other_source} is {kinds[other.scheme]}, and {one_source} was made of {kinds[one.scheme]}")
+        theirs, ours = kinds[other.scheme], kinds[one.scheme]
+        raise InputError(f"{other_source} has the sites of {theirs}, {one_source} those of {ours}; two inputs must be of one kind")
     if len(one.names) != len(other.names) and one.scheme is not SiteScheme.TITLES:
         raise InputError(f"{other_source}: {len(other.names):,} sites, {one_source} has {len(one.names):,}; sites must be the same")
     if one.scheme is SiteScheme.VARIANTS:
