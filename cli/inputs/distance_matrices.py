@@ -110,7 +110,8 @@ def _check_matrix(contents: _UncheckedMatrix, source: str, may_be_cut: bool) -> 
     values = contents.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
-    if values.ndim not in (1, 2) or not values.size:
+    of_one_record = values.shape == (0,) and contents.row_ids is not None  # which has no pairs
+    if values.ndim not in (1, 2) or not (values.size or of_one_record):
         raise InputError(f"{source}: an array of {_format_shape(values.shape)}; expected a matrix, or the vector of its pairs i < j")
     if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _MAX_MAGNITUDE):
         raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_MAX_MAGNITUDE:g}")

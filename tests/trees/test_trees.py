@@ -474,3 +474,13 @@ def test_lists_and_trees_are_named(tmp_path, command, name, content, said):
     done = gpualign(*command, name, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert said in done.stderr.decode()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_a_condensed_matrix_of_one_record(tmp_path, suffix):
+    """It has no pairs; its list of ids says that there is a record."""
+    (tmp_path / "x.aln").write_text(">only\nACGT\n")
+    gpualign("dist", "x.aln", "--condensed", "-o", f"x{suffix}", cwd=tmp_path)
+    assert gpualign("tree", f"x{suffix}", cwd=tmp_path).stdout == b"only;\n"
+    np.save(tmp_path / "none.npy", np.empty(0))
+    assert b"none.npy: an array of 0; expected a matrix" in gpualign("tree", "none.npy", cwd=tmp_path, check=False).stderr
