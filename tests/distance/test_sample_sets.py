@@ -196,6 +196,15 @@ def test_sets_that_compare_other_letters_are_not_joined(rng, tmp_path):
     assert store.read_bytes() == before
 
 
+def test_rules_of_missing_calls_are_refused_where_gaps_are_calls(tmp_path):
+    """Of the file, the same options make gaps missing calls; a set keeps them as calls."""
+    (tmp_path / "x.fa").write_text(">a\nAC-T\n>b\nACGT\n")
+    gpualign_here("index", tmp_path / "x.fa", "--all-letters", "-o", tmp_path / "x.gps")
+    assert gpualign_here("dist", tmp_path / "x.gps")[0] == gpualign_here("dist", tmp_path / "x.fa", "--all-letters")[0]
+    with pytest.raises(InputError, match=r"made with --all-letters, gaps are calls and nothing is missing; leave it out"):
+        gpualign_here("dist", tmp_path / "x.gps", "--missing", "complete")
+
+
 def test_withdrawn_samples_are_no_longer_there_and_may_come_back(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
     append(new, store)

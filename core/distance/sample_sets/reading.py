@@ -95,6 +95,11 @@ def read_with_sets(
     """
     first = next(one for _, one in stored if one is not None)
     read_options = reading_options(first, options)
+    if options.gaps_missing and read_options.compared_letters is ComparedLetters.CHARACTERS:
+        raise InputError(
+            f"{parameter('missing')}: in {first.path}, made with {parameter('all_letters')}, gaps are calls and nothing is missing;"
+            " leave it out"
+        )
     sources: list[Source] = []
     for _, one in stored:
         if one is None:
