@@ -94,6 +94,7 @@ def cluster(
         prestart_for_pairs(device, read.paths, None, EDIT_CELLS_PER_SECOND if edit else GLOBAL_CELLS_PER_SECOND, bounded)
     from dataclasses import replace
 
+    from gpualign.cli.inputs.distance_matrices import matrix_files
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.precomputed_distances import read_cluster_distances
     from gpualign.cli.inputs.record_groups import read_dates, read_record_ids, split_file_and_columns
@@ -126,7 +127,7 @@ def cluster(
     others, beside = (names.inputs, names.files_beside) if names is not None else ([], [])
     dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
     outputs = [*spec.outputs, *beside, *report_paths(options.linkage_report)]
-    messages.begin([*read.all_paths, edges, ids, distances, matrix, v_genes, *others, dates_path, options.verify], outputs)
+    messages.begin([*read.all_paths, edges, ids, *matrix_files(distances), matrix, v_genes, *others, dates_path, options.verify], outputs)
     resources = resolve_resources(None, options.alignment_options.resources, messages)
     listed = None if options.verify is None else read_listed_clusters(options.verify)
     if listed is not None and not is_given("method"):

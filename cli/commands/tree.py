@@ -68,6 +68,7 @@ def tree(
       gpualign tree distances.npy --method mst --leaves -o grapetree.nwk
     """
 
+    from gpualign.cli.inputs.distance_matrices import matrix_files
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
     from gpualign.cli.inputs.precomputed_distances import read_precomputed
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -92,7 +93,7 @@ def tree(
         raise InputError(f"-o {output}: tree writes Newick; to draw it use gpualign plot MATRIX --tree FILE -o {output}")
     check_root(root, method)
     check_libraries()
-    messages.begin([matrix, edges], [path])
+    messages.begin([*matrix_files(matrix), edges], [path])
     if matrix is not None:
         check_matrix_size(matrix, TREE_MATRIX_USES[method])
     with OutputFiles(messages.note) as files, translate_output_errors(path), files.open_text(path) as out:

@@ -24,7 +24,7 @@ from gpualign.core.files.decompression import COMPRESSION_SUFFIXES, is_regular_f
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import WHOLE_PERCENT_NOTE, NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
-from gpualign.core.files.paths import STDIO, open_input
+from gpualign.core.files.paths import STDIO, open_file, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import are_whole, is_symmetric, may_be_percent_identities, without_rounding_errors
 from gpualign.core.files.watched_stream import CUT_NOTE
@@ -172,12 +172,26 @@ def _format_shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) if shape else "one value"
 
 
+def matrix_files(path: str | None) -> list[str | None]:
+    """Return all files that are read for the matrix `path`: the matrix and, if it is an .npy array, the id lists beside it."""
+    if path is None or not Path(path).is_file():
+        return [path]
+    with open_file(path) as stream:
+        if stream.read(len(NPY_MAGIC)) != NPY_MAGIC:
+            return [path]
+    return [path, *(str(_id_list_beside(Path(path), what)) for what in ("ids", "query_ids", "target_ids"))]
+
+
+def _id_list_beside(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.stem}.{what}.txt")
+
+
 def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
     """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If there are lists
     for one set and for two, return those whose lengths match `values`."""
 
     def read(what: str) -> list[str] | None:
-        beside = path.with_name(f"{path.stem}.{what}.txt")
+        beside = _id_list_beside(path, what)
         if not beside.is_file():
             return None
         return beside.read_bytes().decode("utf-8-sig", "surrogateescape").splitlines()

@@ -24,6 +24,8 @@ def folder(tmp_path):
     (tmp_path / "own.mat").write_text("   A  C  G  T\nA  1 -1 -1 -1\nC -1  1 -1 -1\nG -1 -1  1 -1\nT -1 -1 -1  1\n")
     (tmp_path / "t.tsv").write_text(TABLE)
     (tmp_path / "t.compared.tsv").write_text(TABLE)
+    np.save(tmp_path / "known.npy", 1 - np.eye(3))
+    (tmp_path / "known.ids.txt").write_text("a\nb\nc\n")
     (tmp_path / "x.bed").write_bytes(b"\x6c\x1b\x01\x03")
     (tmp_path / "x.fam").write_text("0 a 0 0 0 -9\n0 b 0 0 0 -9\n")
     (tmp_path / "x.bim").write_text("1 rs1 0 1 A C\n")
@@ -48,6 +50,9 @@ OVERWRITING = [
     ["dist", "t.compared.tsv", "-o", "t.tsv", "--compared"],
     ["dist", "x.bed", "-o", "x.fam", "--format", "tsv"],
     ["dist", "x", "-o", "x.bim", "--format", "tsv"],
+    ["tree", "known.npy", "-o", "known.ids.txt"],
+    ["tree", "known.npy", "--log", "known.ids.txt"],
+    ["cluster", "--distances", "known.npy", "--max-distance", "1", "--summary", "known.ids.txt"],
 ]
 
 
