@@ -118,6 +118,8 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error = with_file_advice(error)
         error.show()
         return error.exit_code
+    if isinstance(error, MemoryError):  # before anything is imported, which takes memory
+        return _report_failure(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
     from gpualign.jobs.output.atomic_files import ClosedPipeError
 
     if isinstance(error, (ClosedPipeError, BrokenPipeError, SystemExit)):
@@ -129,8 +131,9 @@ def _report_error(error: BaseException, stdout: object) -> int:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return _report_failure(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)
-    if isinstance(error, MemoryError):
-        return _report_failure(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        limits = "the limit of processes (ulimit -u) or of memory (ulimit -v) is reached; raise it, or lower --threads"
+        return _report_failure(f"cannot start a thread: {limits}{signals.resume_hint_suffix()}", 1)
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return _report_failure("interrupted", 130)
     import shlex

@@ -3,6 +3,7 @@
 import ast
 import pickle
 import re
+import sys
 import warnings
 
 import pytest
@@ -14,6 +15,7 @@ from gpualign.cli.terminal.reporter import ConsoleReporter
 from gpualign.core.common import memory
 from gpualign.core.common.cgroups import GroupLimits
 from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, command_line_message, parameter, python_message
+from gpualign.jobs.output import atomic_files
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
@@ -66,6 +68,22 @@ def test_the_error_boundary_spells_options(monkeypatch, capsys):
     monkeypatch.setattr(main.signals, "resume_hint_suffix", str)  # which interrupted runs of other tests have left
     assert main.run() == 2
     assert capsys.readouterr().err == f"gpualign: error: {command_line_message(TEXT)}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(RuntimeError("can't start new thread"), "cannot start a thread: "), (MemoryError(), "out of memory; ")]
+)
+def test_limits_of_the_system_are_no_bugs(monkeypatch, capsys, error, said):
+    from gpualign.cli import main
+
+    def fail(**_):
+        raise error
+
+    monkeypatch.setattr(main.cli, "main", fail)
+    monkeypatch.setattr(main.signals, "resume_hint_suffix", str)
+    monkeypatch.setitem(sys.modules, "gpualign.jobs.output.atomic_files", None if isinstance(error, MemoryError) else atomic_files)
+    assert main.run() == 1
+    assert capsys.readouterr().err.startswith(f"gpualign: error: {said}")
 
 
 def test_the_limit_that_a_larger_budget_would_meet_is_named(monkeypatch):
