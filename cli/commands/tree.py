@@ -83,7 +83,7 @@ def tree(
     if (matrix is None) == (edges is None):
         raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
     path = output_path(output)
-    as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
+    as_table = path is not None and path.name.lower().endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
         raise InputError(f"-o {output}: only --method mst has a table of edges; a Newick file may be called .nwk")
     if leaves and (method != "mst" or as_table):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import PurePath
 from typing import BinaryIO
 
 from gpualign.core.common.errors import InputError
@@ -77,6 +78,11 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
         except (OSError, ValueError):
             return None
     return None
+
+
+def has_gzip_suffix(path: PurePath) -> bool:
+    """Return whether text written to this path is compressed, as its suffix says, in small or capital letters."""
+    return path.suffix.lower() == ".gz"
 
 
 def is_index(path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import cleanup_on_signal, signals_blocked
-from gpualign.core.files.paths import STDIO, descriptor_of
+from gpualign.core.files.paths import STDIO, descriptor_of, has_gzip_suffix
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.jobs.output.result_writing import NO_CHECKPOINTS, CheckpointListener
 
@@ -330,7 +330,7 @@ class OutputFiles(ScratchFiles):
 
         with translate_output_errors(path):
             store, position = self._checkpoints.open_file("", path)
-        packed = path.suffix == ".gz"
+        packed = has_gzip_suffix(path)
         store.writer = text = GzipTextFile(store.file, position, _compression_thread_count()) if packed else TextFile(store.file, position)
         yield text
         text.finish()
@@ -342,7 +342,7 @@ class OutputFiles(ScratchFiles):
     @contextmanager
     def open_text(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a text writer for a file, which is compressed with gzip if its suffix is .gz, or for standard output (path None)."""
-        if path is not None and path.suffix == ".gz":
+        if path is not None and has_gzip_suffix(path):
             from gpualign.core.output.bgzf import BgzfWriter
 
             packed = BgzfWriter(self.open(path), threads=_compression_thread_count())

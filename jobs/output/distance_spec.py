@@ -10,6 +10,7 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairTextFormat
+from gpualign.core.files.paths import has_gzip_suffix
 from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind
 from gpualign.jobs.output.format_selection import separator_of
 from gpualign.jobs.output.specs import FileSpec
@@ -80,7 +81,7 @@ class DistanceSpec(FileSpec):
 
 def compared_path(path: Path) -> Path:
     """Return the path of the second matrix, which contains the numbers of compared sites and lies next to the first matrix (`path`)."""
-    suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    suffixes = "".join(path.suffixes[-2:] if has_gzip_suffix(path) else path.suffixes[-1:])
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
 

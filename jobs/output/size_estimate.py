@@ -14,6 +14,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import NullProgress
+from gpualign.core.files.paths import has_gzip_suffix
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import split_into_blocks
@@ -244,7 +245,7 @@ def _format_rounded(number: float) -> str:
 
 
 def _format_estimate(size: int, path: Path | None) -> str:
-    packed = path is not None and path.name.lower().endswith(".gz")
+    packed = path is not None and has_gzip_suffix(path)
     return f"about {format_bytes(size)}{' before compression' if packed else ''}"
 
 

@@ -1,6 +1,7 @@
 """What the commands do with the files that people name: an input is never lost, and nothing half-written stays."""
 
 import fcntl
+import gzip
 import json
 import os
 import shutil
@@ -218,3 +219,11 @@ def test_calls_through_a_name_of_standard_input(folder):
     for line in ("/dev/stdin < x.vcf", "/dev/fd/7 7< x.vcf", "- < x.vcf"):
         assert shell(f"{GPUALIGN} dist -q {line}", cwd=folder).stdout == expected, line
     assert shell(f"cat x.vcf | {GPUALIGN} dist -q /dev/stdin", cwd=folder).stdout == expected
+
+
+def test_a_suffix_in_capitals_compresses_too(folder):
+    gpualign("nw", "z.fa", "-o", "z.TSV.GZ", cwd=folder)
+    gpualign("dist", "t.tsv", "-o", "d.TSV.GZ", "--compared", cwd=folder)
+    gpualign("tree", "known.npy", "--method", "mst", "-o", "k.TSV.GZ", cwd=folder)
+    for name in ("z.TSV.GZ", "d.TSV.GZ", "d.compared.TSV.GZ", "k.TSV.GZ"):
+        assert b"\t" in gzip.decompress((folder / name).read_bytes()).splitlines()[0]
