@@ -49,7 +49,9 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
     written: dict[object, str] = {}
     for output in outputs:
         shown = "standard output" if output is None else str(output)
-        key = _file_identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
+        key = _file_identity(STDIO if output is None else output, writing=True) or (
+            output and not output.exists() and os.path.realpath(output)
+        )
         if key and key in written:
             both = f"{shown} is" if written[key] == shown else f"{written[key]} and {shown} are the same file,"
             raise InputError(f"{both} named for two outputs; each needs its own")

@@ -227,3 +227,9 @@ def test_a_suffix_in_capitals_compresses_too(folder):
     gpualign("tree", "known.npy", "--method", "mst", "-o", "k.TSV.GZ", cwd=folder)
     for name in ("z.TSV.GZ", "d.TSV.GZ", "d.compared.TSV.GZ", "k.TSV.GZ"):
         assert b"\t" in gzip.decompress((folder / name).read_bytes()).splitlines()[0]
+
+
+def test_a_link_to_itself_is_replaced(folder):
+    (folder / "loop.tsv").symlink_to("loop.tsv")
+    gpualign("nw", "z.fa", "-o", "loop.tsv", cwd=folder)
+    assert (folder / "loop.tsv").read_text().startswith("query\ttarget")
