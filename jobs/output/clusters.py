@@ -17,6 +17,7 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
+from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import ResultKind
 from gpualign.core.output.writer import CountingStream
 from gpualign.jobs.member_alignments import MemberAlignments
@@ -117,6 +118,9 @@ def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     missing."""
     chosen, path = pick_output(o.alignment_options.output_options, ResultKind.CLUSTERS)
     beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
+    for name, given in (("uc", o.uc), ("representatives", o.representatives)):
+        if given == STDIO:
+            raise InputError(f"{parameter(name)}: name a file; standard output is for the clusters")
     is_format_given, lists_problems = o.alignment_options.output_options.format is not None, o.verify is not None and not o.fix
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path), is_format_given, lists_problems)
     named = [one.absolute() for one in spec.outputs if one is not None]

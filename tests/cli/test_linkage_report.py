@@ -186,6 +186,8 @@ def test_dates(weeks):
         (["--linkage-report", "near0.tsv"], "the output near0.tsv is also an input"),
         (["--dates", "dates.tsv", "--linkage-report", "dates.tsv"], "the output dates.tsv is also an input"),
         (["--linkage-report", "-"], "--linkage-report: name a file; standard output is for the clusters"),
+        (["--uc", "-"], "--uc: name a file; standard output is for the clusters"),
+        (["--representatives", "-"], "--representatives: name a file; standard output is for the clusters"),
     ],
 )
 def test_what_is_refused(weeks, words, says):
