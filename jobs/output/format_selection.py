@@ -56,7 +56,8 @@ def pick_output(o: OutputOptions, results: ResultKind) -> tuple[str, Path | None
     if o.fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
         raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
-    check_resumable(o, path, format, results)
+    has_folder = path is None or is_file_name(path) or path.is_dir()  # not a device, beside which a part file would land
+    check_resumable(o, path if has_folder or o.shard is None else None, format, results)
     return format, path
 
 

@@ -267,6 +267,7 @@ def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
     ("words", "said"),
     [
         (["--shard", "1/2"], "--shard writes a part file beside the output; name that with -o"),
+        (["--shard", "1/2", "-o", "/dev/null"], "--shard writes a part file beside the output; name that with -o"),
         (["--shard", "1/2", "-o", "x.parquet"], "--shard: parquet is written in one piece"),
         (["--shard", "1/2", "-o", "x.npy", "--plot", "x.png"], "--plot draws a whole matrix, and --shard writes a part of one"),
         *[
