@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import cleanup_on_signal, signals_blocked
+from gpualign.core.files.decompression import COMPRESSION_SUFFIXES
 from gpualign.core.files.paths import STDIO, descriptor_of, has_gzip_suffix
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.jobs.output.result_writing import NO_CHECKPOINTS, CheckpointListener
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.run_identity import ResumePolicy
 
 _MAX_COMPRESSION_THREADS = 4
+_UNWRITTEN_COMPRESSIONS = {*COMPRESSION_SUFFIXES} - {".gz"}
 
 
 class ClosedPipeError(RunError):
@@ -33,12 +35,16 @@ class ClosedPipeError(RunError):
 
 
 def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:
-    """Raise `InputError` if an output is also an input or a second output, even under a different name, via a link or a redirection.
+    """Raise `InputError` if an output is also an input or a second output, even under a different name, via a link or a redirection, or
+    if its suffix promises a compression that is not written.
 
     inputs: names, which messages quote ("-" is standard input), paths and open files; anything else is ignored
     outputs: paths; None: standard output
     """
     outputs = list(outputs)
+    for output in outputs:
+        if output is not None and output.suffix.lower() in _UNWRITTEN_COMPRESSIONS and is_file_name(output):
+            raise InputError(f"{output}: text is compressed for the suffix .gz only; choose another name")
     read = {_file_identity(one): one for one in inputs}
     for output in outputs:
         identity = _file_identity(STDIO if output is None else output, writing=True)

@@ -233,3 +233,21 @@ def test_a_link_to_itself_is_replaced(folder):
     (folder / "loop.tsv").symlink_to("loop.tsv")
     gpualign("nw", "z.fa", "-o", "loop.tsv", cwd=folder)
     assert (folder / "loop.tsv").read_text().startswith("query\ttarget")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nw", "z.fa", "-o", "x.tsv.xz", "--format", "tsv"],
+        ["nw", "z.fa", "--log", "x.log.bz2"],
+        ["cluster", "z.fa", "--edit", "--max-distance", "1", "--uc", "x.uc.ZST"],
+        ["tree", "known.npy", "-o", "x.nwk.xz"],
+        ["index", "z.fa", "-o", "x.gpa.zst"],
+    ],
+    ids=" ".join,
+)
+def test_a_compression_that_is_not_written_is_refused(folder, words):
+    done = gpualign(*words, cwd=folder, check=False)
+    assert done.returncode == 2
+    assert f"{words[-1] if words[-2] != '--format' else 'x.tsv.xz'}: text is compressed for the suffix .gz only" in done.stderr.decode()
+    assert not list(folder.glob("x.*.*"))
