@@ -197,7 +197,7 @@ def test_sets_that_compare_other_letters_are_not_joined(rng, tmp_path):
 
 
 def test_rules_of_missing_calls_are_refused_where_gaps_are_calls(tmp_path):
-    """Of the file, the same options make gaps missing calls; a set keeps them as calls."""
+    """With the file itself, the same options make gaps missing calls; a set keeps them as calls."""
     (tmp_path / "x.fa").write_text(">a\nAC-T\n>b\nACGT\n")
     gpualign_here("index", tmp_path / "x.fa", "--all-letters", "-o", tmp_path / "x.gps")
     assert gpualign_here("dist", tmp_path / "x.gps")[0] == gpualign_here("dist", tmp_path / "x.fa", "--all-letters")[0]
