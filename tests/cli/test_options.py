@@ -34,7 +34,7 @@ DECIDED = {
     *("rereads_tables", "keep_text"),  # `cluster` by the format that it writes
     "reads_abundances",  # `cluster` by the order of the records
     "reads_v_calls",  # by --v-genes
-    *("compared_letters", "known_cells", "known_hashes"),  # by the set to which samples are added
+    *("beside_set", "compared_letters", "known_cells", "known_hashes"),  # by the set to which samples are added
     *("added", "missing_codes", "gaps_missing"),  # `dist` says so of --add, of the list of --missing-code and of --missing
 }
 # Options that `dist` reads from files after it has started.
