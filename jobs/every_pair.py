@@ -14,8 +14,8 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask
-from gpualign.core.execution.runner import compute_pair_bands, measure_cell_rate, plan_task
+from gpualign.core.execution.engine import Engine, PairAligningEngine, PreparedTask, TimedPreparedTask
+from gpualign.core.execution.runner import compute_pair_bands, estimate_seconds, measure_cell_rate, plan_task
 from gpualign.core.execution.totals import Progress, Totals
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -33,6 +33,9 @@ _MAX_TARGETS_TO_COUNT_TILES = 10_000_000
 
 _MEASUREMENT_SECONDS = 0.5
 """Minimum time, in seconds, of the measurement for a time estimate, unless the whole work takes less."""
+
+_MAPPED_MEASUREMENT_SECONDS = 2.0
+"""The same for targets that are read from an index while they are searched."""
 
 _MAX_SELECTED_FRACTION = 0.75
 """If the groups select more than this fraction of all DP cells, every pair is computed and unselected pairs are dropped."""
@@ -209,7 +212,11 @@ def describe_plan(
     """Return the rows that describe the plan in a dry run. pairs, cells: numbers of pairs and cells to compute; None: all in the plan."""
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
-    rate = measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
+    seconds = None
+    if task.targets.is_mapped and isinstance(prepared, TimedPreparedTask):
+        seconds = estimate_seconds(plan, prepared, _MAPPED_MEASUREMENT_SECONDS)
+    if seconds is None:
+        seconds = cells / measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),
@@ -223,25 +230,10 @@ def describe_plan(
             f"sequences {format_bytes(sequence_bytes(task))}{_describe_mapped(task)}, results {format_bytes(plan.result_bytes)}, "
             f"kernels {format_bytes(plan.limits.scratch_bytes)}",
         ),
-        ("estimate", _describe_time(plan, task, cells / rate, f"{rate / 1e9:.0f} GCUPS, measured on a sample")),
+        ("estimate", f"{seconds:.1f} s at {cells / seconds / 1e9:.0f} GCUPS, measured on a sample"),
     ]
 
 
 def _describe_mapped(task: Task) -> str:
     """Return how many letters of the targets stay on disk, as text that follows the memory for sequences."""
     return f" ({format_bytes(task.targets.codes.nbytes)} of letters on disk)" if task.targets.is_mapped else ""
-
-
-def _describe_time(plan: Plan, task: Task, seconds: float, speed: str) -> str:
-    """Return the estimated time as human-readable text. seconds: time for the computation; speed: its speed, as text"""
-    if task.targets.is_mapped:
-        from gpualign.core.files.read_rate import measure_read_rate
-
-        # Every band reads all targets again.
-        rate, size = measure_read_rate(task.targets.codes), task.targets.codes.nbytes
-        reading = plan.band_count * size / rate
-        if reading > seconds:
-            times = "once" if plan.band_count == 1 else f"{plan.band_count:,} times"
-            text = f"{reading:.1f} s, limited by reading {format_bytes(size)} {times} at {format_bytes(round(rate))}/s"
-            return f"{text}; kernels take {seconds:.1f} s at {speed}"
-    return f"{seconds:.1f} s at {speed}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -15,8 +17,8 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Codes
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
-from gpualign.core.execution.engine import Engine, PreparedTask
-from gpualign.core.execution.totals import NullProgress, Progress
+from gpualign.core.execution.engine import Engine, PreparedTask, TimedPreparedTask
+from gpualign.core.execution.totals import Closable, NullProgress, Progress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -40,6 +42,11 @@ _MAX_TIMES = 5
 _SAMPLE_PARTS = 32
 """Number of places from which a sample is taken."""
 
+_WARM_UP_FRACTION = 0.25
+"""Fraction of the time of a measurement that does not count for the speed of the remaining tiles: first tiles are not overlapped."""
+
+_GOLDEN_RATIO = (1 + math.sqrt(5)) / 2
+
 
 def plan_task(prepared: PreparedTask, pairing: Pairing, group_size: int = 1) -> Plan:
     """Plan a prepared task. group_size: number of consecutive queries that form a group and must stay in one band"""
@@ -62,6 +69,35 @@ def time_plan(plan: Plan, prepared: PreparedTask) -> float:
     for _ in computed:
         pass
     return time.perf_counter() - start
+
+
+def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float) -> float | None:
+    """Estimate how long it takes to compute a plan, by computing tiles from all parts of its middle band. Their targets are read from where
+    the run reads them, which may be a disk. Returns None if there are no tiles, or
+    if the engine estimates that one takes longer than `min_seconds`.
+
+    min_seconds: minimum time of the measurement, unless all tiles of the band take less
+    """
+    start = time.perf_counter()
+    first = max(plan.start, (plan.start + plan.query_stop - plan.band_rows) // 2)
+    tiles = list(plan.for_queries(first, min(plan.query_stop, first + plan.band_rows)).tiles())
+    planning = time.perf_counter() - start
+    if not tiles or max(tile.cells for tile in tiles) * prepared.estimated_seconds > min_seconds * plan.cells:
+        return None
+    # However many of them are computed, they are spread evenly.
+    spread = [tiles[k] for k in sorted(range(len(tiles)), key=lambda number: number * _GOLDEN_RATIO % 1)]
+    for _ in prepared.run(iter(spread[:1])):
+        pass  # kernels are compiled now, if they must be
+    cells, warm_up_cells, warm_up_seconds, start = 0, 0, 0.0, time.perf_counter()
+    with closing(cast("Closable", results := prepared.run(iter(spread)))):
+        for result in results:
+            cells, seconds = cells + result.tile.cells, time.perf_counter() - start
+            if not warm_up_cells and seconds >= _WARM_UP_FRACTION * min_seconds:
+                warm_up_cells, warm_up_seconds = cells, seconds
+            if seconds >= min_seconds:
+                break
+    rate = (cells - warm_up_cells) / (seconds - warm_up_seconds) if cells > warm_up_cells > 0 else cells / seconds
+    return planning + seconds + (plan.cells - cells) / rate
 
 
 def measure_cell_rate(
@@ -138,7 +174,7 @@ def _sample(sequences: SequenceSet, letters: int, max_records: int, max_length: 
     lengths = np.minimum(sequences.lengths[records], max_length)
     codes = np.concatenate([_first_letters(sequences, start, start + size, max_length) for start, size in zip(starts, sizes, strict=True)])
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets, is_mapped=sequences.is_mapped)
+    return SequenceSet(sequences.source, sequences.id_column.select(records), codes, offsets)
 
 
 def _first_letters(sequences: SequenceSet, start: int, stop: int, max_length: int) -> Codes:

@@ -1,5 +1,7 @@
 """Samples on which speed is measured: they represent the records, wherever these are, and are large enough to be timed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,9 @@ from work import edit, sequence_set
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution import runner
-from gpualign.core.execution.runner import measure_cell_rate
+from gpualign.core.execution.runner import estimate_seconds, measure_cell_rate, plan_task
 from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, TileLimits
 from gpualign.cpu.alignment.engine import CpuEngine
 
 
@@ -90,3 +93,63 @@ def test_a_start_is_not_part_of_the_speed(rng, monkeypatch, half):
     more = (cells[0] - cells[-1]) / (2 - half) if half == 1.5 else cells[0] / 2
     assert found == pytest.approx(more)
     assert not times
+
+
+class Clocked:
+    """A prepared task that takes time by a clock of its own: `start_seconds` before the first tile of each run, `first_seconds` more in its
+    first run, and a second for every `rate` cells.
+
+    estimated_seconds: estimated time for the whole task
+    numbers: numbers of the tiles computed, in order
+    """
+
+    def __init__(self, clock, rate, start_seconds, first_seconds, estimated_seconds=1.0):
+        self.clock, self.rate, self.start_seconds, self.first_seconds = clock, rate, start_seconds, first_seconds
+        self.estimated_seconds, self.numbers = estimated_seconds, []
+
+    def run(self, tiles):
+        self.clock[0] += self.start_seconds + (0 if self.numbers else self.first_seconds)
+        for tile in tiles:
+            self.clock[0] += tile.cells / self.rate
+            self.numbers.append(tile.number)
+            yield SimpleNamespace(tile=tile)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(runner.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def tiled_plan(rng, queries, targets, band_rows, tile_cells):
+    task = Task(*(sequence_set(list(rng.integers(0, 4, (count, 50)))) for count in (queries, targets)), edit(4))
+    limits = TileLimits(1 << 30, 1 << 30, 4, 1, tile_cells, band_rows)
+    return plan_task(SimpleNamespace(task=task, limits=limits), Pairing.ALL)
+
+
+@pytest.mark.parametrize(("queries", "rows"), [(1, 1), (9, 2), (40, 8)])
+def test_a_run_is_estimated_by_tiles_from_all_parts_of_it(rng, clock, queries, rows):
+    """Neither a start nor kernels that are compiled count for each tile; the start counts once."""
+    plan = tiled_plan(rng, queries, 6400, rows, 250_000 * rows)
+    tiles = 64 * -(-queries // rows)
+    rate = plan.cells / 100
+    prepared = Clocked(clock, rate, start_seconds=0.3, first_seconds=50)
+    assert estimate_seconds(plan, prepared, min_seconds=12.5 * 64 / tiles) == pytest.approx(100.3)
+    computed = [number % 64 for number in prepared.numbers[1:]]
+    assert len({number // 64 for number in prepared.numbers}) == 1  # of one band
+    assert 7 <= len(computed) <= 8
+    assert max(np.diff(sorted(computed))) <= 16
+
+
+def test_a_run_that_is_short_is_measured_whole(rng, clock):
+    plan = tiled_plan(rng, 1, 6400, 1, 250_000)
+    prepared = Clocked(clock, plan.cells, start_seconds=0.3, first_seconds=50)
+    assert estimate_seconds(plan, prepared, min_seconds=2) == pytest.approx(1.3)
+    assert sorted(prepared.numbers[1:]) == list(range(64))
+
+
+def test_tiles_that_take_long_are_not_computed_for_an_estimate(rng, clock):
+    prepared = Clocked(clock, 1e9, 0, 0, estimated_seconds=64 * 2.5)
+    assert estimate_seconds(tiled_plan(rng, 1, 6400, 1, 250_000), prepared, min_seconds=2) is None
+    assert not prepared.numbers
