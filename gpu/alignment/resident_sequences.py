@@ -1,5 +1,5 @@
-"""Sequences of a task in the memory of a device. Their letters are copied as batches need them, so that the first batches of a large
-database are computed while the rest is still read from a file."""
+"""Sequences of a task in the memory of a device. Their letters are copied in pieces as batches need them, so that the first batches of a
+large database are computed while the rest is still read from a file, and each of several devices copies only what it needs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpualign.gpu.runtime.device import ByteArray, Event, wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 PIECE_BYTES = 16 << 20
-"""Size of each of the two pinned buffers through which letters are copied: one is filled while the device reads the other. A set that is no
-larger than one of them is copied directly, because pinned memory takes longer to allocate."""
+"""Size of a piece of letters, and of each of the two pinned buffers through which pieces are copied: one is filled while the device reads
+the other. A set that is no larger than one of them is copied directly, because pinned memory takes longer to allocate."""
 
 
 class ResidentSequences:
@@ -31,7 +31,7 @@ class ResidentSequences:
         self._copy_bytes = copy_bytes
         self._targets = task.targets
         self._queries_are_targets = task.queries is task.targets
-        self._copied_letters = 0  # of the targets
+        self._is_copied = np.zeros(-(-task.targets.codes.nbytes // PIECE_BYTES), dtype=np.bool_)  # for each piece of the targets' letters
         self.addresses: dict[str, int] = {}
         self._reserve("target", task.targets)
         if self._queries_are_targets:
@@ -49,27 +49,28 @@ class ResidentSequences:
         self.addresses[f"{name}_offsets"] = self._buffers.copy(f"{name}_offsets", sequences.offsets)
 
     def copy_letters(self, batch: Batch) -> None:
-        """Copy the letters of a batch's sequences, and all letters before them, unless they are on the device already."""
-        last = int(max(batch.targets.max(), batch.queries.max() if self._queries_are_targets else 0))
-        start, stop = self._copied_letters, int(self._targets.offsets[last + 1])
-        if start >= stop:
+        """Copy the pieces between the first and the last letter of a batch's sequences that are not on the device yet."""
+        numbers = [batch.targets, batch.queries] if self._queries_are_targets else [batch.targets]
+        first, last = min(some.min() for some in numbers), max(some.max() for some in numbers)
+        start, stop = int(self._targets.offsets[first]) // PIECE_BYTES, -(-int(self._targets.offsets[last + 1]) // PIECE_BYTES)
+        missing = start + np.flatnonzero(~self._is_copied[start:stop])
+        if not len(missing):
             return
         codes = np.asarray(self._targets.codes)
         if codes.nbytes <= PIECE_BYTES:
-            stop = len(codes)
             self._buffers.send(codes, self.addresses["target_codes"])
         else:
-            self._copy_pieces(codes, start, stop)
+            self._copy_pieces(codes, (missing * PIECE_BYTES).tolist())
         self._buffers.wait()
-        self._copied_letters = stop
+        self._is_copied[missing] = True
 
-    def _copy_pieces(self, codes: ByteArray, start: int, stop: int) -> None:
+    def _copy_pieces(self, codes: ByteArray, starts: list[int]) -> None:
         copied: list[Event] = []
-        for number, first in enumerate(range(start, stop, PIECE_BYTES)):
-            piece = codes[first : min(stop, first + PIECE_BYTES)]
+        for number, start in enumerate(starts):
+            piece = codes[start : start + PIECE_BYTES]
             if number >= 2:
                 wait_for(copied[number - 2])
             pinned = self._pinned[number % 2][: len(piece)]
             self._copy_bytes(pinned, piece)
-            self._buffers.send(pinned, self.addresses["target_codes"] + first)
+            self._buffers.send(pinned, self.addresses["target_codes"] + start)
             copied.append(self._buffers.record_event())
