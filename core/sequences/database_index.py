@@ -28,6 +28,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.memory import free_memory
 from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
@@ -43,6 +44,10 @@ FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 _MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
+_CHECKED_AHEAD_DIVISOR, _UNKNOWN_MEMORY = 32, 4 << 30
+"""The check of an index is ahead of a search by up to this fraction of the free memory, which then still holds what the search reads next;
+bytes assumed to be free if the system does not say."""
+
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""
 
@@ -120,7 +125,8 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
             for name, (start, length, dtype) in layout.sections().items()
         }
         code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
-        check = IndexCheck(path, layout.checked_ranges, arrays["checks"], int(np.flatnonzero(code_counts)[-1]))
+        ahead = (free_memory() or _UNKNOWN_MEMORY) // _CHECKED_AHEAD_DIVISOR
+        check = IndexCheck(path, layout.checked_ranges, arrays["checks"], int(np.flatnonzero(code_counts)[-1]), ahead)
         with ExitStack() as on_error:
             on_error.callback(check.close)
             check.wait_for_letters(0)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from io import FileIO
 
 import numpy as np
 import numpy.typing as npt
@@ -72,24 +72,33 @@ class IndexCheck:
     path: path of the file
     checksums: CRC-32 of each chunk
     highest_code: highest code that a letter may have
+    max_ahead_bytes: number of bytes that are checked beyond those waited for. The system should hold that much of the file in memory,
+        because those who use the letters read them again
 
     The end of the program does not wait for the threads.
     """
 
-    def __init__(self, path: str, ranges: CheckedRanges, checksums: npt.NDArray[np.uint32], highest_code: int) -> None:
+    def __init__(
+        self, path: str, ranges: CheckedRanges, checksums: npt.NDArray[np.uint32], highest_code: int, max_ahead_bytes: int
+    ) -> None:
         self._path = path
         self._ranges = ranges
         self._expected = checksums.tolist()
         self._highest = highest_code
+        self._max_ahead = max_ahead_bytes
         self._chunks = list(ranges.chunks())
         self._problems: dict[int, str | None] = {}  # of chunks that have been scanned, by number
         self._error: Exception | None = None  # of a thread
         self._started = self._checked = 0  # numbers of chunks; all chunks before `_checked` are sound
+        self._wanted = ranges.start  # end of the bytes waited for
+        self._thread_count = 0
         self._changed = threading.Condition()
         self._stopped = False
-        # Reading, zlib and NumPy let other threads run.
-        for _ in range(min(MAX_THREADS, os.cpu_count() or 1, len(self._chunks))):
-            threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
+        # Not mapped: the threads of a search map the same pages at the same time, and would wait for each other.
+        self._descriptor = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._descriptor)
+        with self._changed:
+            self._start_threads()
 
     def wait_for_letters(self, count: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
         """Wait until the first `count` letters, and all that precedes them, have been checked. Returns False if `is_stopped` returns True
@@ -111,6 +120,9 @@ class IndexCheck:
 
     def _wait(self, stop: int, is_stopped: Callable[[], bool]) -> bool:
         with self._changed:
+            if stop > self._wanted:
+                self._wanted = stop
+                self._start_threads()
             while self._checked < len(self._chunks) and self._chunks[self._checked][0] < stop:
                 if self._error is not None:
                     raise self._error
@@ -121,11 +133,22 @@ class IndexCheck:
                 self._changed.wait(_POLL_SECONDS)
         return True
 
+    def _start_threads(self) -> None:
+        """Start threads for the chunks that may be checked now. They end when there are no more, so that none is left waiting. The caller
+        holds the lock."""
+        # Reading, zlib and NumPy let other threads run.
+        for _ in range(min(min(MAX_THREADS, os.cpu_count() or 1) - self._thread_count, self._chunk_limit - self._started)):
+            threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
+            self._thread_count += 1
+
+    @property
+    def _chunk_limit(self) -> int:
+        """Number of the last chunk that may be checked now, plus one."""
+        return min(len(self._chunks), -(-(self._wanted + self._max_ahead - self._ranges.start) // CHUNK_BYTES))
+
     def _work(self) -> None:
-        # Not mapped: the threads of a search map the same pages at the same time, and would wait for each other.
         try:
-            with open(self._path, "rb", buffering=0) as file:
-                self._scan_chunks(partial(_read, file, np.empty(_STEP_BYTES, dtype=np.uint8)))
+            self._scan_chunks(partial(_read, self._descriptor, np.empty(_STEP_BYTES, dtype=np.uint8)))
         except Exception as error:  # handed to the callers that wait
             self._error = error
 
@@ -133,7 +156,8 @@ class IndexCheck:
         while True:
             with self._changed:
                 number = self._started
-                if self._stopped or number == len(self._chunks):
+                if self._stopped or number >= self._chunk_limit:
+                    self._thread_count -= 1
                     return
                 self._started += 1
             problem = self._problem_of(number, read)
@@ -154,10 +178,9 @@ class IndexCheck:
         return None
 
 
-def _read(file: FileIO, buffer: Bytes, start: int, stop: int) -> Bytes:
+def _read(descriptor: int, buffer: Bytes, start: int, stop: int) -> Bytes:
     """Return bytes [start, stop) of a file, or fewer at its end, as a part of the buffer."""
-    file.seek(start)
     held, wanted = 0, stop - start
-    while held < wanted and (count := file.readinto(buffer[held:wanted].data)):
+    while held < wanted and (count := os.preadv(descriptor, [buffer[held:wanted].data], start + held)):
         held += count
     return buffer[:held]

@@ -1,5 +1,7 @@
 """Indexes whose letters are checked while others are already used."""
 
+import gc
+import os
 import threading
 import time
 import zlib
@@ -15,6 +17,8 @@ from gpualign.core.sequences.index_check import CheckedRanges, IndexCheck
 CHUNK, HEADER, CODES = 1000, 40, 140
 """Sizes of a chunk and of what has no checksum, and where the codes begin."""
 
+EVERYTHING = 1 << 40
+
 
 @pytest.fixture
 def file(tmp_path, rng, monkeypatch):
@@ -29,6 +33,13 @@ def file(tmp_path, rng, monkeypatch):
     return path, ranges, np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
 
 
+def wait_until(condition):
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def damage(path, at, value):
     content = bytearray(path.read_bytes())
     content[at] = value
@@ -38,7 +49,7 @@ def damage(path, at, value):
 def test_a_sound_file(file):
     path, ranges, checksums = file
     assert len(checksums) == 10
-    check = IndexCheck(str(path), ranges, checksums, 19)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
     assert check.wait_for_letters(0)
     assert check.wait_for_letters(ranges.codes_stop - ranges.codes_start)
     check.finish()
@@ -52,7 +63,7 @@ def test_letters_before_the_damage_may_be_used(file, chunk, place):
     path, ranges, checksums = file
     start = HEADER + chunk * CHUNK
     damage(path, min(start + place, ranges.stop - 1), 77)
-    check = IndexCheck(str(path), ranges, checksums, 19)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
     if chunk:
         assert check.wait_for_letters(start - CODES)
     for wait in (lambda: check.wait_for_letters(start - CODES + 1), check.finish):
@@ -64,7 +75,7 @@ def test_the_first_damage_is_named(file):
     path, ranges, checksums = file
     for at in (8000, 3000, 5000):
         damage(path, at, 77)
-    check = IndexCheck(str(path), ranges, checksums, 19)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
     with pytest.raises(InputError, match="from 2,040 on"):
         check.finish()
 
@@ -75,15 +86,15 @@ def test_codes_that_no_letter_has(file, at):
     damage(path, at, 23)
     content = np.fromfile(path, dtype=np.uint8)
     checksums = np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
-    IndexCheck(str(path), ranges, checksums, 23).finish()
+    IndexCheck(str(path), ranges, checksums, 23, EVERYTHING).finish()
     with pytest.raises(InputError, match="a letter has code 23; the highest code that its header counts is 19"):
-        IndexCheck(str(path), ranges, checksums, 19).finish()
+        IndexCheck(str(path), ranges, checksums, 19, EVERYTHING).finish()
 
 
 def test_a_file_that_becomes_shorter(file):
     path, ranges, checksums = file
     path.write_bytes(path.read_bytes()[:6500])
-    check = IndexCheck(str(path), ranges, checksums, 19)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
     assert check.wait_for_letters(5000)
     with pytest.raises(InputError, match="from 6,040 on"):
         check.finish()
@@ -101,7 +112,7 @@ def test_waiting_ends(file, monkeypatch):
         return scan(read, chunk, *others)
 
     monkeypatch.setattr(index_check, "scan_chunk", slow)
-    check = IndexCheck(str(path), ranges, checksums, 19)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
     assert check.wait_for_letters(3000)
     assert not check.wait_for_letters(5000, lambda: True)
     threading.Timer(0.2, check.close).start()
@@ -119,4 +130,43 @@ def test_an_error_of_a_thread_is_raised(file, monkeypatch):
 
     monkeypatch.setattr(index_check, "scan_chunk", fails)
     with pytest.raises(MemoryError, match="none left"):
-        IndexCheck(str(path), ranges, checksums, 19).finish()
+        IndexCheck(str(path), ranges, checksums, 19, EVERYTHING).finish()
+
+
+@pytest.mark.parametrize(("ahead", "chunks"), [(0, 3), (1, 4), (2500, 6), (EVERYTHING, 10)])
+def test_only_what_memory_holds_is_checked_ahead(file, monkeypatch, ahead, chunks):
+    """What is read long before it is used might have to be read again. No thread waits until it is needed."""
+    path, ranges, checksums = file
+    scanned, scan = [], index_check.scan_chunk
+    monkeypatch.setattr(index_check, "scan_chunk", lambda read, chunk, *others: scanned.append(chunk[0]) or scan(read, chunk, *others))
+    check = IndexCheck(str(path), ranges, checksums, 19, ahead)
+    assert check.wait_for_letters(3 * CHUNK - (CODES - HEADER))
+    wait_until(lambda: "gpualign-check" not in {thread.name for thread in threading.enumerate()})
+    assert sorted(scanned) == list(range(HEADER, HEADER + chunks * CHUNK, CHUNK))
+    check.finish()
+    assert len(scanned) == 10
+
+
+def test_a_file_that_is_replaced_is_still_checked(file):
+    """Searches have mapped the former one."""
+    path, ranges, checksums = file
+    check = IndexCheck(str(path), ranges, checksums, 19, 0)
+    path.rename(path.with_suffix(".old"))
+    path.write_bytes(b"new")
+    check.finish()
+
+
+def test_the_file_is_closed_with_the_check(file):
+    path, ranges, checksums = file
+
+    def open_file():
+        check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING)
+        check.finish()
+        wait_until(lambda: not check._thread_count)
+        os.fstat(check._descriptor)
+        return check._descriptor
+
+    descriptor = open_file()
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
