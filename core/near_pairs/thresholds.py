@@ -87,5 +87,5 @@ def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str |
     ends, other = "gaps at the ends are free", ""
     if task.end_gaps is EndGaps.PENALISED:
         ends = f"gaps at the ends do not count in {parameter('identity_def', 2)}"
-        other = f", or {parameter('identity_def', 1)}, which counts them,"
-    return f"{ends}; with {parameter('min_coverage')}, say 0.8{other} most pairs need not be aligned"
+        other = f", or {parameter('identity_def', 1)}, which counts them"
+    return f"{ends}; with {parameter('min_coverage')}, say 0.8{other}, most pairs need not be aligned"
