@@ -82,10 +82,14 @@ def draw(app: Sphinx) -> None:
     data.unlink()
 
 
+CONTENTS = {root_doc: "contents.txt", "docs/formats/README": "formats/contents.txt", "docs/speed": "results.txt"}
+"""Tables of contents of the site, by the page that each one ends."""
+
+
 def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
-    """Ends the first page with the tables of contents, which the page does not show where it is read as a file."""
-    if page == root_doc:
-        source[0] += "\n" + (HERE / "contents.txt").read_text()
+    """Adds the tables of contents, which would be raw text where a page is read as a file."""
+    if page in CONTENTS:
+        source[0] += "\n" + (HERE / CONTENTS[page]).read_text()
 
 
 def show_columns(app: Sphinx, page: nodes.document) -> None:
@@ -94,6 +98,19 @@ def show_columns(app: Sphinx, page: nodes.document) -> None:
         if "\t" in (text := block.astext()):
             block.rawsource = columns(text)
             block[:] = [nodes.Text(block.rawsource)]
+
+
+def frame_pictures(app: Sphinx, page: nodes.document) -> None:
+    """Makes figures, which lead to the whole picture, of the pictures that commands draw. The paragraph below each is its caption."""
+    for paragraph in list(page.findall(nodes.paragraph)):
+        picture = paragraph[0] if len(paragraph) == 1 else None
+        if isinstance(picture, nodes.image) and "pictures/" in picture["uri"]:
+            caption = paragraph.next_node(nodes.paragraph, descend=False, siblings=True)
+            picture["width"] = "100%"  # only pictures of a set width lead to the whole one; site.css sets it back
+            caption.parent.remove(caption)
+            figure = nodes.figure("", picture, nodes.caption("", "", *caption.children))
+            page.set_id(figure)
+            paragraph.replace_self(figure)
 
 
 def list_arguments(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -124,5 +141,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", draw)
     app.connect("source-read", add_contents)
     app.connect("doctree-read", show_columns)
+    app.connect("doctree-read", frame_pictures)
     app.connect("autodoc-process-docstring", list_arguments)
     app.connect("build-finished", lead_to_start)

@@ -54,6 +54,12 @@ def test_the_first_page_lists_every_page_once():
     assert sorted(name for name in listed if not name.startswith("/")) == sorted({*(pages - tasks - formats), "tasks/*"})
 
 
+def test_pages_are_plain_markdown():
+    """Sphinx's markup would be raw text where a page is read as a file."""
+    pages = {page.name for page in (ROOT / "docs").rglob("*.md") if "```{" in page.read_text()}
+    assert pages == {"api.md"}
+
+
 def test_every_public_name_is_in_the_python_reference():
     text = (ROOT / "docs" / "api.md").read_text()
     named = set(re.findall(r"^\.\. auto\w+:: (\w+)", text, re.MULTILINE)) | set(re.findall(r"`gpualign\.([A-Z_]+)`", text))
