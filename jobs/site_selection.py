@@ -56,7 +56,8 @@ def select_passing_sites(
         shown = ", ".join(names[:_MAX_NAMES_IN_MESSAGE]) + (
             f" and {len(names) - _MAX_NAMES_IN_MESSAGE:,} more" if len(names) > _MAX_NAMES_IN_MESSAGE else ""
         )
-        reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
+        count = f"{len(names):,} of its chromosomes have" if len(names) > 1 else "one of its chromosomes has"
+        reporter.note(f"{intervals}: {count} no site in the input: {shown}")
     if not left.remaining_site_count:
         raise InputError(f"no site is left; {describe_site_counts(filters, left)}")
     reporter.note(describe_site_counts(filters, left))

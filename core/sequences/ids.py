@@ -129,7 +129,7 @@ def describe_shared_ids(ids: Iterable[str], other_ids: Iterable[str], old_file: 
     if not shared:
         return None
     count = f"{len(shared):,} ids are" if len(shared) > 1 else "one id is"
-    return f"{count} also in {old_file}, first {shared[0]!r}: a list contains two pairs of these names with each other new record"
+    return f"{count} also in {old_file}, first {shared[0]!r}: a list has two rows for such an id with each other new record"
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:

@@ -345,7 +345,7 @@ def test_ids_that_are_among_the_old_ones_too_are_told(tmp_path, command):
     for file, names in zip(files, ["ab", "bca"], strict=True):
         file.write_text("".join(f">{name}\nACGT\n" for name in names))
     _, messages = gpualign_here(command, files[0], "--add", files[1])
-    assert f": 2 ids are also in {files[1]}, first 'a': a list contains two pairs of these names" in messages
+    assert f": 2 ids are also in {files[1]}, first 'a': a list has two rows for such an id with each other new record" in messages
     files[1].write_text(">c\nACGT\n")
     assert "the first" not in gpualign_here(command, files[0], "--add", files[1])[1]
 

@@ -135,7 +135,7 @@ def test_all_inputs_of_the_same_genotypes(rng, tmp_path, monkeypatch):
         )
     assert dist("x.bed", "--mask", "m.bed.gz")[1] == "sites: 90; masked: 17; used: 73"
     notes = gpualign_here("dist", "x.bed", "--mask", "m.bed.gz")[1]
-    assert "gpualign dist: m.bed.gz: 1 of its chromosomes have no site of the input: X\n" in notes
+    assert "gpualign dist: m.bed.gz: one of its chromosomes has no site in the input: X\n" in notes
     assert refused("x.vcf", "--regions", "chr1").startswith("--regions: 'chr1': no site of x.vcf is on 'chr1'; its chromosomes are '1'")
 
 
