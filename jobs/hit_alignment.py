@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -75,11 +75,12 @@ class HitAligner:
         memory: int,
     ) -> None:
         self._search, self._unmasked, self._filter, self._space = search, unmasked, filter, space
+        self._task = task = replace(search.task, targets=search.task.targets.scattered)
         self._adjuster: HitAdjuster | None = None
         self._stack = ExitStack()
-        self._tracer = self._stack.enter_context(HitTracer(search.task, engine, memory))
+        self._tracer = self._stack.enter_context(HitTracer(task, engine, memory))
         if model is not None and space is not None:
-            adjuster = HitAdjuster(search.task, search.frame_sets, model, space.parameters.lambda_, engine, self._tracer, memory // 2)
+            adjuster = HitAdjuster(task, search.frame_sets, model, space.parameters.lambda_, engine, self._tracer, memory // 2)
             self._adjuster = self._stack.enter_context(closing(adjuster))
 
     def __enter__(self) -> HitAligner:
@@ -105,7 +106,7 @@ class HitAligner:
             aligned, paths, numbers = hits, self._trace(hits), np.ones(len(hits), dtype=np.int64)
         else:
             aligned, paths, numbers = self._align_hsps(hits)
-        task, searched = self._unmasked, self._search.task
+        task, searched = self._unmasked, self._task
         if self._adjuster is not None or task.queries is not searched.queries or task.targets is not searched.targets:
             records = aligned.queries, aligned.targets
             paths = recount_original_letters(task.queries, task.targets, records, *paths, task.alphabet)
@@ -142,10 +143,10 @@ class HitAligner:
         is_adjusted = isinstance(hits, AdjustedHits)
         by_evalue = None
         if self._space is not None:
-            largest = _MAX_ADJUSTED_LETTER_SCORE if is_adjusted else int(self._search.task.scoring.substitution.max())
+            largest = _MAX_ADJUSTED_LETTER_SCORE if is_adjusted else int(self._task.scoring.substitution.max())
             lengths = self._search.frame_sets.targets.evalue_lengths[np.unique(hits.targets)]
             by_evalue = EvalueScoreCutoffs(self._space, self._max_evalue, lengths, largest)
-        points = score_cutoffs(self._search.task.queries.lengths[hits.queries], self._filter.min_score, by_evalue)
+        points = score_cutoffs(self._task.queries.lengths[hits.queries], self._filter.min_score, by_evalue)
         return UNITS_PER_POINT * (points - 1) + 1 if is_adjusted else points
 
     def _passes(self, hits: Hits) -> Booleans:
@@ -159,7 +160,7 @@ class HitAligner:
         return _MAX_FURTHER_EVALUE if self._filter.max_evalue is None else self._filter.max_evalue
 
     def _file_positions(self, hits: Hits) -> Integers:
-        return self._search.task.targets.file_positions[hits.targets]
+        return self._task.targets.file_positions[hits.targets]
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         if self._adjuster is not None and isinstance(hits, AdjustedHits):

@@ -292,7 +292,7 @@ class SearchJob:
 
     @property
     def _unmasked_task(self) -> Task:
-        return replace(self.search_plan.task, queries=self.unmasked_queries, targets=self.unmasked_targets)
+        return replace(self.search_plan.task, queries=self.unmasked_queries, targets=self.unmasked_targets.scattered)
 
     def _cpu_engine(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""

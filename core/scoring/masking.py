@@ -120,7 +120,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAUL
         return MaskedSequences(sequences, 0, np.zeros(0, dtype=np.int64))
     touched = distinct(np.searchsorted(sequences.offsets, begins, side="right") - 1)
     whole = touched[np.logical_and.reduceat(codes == alphabet.unknown_code, sequences.offsets[:-1])[touched]]
-    masked = replace(sequences, codes=codes, known_code_counts=None, known_used_codes=None, is_mapped=False)
+    masked = replace(sequences, codes=codes, known_code_counts=None, known_used_codes=None, scattered_codes=None)
     return MaskedSequences(masked, changed, whole)
 
 

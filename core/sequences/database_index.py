@@ -13,6 +13,7 @@ the CRC-32 of all these fields (uint32). Readers reject unknown versions.
 
 from __future__ import annotations
 
+import mmap
 import os
 import zlib
 from array import array
@@ -44,7 +45,7 @@ FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 _MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
-_CHECKED_AHEAD_DIVISOR, _UNKNOWN_MEMORY = 32, 4 << 30
+_CHECKED_AHEAD_DIVISOR, _UNKNOWN_MEMORY = 8, 4 << 30
 """The check of an index is ahead of a search by up to this fraction of the free memory, which then still holds what the search reads next;
 bytes assumed to be free if the system does not say."""
 
@@ -112,37 +113,49 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
 def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
     """Do what `open_index` does, but return before the letters have been checked, together with the check. Letters must not be used before
     `IndexCheck.wait_for_letters` has returned True for them, because kernels rely on their codes."""
-    with open(path, "rb") as stream:
-        header = stream.read(_PAGE_BYTES)
-    try:
-        alphabet, layout, counts = _parse_index_header(_read_index_header(path, header))
-        size = os.path.getsize(path)
-        if size != layout.size:
-            problem = "truncated" if size < layout.size else "too long"
-            raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
-        arrays = {
-            name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,))
-            for name, (start, length, dtype) in layout.sections().items()
-        }
-        code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
-        ahead = (free_memory() or _UNKNOWN_MEMORY) // _CHECKED_AHEAD_DIVISOR
-        check = IndexCheck(path, layout.checked_ranges, arrays["checks"], int(np.flatnonzero(code_counts)[-1]), ahead)
-        with ExitStack() as on_error:
-            on_error.callback(check.close)
-            check.wait_for_letters(0)
-            threads = 3 if layout.record_count >= _MIN_RECORDS_FOR_THREADS else 1
-            steps: list[Callable[[], Any]] = [
-                partial(_checked_offsets, arrays["lengths"], layout),
-                partial(_checked_ids, arrays["ids"], arrays["id_ends"], layout),
-                partial(_checked_file_positions, arrays["places"], layout),
-            ]
-            offsets, ids, places = map_in_order(lambda step: step(), steps, threads)
-            on_error.pop_all()
-    except _DamagedIndex as error:
-        raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
-    lengths = np.asarray(arrays["lengths"]).astype(np.int64, copy=False)
-    codes = np.asarray(arrays["codes"])
-    return SequenceSet(path, ids, codes, offsets, places, code_counts, known_lengths=lengths, is_mapped=True), alphabet, check
+    with open(path, "rb") as file:
+        header, size, free = file.read(_PAGE_BYTES), os.fstat(file.fileno()).st_size, free_memory() or _UNKNOWN_MEMORY
+        try:
+            alphabet, layout, counts = _parse_index_header(_read_index_header(path, header))
+            if size != layout.size:
+                problem = "truncated" if size < layout.size else "too long"
+                raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
+            if size > free and hasattr(os, "posix_fadvise"):  # what is read next stays in memory rather than what has been used twice
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
+            arrays, scattered = _map_sections(file, layout), _map_sections(file, layout, scattered=True)
+            code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
+            highest = int(np.flatnonzero(code_counts)[-1])
+            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR)
+            with ExitStack() as on_error:
+                on_error.callback(check.close)
+                check.wait_for_letters(0)
+                threads = 3 if layout.record_count >= _MIN_RECORDS_FOR_THREADS else 1
+                steps: list[Callable[[], Any]] = [
+                    partial(_checked_offsets, arrays["lengths"], layout),
+                    partial(_checked_id_offsets, arrays["ids"], arrays["id_ends"], layout),
+                    partial(_check_file_positions, arrays["places"], layout),
+                ]
+                offsets, id_offsets, _ = map_in_order(lambda step: step(), steps, threads)
+                on_error.pop_all()
+        except _DamagedIndex as error:
+            raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
+    lengths = arrays["lengths"].astype(np.int64, copy=False)
+    ids, places = StringColumn(scattered["ids"], id_offsets), scattered["places"].astype(np.int64, copy=False)
+    sequences = SequenceSet(
+        path, ids, arrays["codes"], offsets, places, code_counts, known_lengths=lengths, scattered_codes=scattered["codes"]
+    )
+    return sequences, alphabet, check
+
+
+def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False) -> dict[str, npt.NDArray[Any]]:
+    """Map the sections of an index. scattered: whether single records are read, in any order: the system then reads no more than their
+    pages, instead of megabytes around each"""
+    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if scattered:
+        content.madvise(mmap.MADV_RANDOM)
+    return {
+        name: np.frombuffer(content, dtype, length // dtype.itemsize, start) for name, (start, length, dtype) in layout.sections().items()
+    }
 
 
 class _DamagedIndex(Exception):
@@ -205,19 +218,18 @@ def _checked_offsets(lengths: Integers, layout: _IndexLayout) -> Integers:
     return offsets
 
 
-def _checked_file_positions(places: Integers, layout: _IndexLayout) -> Integers:
-    """Check that the records' positions in their file are a permutation of 0 .. records-1, and return them: int64[records]."""
+def _check_file_positions(places: Integers, layout: _IndexLayout) -> None:
+    """Check that the records' positions in their file are a permutation of 0 .. records-1."""
     taken = np.zeros(layout.record_count, dtype=bool)
     if places.min() >= 0 and places.max() < layout.record_count:
         for start in range(0, len(places), _POSITIONS_PER_STEP):
             taken[places[start : start + _POSITIONS_PER_STEP]] = True
     if not taken.all():
         raise _DamagedIndex("the places of its records in their file are not a permutation")
-    return np.asarray(places).astype(np.int64, copy=False)
 
 
-def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayout) -> StringColumn:
-    """Check that no id is empty or contains white space, and return the ids.
+def _checked_id_offsets(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayout) -> Integers:
+    """Check that no id is empty or contains white space, and return where each id starts and ends in the text: int64[records + 1].
 
     text: all ids, concatenated
     ends: end of each id in the text
@@ -226,7 +238,7 @@ def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _IndexLayo
         raise _DamagedIndex("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
         raise _DamagedIndex("an id holds white space")
-    return StringColumn(np.asarray(text), np.append(0, ends))
+    return np.append(0, ends)
 
 
 @dataclass

@@ -49,7 +49,8 @@ class SequenceSet:
     known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
     annotations: annotations of the records, by name
     known_lengths: length of each record, int64[count], if stored
-    is_mapped: whether letters and ids are in a memory-mapped file, whose pages the system can drop and read again
+    scattered_codes: for letters in a memory-mapped file, the same letters, mapped for reading single records in any order; None: the
+        letters are in memory
     """
 
     source: str
@@ -64,7 +65,7 @@ class SequenceSet:
     known_file_ids: StringColumn | None = field(default=None, repr=False)
     annotations: Mapping[str, AnnotationColumn] = field(default_factory=dict, repr=False)
     known_lengths: Integers | None = field(default=None, repr=False)
-    is_mapped: bool = False
+    scattered_codes: Codes | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -108,6 +109,16 @@ class SequenceSet:
     def file_ids(self) -> StringColumn:
         """Ids in the file, which may be repeated."""
         return self.id_column if self.known_file_ids is None else self.known_file_ids
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether letters and ids are in a memory-mapped file, whose pages the system can drop and read again."""
+        return self.scattered_codes is not None
+
+    @cached_property
+    def scattered(self) -> SequenceSet:
+        """The same records, for reading the letters of a few of them in any order."""
+        return self if self.scattered_codes is None else replace(self, codes=self.scattered_codes)
 
     @property
     def nbytes(self) -> int:

@@ -185,7 +185,7 @@ def test_tiles_of_an_index_are_small(rng, monkeypatch, count):
     monkeypatch.setattr(engine_module, "_MAPPED_TILE_LETTERS", 5000)
     monkeypatch.setattr(engine_module, "_SEARCH_BAND_SECONDS", 1e-3)
     queries, targets = (sequence_set([rng.integers(0, 20, 100) for _ in range(some)]) for some in (count, 200))
-    task = Task(queries, replace(targets, is_mapped=True), make_scoring(PROTEIN, ScoringOptions()), Mode.LOCAL, top_count=5)
+    task = Task(queries, replace(targets, scattered_codes=targets.codes), make_scoring(PROTEIN, ScoringOptions()), Mode.LOCAL, top_count=5)
     limits = CudaEngine([HostDevice()]).prepare(task, Budget.from_total(1 << 30)).limits
     assert limits.tile_cells == 5000 * 100 * min(count, limits.band_rows)
     whole = CudaEngine([HostDevice()]).prepare(replace(task, targets=targets), Budget.from_total(1 << 30)).limits

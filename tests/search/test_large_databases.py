@@ -17,6 +17,7 @@ from gpualign.core.search.runner import plan_search
 from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.jobs import hit_alignment
 
 PROTEINS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
 
@@ -53,6 +54,19 @@ def test_letters_stay_on_disk(folder, options):
     limit = 128 << 10  # KiB, of which Python and NumPy take 75 MiB
     assert shell(f"ulimit -d {limit}; {GPUALIGN} sw q.fa db.gpa {words}", cwd=folder).stdout == expected
     assert expected.count(b"\n") > 20
+
+
+def test_letters_of_hits_are_read_without_what_follows_them(folder, monkeypatch):
+    """Where the system would read megabytes for each hit, which push the letters that the search reads next out of memory."""
+    targets, _ = open_index(str(folder / "db.gpa"))
+    np.testing.assert_array_equal(targets.scattered.codes, targets.codes)
+    assert not np.shares_memory(targets.scattered.codes, targets.codes)
+    assert targets.scattered is targets.scattered
+    read, tracer = [], hit_alignment.HitTracer
+    monkeypatch.setattr(hit_alignment, "HitTracer", lambda task, *rest: read.append(task.targets) or tracer(task, *rest))
+    expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS).stdout
+    assert gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS)[0] == expected
+    assert [targets.codes is targets.scattered_codes for targets in read] == [True]
 
 
 def test_numbers_per_record_count_as_memory(folder):
