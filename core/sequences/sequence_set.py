@@ -70,6 +70,10 @@ class SequenceSet:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is pickled. A copy in another process has its letters in memory, once."""
+        return {name: value for name, value in self.__dict__.items() if name != "scattered"} | {"scattered_codes": None}
+
     @property
     def files(self) -> tuple[tuple[int, str], ...]:
         """Number of the first record and name of each file."""

@@ -3,13 +3,14 @@
 import gzip
 import io
 import json
+import pickle
 import tracemalloc
 import zlib
 from tempfile import TemporaryFile
 
 import numpy as np
 import pytest
-from command import gpualign
+from command import gpualign, gpualign_here
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -341,3 +342,17 @@ def test_refusals_leave_nothing(tmp_path, arguments, code, message):
     assert done.returncode == code
     assert message in done.stderr.decode()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.fa", "good.fa"]
+
+
+def test_letters_of_an_index_are_sent_to_other_processes_once(tmp_path, rng):
+    letters = "".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 50_000))
+    (tmp_path / "db.fa").write_text(f">a\n{letters}\n>b\nMK\n")
+    gpualign_here("index", tmp_path / "db.fa", "-o", tmp_path / "db.gpa")
+    targets, _ = open_index(str(tmp_path / "db.gpa"))
+    assert targets.scattered.is_mapped
+    pickled = pickle.dumps(targets)
+    assert len(pickled) < 60_000
+    copy = pickle.loads(pickled)
+    np.testing.assert_array_equal(copy.codes, targets.codes)
+    assert not copy.is_mapped
+    assert copy.scattered is copy
