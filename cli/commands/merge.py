@@ -59,7 +59,7 @@ def _checked_path(output: str, format: str) -> Path | None:
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.decompression import COMPRESSION_SUFFIXES
     from gpualign.core.output.formats.registry import FORMATS
-    from gpualign.jobs.output.atomic_files import is_file_name, output_path
+    from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 
     chosen = FORMATS[format]
     path = output_path(output)
@@ -67,6 +67,8 @@ def _checked_path(output: str, format: str) -> Path | None:
         if chosen.needs_file:
             raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
         return None
+    if not chosen.is_text:
+        check_uncompressed(path, format)
     suffixes = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
     others = [*COMPRESSION_SUFFIXES, *(suffix for other in FORMATS.values() for suffix in other.suffixes)]
     name = output.lower()

@@ -13,7 +13,7 @@ from gpualign.cli.terminal.log_file import Log, append_to_log, start_log
 from gpualign.cli.terminal.progress import ProgressBar, write_now
 from gpualign.cli.terminal.stage_timer import RunStageTimer
 from gpualign.core.common.errors import InputError, command_line_message
-from gpualign.jobs.output.atomic_files import check_outputs, translate_output_errors
+from gpualign.jobs.output.atomic_files import check_outputs, check_uncompressed, translate_output_errors
 from gpualign.jobs.output.run_identity import Invocation
 from gpualign.jobs.output.run_summary import RunSummary
 from gpualign.jobs.output.stages import COMPUTING, READING, WRITING
@@ -69,6 +69,7 @@ class ConsoleReporter:
         for option, path in beside.items():
             if path is None:
                 continue
+            check_uncompressed(path, f"the file of {option}")
             from gpualign.jobs.output.commit import is_resume_file
 
             if any(output is not None and is_resume_file(output, path) for output in outputs):

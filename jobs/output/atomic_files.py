@@ -64,6 +64,12 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
         written[key] = shown
 
 
+def check_uncompressed(path: Path | None, content: str) -> None:
+    """Raise `InputError` if the suffix of an output promises compressed text, which `content` is not."""
+    if path is not None and has_gzip_suffix(path):
+        raise InputError(f"{path}: {content} is not compressed with gzip; leave out {path.suffix}")
+
+
 def _file_identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
     """Return the device and inode of a regular file, given as a name or an open file, or None for anything else. writing: whether the name
     "-" means standard output instead of standard input."""

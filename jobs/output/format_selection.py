@@ -11,7 +11,7 @@ from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, ResultKind, format_names
-from gpualign.jobs.output.atomic_files import is_file_name, output_path
+from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 from gpualign.jobs.output.run_identity import check_resumable
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def pick_format(output: str, format: str | None, results: ResultKind, option: st
                 f"{advice}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
             )
         chosen = matching[0] if matching else "tsv"
+    if not FORMATS[chosen].is_text:
+        check_uncompressed(path, chosen)
     if FORMATS[chosen].needs_file and path is None:
         raise InputError(f"{parameter('format', chosen)} cannot go to standard output; name a file with -o")
     return chosen, path

@@ -251,3 +251,27 @@ def test_a_compression_that_is_not_written_is_refused(folder, words):
     assert done.returncode == 2
     assert f"{words[-1] if words[-2] != '--format' else 'x.tsv.xz'}: text is compressed for the suffix .gz only" in done.stderr.decode()
     assert not list(folder.glob("x.*.*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nw", "z.fa", "--format", "npy", "-o", "x.npy.gz"],
+        ["nw", "z.fa", "--format", "csr", "--edit", "--max-distance", "1", "-o", "x.gz"],
+        ["nw", "z.fa", "--summary", "x.json.gz"],
+        ["nw", "z.fa", "--log", "x.log.GZ"],
+        ["sw", "z.fa", "--all", "--format", "npz", "-o", "x.npz.gz"],
+        ["dist", "t.tsv", "--format", "npy", "-o", "x.npy.gz"],
+        ["index", "z.fa", "-o", "x.gpa.gz"],
+        ["merge", "part.npy.1-of-1.part", "-o", "x.npy.gz"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_compressed_is_not_named_so(folder, words):
+    if words[0] == "merge":
+        gpualign("nw", "z.fa", "-o", "part.npy", "--shard", "1/1", cwd=folder)
+    done = gpualign(*words, cwd=folder, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert f"{words[-1]}: " in done.stderr.decode()
+    assert f" is not compressed with gzip; leave out {words[-1][-3:]}" in done.stderr.decode()
+    assert not list(folder.glob("x.*z"))
