@@ -94,7 +94,7 @@ def index(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.distance.tables.options import CallOptions, TableType
-    from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path, translate_output_errors
+    from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 
     messages = ConsoleReporter.from_options("index", quiet, log=log)
     given = sum((output is not None, append is not None, bool(withdraw)))
@@ -118,9 +118,6 @@ def index(
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     check_uncompressed(path, "an index")
-    with translate_output_errors(path):
-        if not path.parent.is_dir():
-            raise FileNotFoundError(2, "no such folder")
     if Path(output).suffix == ".gps":
         _write_set(db, path, calls, params, messages)
     else:

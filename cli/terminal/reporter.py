@@ -13,7 +13,7 @@ from gpualign.cli.terminal.log_file import Log, append_to_log, start_log
 from gpualign.cli.terminal.progress import ProgressBar, write_now
 from gpualign.cli.terminal.stage_timer import RunStageTimer
 from gpualign.core.common.errors import InputError, command_line_message
-from gpualign.jobs.output.atomic_files import check_outputs, check_uncompressed, translate_output_errors
+from gpualign.jobs.output.atomic_files import check_outputs, check_uncompressed, check_writable, translate_output_errors
 from gpualign.jobs.output.run_identity import Invocation
 from gpualign.jobs.output.run_summary import RunSummary
 from gpualign.jobs.output.stages import COMPUTING, READING, WRITING
@@ -61,8 +61,8 @@ class ConsoleReporter:
         return Invocation(context.command.name or "", context.params, options, sys.argv[1:])
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
-        """Check the files of the run and open the log. resume: append to the log. Raises `InputError` if an output is also an input, or if
-        two outputs are the same file."""
+        """Check the files of the run and open the log, which a dry run leaves alone. resume: append to the log. Raises `InputError` if an
+        output is also an input, or if two outputs are the same file, and `RunError` if an output cannot be written."""
         inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.run_summary
         beside = {"--log": log.path if log else None, "--summary": summary.path}
         check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
@@ -74,8 +74,12 @@ class ConsoleReporter:
 
             if any(output is not None and is_resume_file(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
+        for path in (*outputs, summary.path):
+            if path is not None:
+                with translate_output_errors(path):
+                    check_writable(path)
         summary.begin(inputs)
-        if log is not None:
+        if log is not None and not self.invocation.parameters.get("dry_run"):
             with translate_output_errors(log.path):
                 log.open(append=resume)
         self.stages.enter(READING)

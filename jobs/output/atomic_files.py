@@ -97,9 +97,13 @@ def translate_output_errors(path: Path | None) -> Iterator[None]:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError` if a file with this name cannot be written, so that a run fails before computation starts."""
-    if _is_plain_file(path) and not path.parent.is_dir():
+    """Raise `OSError` if a file with this name cannot be written, so that a run fails before it reads anything."""
+    if not _is_plain_file(path):
+        return
+    if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, f"files cannot be created in the folder {path.parent}")
 
 
 def _compression_thread_count() -> int:

@@ -14,7 +14,7 @@ from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.digests import digest_file
 from gpualign.core.files.paths import STDIN_NAME, STDIO
-from gpualign.jobs.output.atomic_files import ClosedPipeError, OutputFiles, check_writable, translate_output_errors
+from gpualign.jobs.output.atomic_files import ClosedPipeError, OutputFiles, translate_output_errors
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
@@ -57,11 +57,9 @@ class RunSummary:
         self._digesting: BackgroundTask | None = None
 
     def begin(self, inputs: Iterable[str | None]) -> None:
-        """Record the inputs of the run, ignoring names that are not files. Raises `RunError` if the summary cannot be written."""
+        """Record the inputs of the run, ignoring names that are not files."""
         if self.path is not None:
             self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
-            with translate_output_errors(self.path):
-                check_writable(self.path)
 
     def record_inputs(self, counts: Mapping[str, InputCounts], resources: Resources, **resolved: object) -> None:
         """Record how many records and letters each input has (`counts`), and the values used for options not given (`resolved`)."""

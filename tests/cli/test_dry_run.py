@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from command import gpualign_here
 
+from gpualign.core.common.errors import RunError
+
 DNA = "ACGT"
 
 
@@ -190,3 +192,32 @@ def test_hits_take_about_what_the_plan_says(genes, tmp_path, words):
     gpualign_here(*arguments)
     assert 0.7 < size_of(told) / written(folder) < 1.4
     assert "rows, " in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["nw genes.fa", "sw genes.fa genes.fa", "dist genes.tsv", "cluster genes.fa --edit --max-distance 2"],
+)
+@pytest.mark.parametrize("option", ["-o", "--summary"])
+def test_what_the_run_could_not_write_is_refused(genes, tmp_path, monkeypatch, words, option):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "genes.tsv").write_text("sample\tx\ty\na\t0\t1\nb\t1\t1\n")
+    (tmp_path / "folder.tsv").mkdir()
+    for name, reason in (("missing/x.tsv", "there is no folder missing"), ("folder.tsv", "Is a directory")):
+        with pytest.raises(RunError, match=f"^cannot write {name}: {reason}$"):
+            gpualign_here(*words.split(), option, name, "--dry-run")
+
+
+def test_a_folder_that_takes_no_files(tmp_path, monkeypatch, genes):
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path / "closed"))
+    (tmp_path / "closed").mkdir()
+    with pytest.raises(RunError, match=r"^cannot write .*/closed/x\.tsv: files cannot be created in the folder .*/closed$"):
+        gpualign_here("nw", genes, "-o", tmp_path / "closed" / "x.tsv", "--dry-run")
+
+
+def test_the_log_of_the_run_is_kept(genes, tmp_path):
+    log = tmp_path / "run.log"
+    gpualign_here("nw", genes, "-o", tmp_path / "x.tsv", "--log", log)
+    said = log.read_bytes()
+    gpualign_here("nw", genes, "-o", tmp_path / "x.tsv", "--log", log, "--dry-run")
+    assert log.read_bytes() == said
