@@ -22,6 +22,7 @@ from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.files.journal import (
     MAX_CHECKSUM_BYTES,
+    CompleteOutput,
     FileChecksum,
     Mark,
     ResumePoint,
@@ -29,6 +30,7 @@ from gpualign.core.files.journal import (
     header_line,
     mark_line,
     process_line,
+    read_journal,
     sync_line,
 )
 from gpualign.core.output.matrix_files import NpyArray
@@ -279,8 +281,17 @@ class CheckpointedOutput:
             self._is_kept = self.has_journal and not self._finished and is_needed
         if self._is_kept and keep_resumable:
             start, stop = self._span
-            done = f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self.path} are done"
+            done = f"{max(0, self._kept_rows() - start):,} of {stop - start:,} queries of {self.path} are done"
             signals.set_resume_hint(f"{done}; resume with: {_resume_command(self._resume_policy.arguments)}")
+
+    def _kept_rows(self) -> int:
+        """Return the number of queries, counted from the first, that a later run keeps. A compressed file lacks some of the rows
+        written last."""
+        try:
+            _, found = read_journal(journal_path(self.path).read_bytes(), "", boot_id())
+        except (OSError, InputError):
+            return self._rows
+        return self._rows if isinstance(found, CompleteOutput) else 0 if found is None else found.rows
 
     def keeps(self, one: PendingFile) -> bool:
         """Return whether `stop` has kept a file for a later run. The later run resumes the file, or only renames it if the output is

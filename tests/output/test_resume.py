@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,6 +90,18 @@ def test_ctrl_c_says_how_to_go_on(interrupted, tmp_path):
     assert "interrupted; " in errors
     assert f"of 160 queries of x.tsv are done; resume with: gpualign {' '.join(words)} --resume\n" in errors
     assert sorted(path.name for path in tmp_path.iterdir() if "x." in path.name) == ["x.tsv.journal", "x.tsv.part"]
+
+
+@pytest.mark.parametrize("name", ["rows", "gzip", "npy"])
+def test_ctrl_c_counts_the_queries_that_are_kept(folder, tmp_path, name):
+    """A compressed file lacks the rows that fill no block yet."""
+    link(folder, tmp_path)
+    words = small(RUNS[name])
+    code, errors = interrupt_with_a_mark(words, tmp_path, signal.SIGINT)
+    assert code == 130
+    kept = int(re.search(r"(\d+) of 160 queries", errors)[1])
+    where = f"resuming at query {kept + 1} of 160" if kept else "starting from scratch"
+    assert where in run([*words, "--resume"], tmp_path).stderr
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
