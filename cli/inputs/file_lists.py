@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
@@ -61,11 +62,19 @@ def input_files(argument: str) -> InputFiles:
 
 
 def check_stdin(*paths: str | None) -> None:
-    """Raise `InputError` if more than one input is standard input."""
+    """Raise `InputError` if more than one input is standard input. /dev/stdin counts if it is a pipe; a file is opened anew."""
     from gpualign.core.files.paths import STDIO
 
-    if paths.count(STDIO) > 1:
+    if sum(path is not None and (path == STDIO or _is_pipe_of_stdin(path)) for path in paths) > 1:
         raise InputError("only one input can be standard input")
+
+
+def _is_pipe_of_stdin(path: str) -> bool:
+    try:
+        status = os.stat(path)
+        return stat.S_ISFIFO(status.st_mode) and os.path.samestat(status, os.fstat(0))
+    except (OSError, ValueError):
+        return False
 
 
 def _exists(name: str) -> bool:
