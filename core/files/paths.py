@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import sys
@@ -55,7 +56,9 @@ def input_name(path: str) -> str:
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     """Yield (binary stream, name for messages) for a file or, for "-", standard input. Raises `InputError` if opening fails."""
     if path == STDIO:
-        yield sys.stdin.buffer, input_name(path)
+        if fcntl.fcntl(0, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:  # also if it was closed (entry_point.py)
+            raise InputError(f"{STDIN_NAME}: closed, or open only for writing; pipe the input into gpualign, or name a file")
+        yield sys.stdin.buffer, STDIN_NAME
         return
     with open_file(path) as stream:
         yield stream, path

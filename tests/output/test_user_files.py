@@ -125,7 +125,7 @@ def test_a_link_in_the_place_of_a_part_is_not_followed(folder):
         ("nw z.fa -o x.tsv", "<&- >&- 2>&-", 0, ""),
         ("nw z.fa", "2>&-", 0, ""),
         ("nw z.fa", ">&-", 1, "cannot write standard output"),
-        ("nw -", "<&-", 1, "Bad file descriptor"),
+        ("nw -", "<&-", 2, "standard input: closed"),
         ("--help", ">&-", 1, "Bad file descriptor"),
     ],
 )
