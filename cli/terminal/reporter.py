@@ -104,8 +104,9 @@ class ConsoleReporter:
 
     def print_plan(self, rows: DescriptionRows) -> None:
         """Print the plan for --dry-run on standard output, because the plan is the result."""
-        for name, value in rows:
-            click.echo(f"{name:<10} {value}")
+        with translate_output_errors(None):
+            for name, value in rows:
+                click.echo(f"{name:<10} {value}")
 
     def line_width(self, output: Path | None) -> int:
         """Return the width, in characters, of human-readable lines written to `output`: the terminal width if this is standard output

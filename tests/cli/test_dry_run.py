@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from command import gpualign_here
+from command import GPUALIGN, gpualign_here, shell
 
 from gpualign.core.common.errors import RunError
 
@@ -221,3 +221,8 @@ def test_the_log_of_the_run_is_kept(genes, tmp_path):
     said = log.read_bytes()
     gpualign_here("nw", genes, "-o", tmp_path / "x.tsv", "--log", log, "--dry-run")
     assert log.read_bytes() == said
+
+
+def test_a_full_disk_is_named(genes):
+    done = shell(f"{GPUALIGN} nw -q --dry-run {genes} > /dev/full")
+    assert (done.returncode, done.stderr) == (1, b"gpualign: error: cannot write standard output: No space left on device\n")
