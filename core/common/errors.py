@@ -13,6 +13,8 @@ expected to contain."""
 
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
+_CONTROL_CHARACTER = re.compile("[\0-\x1f\x7f-\x9f]")
+
 _PYTHON_SPELLINGS = {
     "edit": "Scoring(edit=True)",
     "hamming": "Scoring(hamming=True)",
@@ -37,7 +39,8 @@ def command_line_message(message: str) -> str:
         option = f"--{name.replace('_', '-')}"
         return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+/-]+", value) else f"{option} '{value}'"
 
-    return _PARAMETER_PATTERN.sub(spell, message)
+    # A file may have a line end or an escape sequence for terminals in its name.
+    return _CONTROL_CHARACTER.sub(lambda match: ascii(match[0])[1:-1], _PARAMETER_PATTERN.sub(spell, message))
 
 
 def python_message(message: str) -> str:

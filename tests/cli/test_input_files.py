@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+from command import GPUALIGN, gpualign, shell
 
 from gpualign.cli.inputs.file_lists import check_stdin
 from gpualign.core.common.errors import InputError
@@ -44,3 +45,23 @@ def test_standard_input_is_read_once():
     check_stdin("-", None, "x", "./-")
     with pytest.raises(InputError, match="only one input can be standard input"):
         check_stdin("x", "-", "-")
+
+
+def test_standard_input_twice_under_two_names(tmp_path):
+    (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    for names in ("- /dev/stdin", "/dev/stdin /dev/stdin", "/dev/fd/0 -"):
+        done = shell(f"cat x.fa | {GPUALIGN} nw -q {names}", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, b"gpualign: error: only one input can be standard input\n"), names
+
+
+@pytest.mark.parametrize("words", ["nw -", "sw - x.fa", "dist -", "tree -", "tree --edges -", "nw @-", "index - -o x.gpa"])
+def test_a_closed_standard_input_is_named(tmp_path, words):
+    (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    done = shell(f"{GPUALIGN} {words} <&-", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"gpualign: error: standard input: closed, or open only for writing;")
+
+
+def test_a_name_cannot_break_a_message_or_command_the_terminal(tmp_path):
+    done = gpualign("nw", "a\nb\x1b[31mc.fa", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (2, b"gpualign: error: a\\nb\\x1b[31mc.fa: no such file\n")
