@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import re
 import sys
@@ -10,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, RunError
 
 _DESCRIPTOR_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 """Pattern of a descriptor number. It has at most nine digits, because larger numbers do not occur."""
@@ -33,10 +34,30 @@ SAMPLE_SET_MAGIC = b"gpasites"
 """First bytes of every set of samples."""
 
 
+class _InputFile(io.FileIO):
+    """A file whose name is in its errors of reading, such as those of a failing disk."""
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            raise self._named(error) from None
+
+    def readall(self) -> bytes:
+        try:
+            return super().readall()
+        except OSError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: OSError) -> RunError:
+        return RunError(f"{os.fsdecode(self.name)}: cannot be read ({error.strerror or error})")
+
+
 def open_file(path: str | PathLike[str]) -> BinaryIO:
     """Open a file as a binary stream. If it cannot be opened, raise `InputError` with the reason."""
     try:
-        return open(path, "rb")
+        file = _InputFile(path)
+        return io.BufferedReader(file, max(io.DEFAULT_BUFFER_SIZE, os.fstat(file.fileno()).st_blksize))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:

@@ -2,6 +2,7 @@
 
 import io
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -65,3 +66,11 @@ def test_a_closed_standard_input_is_named(tmp_path, words):
 def test_a_name_cannot_break_a_message_or_command_the_terminal(tmp_path):
     done = gpualign("nw", "a\nb\x1b[31mc.fa", cwd=tmp_path, check=False)
     assert (done.returncode, done.stderr) == (2, b"gpualign: error: a\\nb\\x1b[31mc.fa: no such file\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+@pytest.mark.parametrize("words", ["nw", "sw x.fa", "dist", "tree", "tree --edges", "cluster --edit --max-distance 1", "index -o x.gpa"])
+def test_a_file_that_a_disk_fails_to_read_is_named(tmp_path, words):
+    (tmp_path / "x.fa").write_text(">a\nACGT\n")
+    done = gpualign(*words.split(), "/proc/self/mem", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (1, b"gpualign: error: /proc/self/mem: cannot be read (Input/output error)\n")
