@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.signals import signals_deferred
@@ -31,15 +33,35 @@ class ScratchFiles:
         import tempfile
 
         with signals_deferred():
-            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=sibling and sibling.parent)))
+            if sibling is not None:
+                return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=sibling.parent)))
+            with translate_scratch_errors(), tempfile.TemporaryFile(buffering=0) as file:
+                return self._open_again(file.fileno())
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """Return (file, path) of a new named file, for libraries that open files themselves."""
         import tempfile
 
         with signals_deferred():
-            file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
-        return cast(BinaryIO, file), file.name
+            with translate_scratch_errors():
+                file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
+            return self._open_again(file.fileno()), file.name
+
+    def _open_again(self, descriptor: int) -> BinaryIO:
+        return cast(BinaryIO, self._stack.enter_context(io.BufferedRandom(_TemporaryFile(os.dup(descriptor), "w+"))))
+
+
+class _TemporaryFile(io.FileIO):
+    """File in the system's temporary folder, which is named if the file cannot be written."""
+
+    def write(self, data: Any) -> int:
+        with translate_scratch_errors():
+            return super().write(data)
+
+
+def naming_folder_of(file: BinaryIO) -> AbstractContextManager[None]:
+    """Return a context in which OS errors of this file name the folder, if it is the system's temporary folder."""
+    return translate_scratch_errors() if isinstance(getattr(file, "raw", None), _TemporaryFile) else nullcontext()
 
 
 @contextmanager

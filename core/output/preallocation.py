@@ -7,6 +7,8 @@ import os
 import time
 from typing import BinaryIO
 
+from gpualign.core.files.scratch import naming_folder_of
+
 _MAX_EXTRA_SECONDS = 0.1
 """Time, in seconds, that each write may spend on reserving more space than it needs. On a disk, reserving a whole file takes less time than
 this."""
@@ -27,11 +29,12 @@ class DiskPreallocation:
         self._size = size
         self._done = 0
         file.flush()
-        if not hasattr(os, "posix_fallocate"):
-            self._fill()
-            return
-        self._check_free_space()
-        os.truncate(file.fileno(), size)
+        with naming_folder_of(file):
+            if not hasattr(os, "posix_fallocate"):
+                self._fill()
+                return
+            self._check_free_space()
+            os.truncate(file.fileno(), size)
 
     def reserve_up_to(self, stop: int) -> None:
         """Reserve bytes [0, stop), which are about to be written, and more if that is quick."""
@@ -45,7 +48,8 @@ class DiskPreallocation:
 
     def _reserve(self, stop: int) -> None:
         stop = min(self._size, stop)
-        os.posix_fallocate(self._file.fileno(), self._done, stop - self._done)
+        with naming_folder_of(self._file):
+            os.posix_fallocate(self._file.fileno(), self._done, stop - self._done)
         self._done = stop
 
     def _check_free_space(self) -> None:

@@ -33,7 +33,7 @@ from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText
-from gpualign.core.files.scratch import MakeScratch
+from gpualign.core.files.scratch import MakeScratch, translate_scratch_errors
 from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
 
 _FEED_BYTES = 4 << 20
@@ -295,6 +295,11 @@ def read_alignments(
             scanner.finish()
         except InputError:
             raise
+        except RuntimeError as error:
+            if "scratch file" not in str(error):  # which the scanner writes, without a reason
+                raise
+            with translate_scratch_errors():
+                raise OSError("writing failed") from None
         except ValueError as error:
             of_first = f"the records of {files[0].source} have" if files else "the first record has"
             raise InputError(f"{source}: {str(error).replace('the first record has', of_first)}") from None

@@ -27,6 +27,7 @@ from gpualign.core.distance.sample_sets.reading import as_beside, stored_rows_of
 from gpualign.core.distance.sample_sets.sample_set import SampleSet
 from gpualign.core.files.growing_file import CommitWriter
 from gpualign.core.files.scratch import MakeScratch
+from gpualign.core.output.preallocation import DiskPreallocation
 
 _BYTES_PER_WRITE = 64 << 20
 
@@ -151,7 +152,8 @@ class SegmentWriter:
         if not words:
             return writer.add(np.empty(shape, dtype=np.uint64))
         file = self._scratch()
-        file.truncate(self._samples * count * words * 8)
+        size = self._samples * count * words * 8
+        DiskPreallocation(file, size).reserve_up_to(size)
         stored: BitPlanes = np.memmap(file, dtype=np.uint64, mode="r+", shape=shape)
         for first_site, calls in self._calls(start, stop):
             first = (first_site - start) // WORD_BITS
