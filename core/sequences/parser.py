@@ -212,7 +212,7 @@ def _refuse_other_kind(first: bytes, source: str) -> None:
         **CONVERSIONS,
         **dict.fromkeys(calls, "gpualign dist reads it"),
         FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
-        FileKind.INDEX: f"queries come first in a search of it: gpualign sw QUERY {source}",
+        FileKind.INDEX: "queries come first in a search of it, and it must be a file, not a pipe: gpualign sw QUERY INDEX",
         FileKind.PAIRS: f"gpualign cluster {parameter('edges')} reads it",
         FileKind.CLUSTERS: f"gpualign cluster {parameter('verify')} checks them",
     }

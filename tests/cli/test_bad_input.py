@@ -425,7 +425,12 @@ def test_what_is_for_another_command(tmp_path):
     [
         (
             ["sw", "x.gpa", "x.fa"],
-            "x.gpa is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it: gpualign sw QUERY",
+            "x.gpa is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it, and it must be a file, not a"
+            " pipe: gpualign sw QUERY INDEX\n",
+        ),
+        (
+            ["sw", "x.fa", "-"],
+            "standard input is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it, and it",
         ),
         (["dist", "x.gpa"], "x.gpa is an index of sequences; gpualign sw searches it"),
     ],
@@ -434,4 +439,4 @@ def test_what_is_for_another_command(tmp_path):
 def test_an_index_in_a_wrong_place_is_called_by_its_name(words, message, tmp_path):
     (tmp_path / "x.fa").write_text(">a\nACGTACGT\n")
     gpualign("index", "-q", "x.fa", "-o", "x.gpa", cwd=tmp_path)
-    assert message in refused(words, tmp_path)
+    assert message in refused(words, tmp_path, stdin=(tmp_path / "x.gpa").read_bytes())
