@@ -74,10 +74,10 @@ class ConsoleReporter:
 
             if any(output is not None and is_resume_file(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
-        for path in (*outputs, summary.path):
+        for path in (*outputs, *beside.values()):
             if path is not None:
                 with translate_output_errors(path):
-                    check_writable(path)
+                    check_writable(path, is_replaced=path is not beside["--log"])
         summary.begin(inputs)
         if log is not None and not self.invocation.parameters.get("dry_run"):
             with translate_output_errors(log.path):

@@ -96,9 +96,10 @@ def translate_output_errors(path: Path | None) -> Iterator[None]:
         raise kind(f"cannot write {path or 'standard output'}: {reason}") from None
 
 
-def check_writable(path: Path) -> None:
-    """Raise `OSError` if a file with this name cannot be written, so that a run fails before it reads anything."""
-    if not _is_plain_file(path):
+def check_writable(path: Path, is_replaced: bool = True) -> None:
+    """Raise `OSError` if a file with this name cannot be written, so that a run fails before it reads anything. is_replaced: whether
+    a file of this name is replaced by another, which needs a folder that takes files"""
+    if not _is_plain_file(path) or (not is_replaced and path.exists()):
         return
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")

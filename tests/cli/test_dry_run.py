@@ -198,7 +198,7 @@ def test_hits_take_about_what_the_plan_says(genes, tmp_path, words):
     "words",
     ["nw genes.fa", "sw genes.fa genes.fa", "dist genes.tsv", "cluster genes.fa --edit --max-distance 2"],
 )
-@pytest.mark.parametrize("option", ["-o", "--summary"])
+@pytest.mark.parametrize("option", ["-o", "--summary", "--log"])
 def test_what_the_run_could_not_write_is_refused(genes, tmp_path, monkeypatch, words, option):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "genes.tsv").write_text("sample\tx\ty\na\t0\t1\nb\t1\t1\n")
