@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.run_identity import ResumePolicy
 
 _MAX_COMPRESSION_THREADS = 4
-_UNWRITTEN_COMPRESSIONS = {*COMPRESSION_SUFFIXES} - {".gz"}
+_UNWRITTEN_COMPRESSIONS = {*COMPRESSION_SUFFIXES, ".zip"} - {".gz"}
 
 
 class ClosedPipeError(RunError):

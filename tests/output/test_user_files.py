@@ -240,6 +240,7 @@ def test_a_link_to_itself_is_replaced(folder):
     [
         ["nw", "z.fa", "-o", "x.tsv.xz", "--format", "tsv"],
         ["nw", "z.fa", "--log", "x.log.bz2"],
+        ["nw", "z.fa", "--summary", "x.json.zip"],
         ["cluster", "z.fa", "--edit", "--max-distance", "1", "--uc", "x.uc.ZST"],
         ["tree", "known.npy", "-o", "x.nwk.xz"],
         ["index", "z.fa", "-o", "x.gpa.zst"],
