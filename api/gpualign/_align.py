@@ -9,6 +9,7 @@ import numpy as np
 
 from gpualign._execution_options import checked_choice
 from gpualign._scoring import Scoring, checked_scoring_of_every_pair
+from gpualign._sequences import letters_of_record
 from gpualign.core.alignment.ambiguity import AmbiguityRule, count_ambiguity, default_rule
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -157,12 +158,9 @@ def align(
 
 
 def _checked_letters(sequence: object, name: str) -> bytes:
-    text = getattr(sequence, "seq", sequence)
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogateescape")
-    if not isinstance(text, (bytes, bytearray)) and not hasattr(text, "__bytes__"):  # as Biopython's Seq has
+    if (letters := letters_of_record(sequence)) is None:
         raise InputError(f"{name}: expected str, bytes or SeqRecord; found {type(sequence).__name__}")
-    return bytes(text)
+    return letters
 
 
 def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:

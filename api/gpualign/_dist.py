@@ -21,11 +21,12 @@ from gpualign._execution_options import (
     checked_items,
     checked_names,
     is_iterable,
+    is_missing,
     make_resources,
 )
 from gpualign._output import checked_output_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index, is_missing
+from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, site_count_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpualign.core.alignment.identity import DEFINITIONS
 from gpualign.core.common.errors import InputError, InputWarning, python_message
+from gpualign.core.sequences.ids import id_text
 from gpualign.jobs.devices.resources import Resources, checked_resources
 
 if TYPE_CHECKING:
@@ -112,8 +113,12 @@ def checked_items(name: str, value: Any, item_name: str) -> list[Any]:
 
 
 def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
-    """Return the items of a list as strings. Raises the same errors as `checked_items`."""
-    return tuple(map(str, checked_items(name, value, item_name)))
+    """Return the items of a list as strings. Raises the same errors as `checked_items`, and `InputError` for a missing item (None, nan)."""
+    items = checked_items(name, value, item_name)
+    for number, item in enumerate(items):
+        if is_missing(item):
+            raise InputError(f"{name}: expected a list of {item_name}; item {number} is {item!r}")
+    return tuple(map(id_text, items))
 
 
 def checked_titles(name: str, value: Any) -> tuple[str, ...]:
@@ -130,6 +135,14 @@ def is_iterable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def is_missing(cell: object) -> bool:
+    """Return whether an object is None, nan, or pandas.NA, which compares neither equal nor unequal to anything."""
+    if cell is None:
+        return True
+    unequal = cell != cell
+    return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
 
 
 def checked_identity_definition(value: Any) -> int:

@@ -17,6 +17,7 @@ from gpualign._sequences import StrPath
 from gpualign._tree import Tree
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance.metrics import METRICS
+from gpualign.core.sequences.ids import id_text
 from gpualign.jobs.matrix_memory import DRAWING_USE, TREE_MATRIX_USES, check_memory
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.plotting.figure import Style
@@ -162,7 +163,7 @@ def _listed_positions(order: object) -> dict[str, int]:
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise InputError(f"order {order!r}: expected {', '.join(_ORDER_NAMES)} or a list of ids")
     places: dict[str, int] = {}
-    for place, name in enumerate(map(str, order)):
+    for place, name in enumerate(map(id_text, order)):
         if places.setdefault(name, place) != place:
             raise InputError(f"order: {quoted(name)} appears twice, at {places[name]} and {place}")
     return places

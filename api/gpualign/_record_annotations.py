@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gpualign._execution_options import LOG
-from gpualign._sequences import is_default_index, is_missing
+from gpualign._execution_options import LOG, is_missing
+from gpualign._sequences import is_default_index
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.sequences.ids import id_text
 from gpualign.jobs.options import check_same_columns
 from gpualign.jobs.record_groups import check_groups, group_pairs, make_grouping, match_ids
 from gpualign.jobs.shared_annotations import shared_annotation_pairs
@@ -129,7 +130,7 @@ def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
     """Return the cell for each id, as text. Raises `InputError` for ids with conflicting cells, and for values that cannot name a group."""
     cells: dict[str, str] = {}
     for key, value in items:
-        name, cell = str(key), _cell_text(value)
+        name, cell = id_text(key), _cell_text(value)
         if cells.setdefault(name, cell) != cell:
             raise InputError(f"{parameter('groups')}: {name!a} is in different groups, {cells[name]!a} and {cell!a}")
     return cells

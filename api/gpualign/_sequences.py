@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, checked_choice, checked_flag, checked_items, checked_names, checked_titles, is_iterable
+from gpualign._execution_options import (
+    LOG,
+    checked_choice,
+    checked_flag,
+    checked_items,
+    checked_names,
+    checked_titles,
+    is_iterable,
+    is_missing,
+)
 from gpualign._scoring import Scoring
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet_name
 from gpualign.core.sequences.annotations import AnnotationColumn
+from gpualign.core.sequences.ids import id_text
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw_records
 from gpualign.core.sequences.record_tables import TableColumns
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -254,7 +264,7 @@ def _rows_of_ids(annotations: Any, ids: Iterable[str], named_by_series: bool) ->
     """
     if not _has_labels(annotations) or not (named_by_series or all(isinstance(label, str) for label in annotations.index)):
         return annotations
-    labels, names = [str(label) for label in annotations.index], list(ids)
+    labels, names = list(map(id_text, annotations.index)), list(ids)
     rows = {label: row for row, label in enumerate(labels)}
     missing = [name for name in names if name not in rows]
     if labels == names or len(missing) == len(names):
@@ -276,18 +286,30 @@ def is_default_index(index: Any) -> bool:
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
-def is_missing(cell: object) -> bool:
-    """Return whether an object is None, nan, or pandas.NA, which compares neither equal nor unequal to anything."""
-    if cell is None:
-        return True
-    unequal = cell != cell
-    return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
+_NO_ID = "<unknown id>"
+"""Id of a Biopython SeqRecord that was made without one."""
+
+
+def letters_of_record(record: Any) -> bytes | None:
+    """Return the letters of a record, none if a SeqRecord does not know them; None for anything but text and objects of Biopython."""
+    text = getattr(record, "seq", record)
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if text is None and record is not None:
+        return b""
+    if isinstance(text, PathLike) or not (isinstance(text, (bytes, bytearray)) or hasattr(text, "__bytes__")):  # as Biopython's Seq has
+        return None
+    try:
+        return bytes(text)
+    except (TypeError, ValueError):  # Biopython's UndefinedSequenceError
+        return b""
 
 
 def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None) -> RawRecords:
     """Return the letters and ids of in-memory records. Raises `InputError` for empty records, repeated ids and non-records."""
-    if isinstance(records, (str, bytes)):
-        raise InputError("expected a list of sequences, found a single text; put it in a list")
+    if not hasattr(records, "iloc") and letters_of_record(records) is not None:
+        single = "text" if isinstance(records, (str, bytes)) else type(records).__name__
+        raise InputError(f"expected a list of sequences, found a single {single}; put it in a list")
     if isinstance(records, Mapping):
         raise InputError("expected a list of sequences, found a dict; with its keys as ids: Sequences(d.values(), ids=d)")
     if hasattr(records, "iloc") and getattr(records, "ndim", 1) != 1:
@@ -300,11 +322,11 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     names: list[str] = []
     letters: list[bytes] = []
     for number, record in enumerate(records):
-        if not isinstance(record, (str, bytes, bytearray)) and not hasattr(record, "seq"):
+        if (text := letters_of_record(record)) is None:
             raise InputError(f"record {number}: expected str, bytes or SeqRecord; found {type(record).__name__}")
-        text = getattr(record, "seq", record)
-        letters.append(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text))
-        names.append(str(getattr(record, "id", None) or number))
+        letters.append(text)
+        name = getattr(record, "id", None)
+        names.append(str(number if name in (None, "", _NO_ID) else name))
         if not letters[-1]:
             raise InputError(f"record {number} has no letters")
     if not letters:
@@ -314,7 +336,9 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     if len(names) != len(letters):
         raise InputError(f"{len(names):,} ids for {len(letters):,} sequences")
     seen: set[str] = set()
-    for name in names:
+    for number, name in enumerate(names):
+        if not name:
+            raise InputError(f"record {number} has an empty id; give it one")
         if name in seen:
             raise InputError(f"two sequences have the same id {name!r}; make ids unique")
         seen.add(name)

@@ -27,6 +27,11 @@ _ID_TITLE = re.compile(rf"|FILE|#?(?:{_RECORD_WORDS}|[a-z]+[ _.-])?(?:id|ids|nam
 """Pattern of the titles of an id column: no title, words that end in id or name, or `FILE`, which chewBBACA writes."""
 
 
+def id_text(name: object) -> str:
+    """Return an id that a caller holds in memory as text. Bytes, which NumPy and HDF5 keep text as, are decoded."""
+    return name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else str(name)
+
+
 def is_id_title(title: str) -> bool:
     """Return whether a table's first cell can only be the title of an id column."""
     return _ID_TITLE.fullmatch(title) is not None

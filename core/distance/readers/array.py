@@ -20,7 +20,7 @@ from gpualign.core.distance.tables.codings import letter_coding, number_coding, 
 from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import is_metadata_title, serial_stems, title_stem
-from gpualign.core.sequences.ids import unique_ids
+from gpualign.core.sequences.ids import id_text, unique_ids
 
 WarnFunction = Callable[[str], None]
 
@@ -114,7 +114,7 @@ def _sample_ids(array: CallArray) -> list[str]:
     for number, name in enumerate(array.ids, 1):
         if name is None or name != name:
             raise InputError(f"{array.source}: sample {number} has no id; found {name!r}")
-    return [str(name) for name in array.ids]
+    return list(map(id_text, array.ids))
 
 
 def _check_titles(array: CallArray, first: CallArray) -> None:
