@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, ProgressCallback, ProgressReporter, checked_choice, make_resources
+from gpualign._execution_options import LOG, ProgressCallback, ProgressReporter, checked_choice, checked_names, make_resources
 from gpualign._nw import nw_options, pair_thresholds
-from gpualign._results import Matrix
+from gpualign._results import Matrix, checked_values
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, encode_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.greedy import CLUSTERING_ORDERS
 from gpualign.core.clustering.precomputed import MatrixOfPairs
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, different_numbers
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.files.scratch import ScratchFiles
+from gpualign.core.sequences.ids import id_text
 from gpualign.jobs.cluster import CLUSTERING_METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_TILE_SIDE = 1024
+"""Number of rows and columns of a matrix that are checked in one step."""
+
+_ROUNDING_ERROR = 1e-9
+"""Difference up to which values count as equal."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ def cluster(
     options = ClusterOptions(alignment, method, order)
     job: ClusterJob
     if isinstance(seqs, Matrix):
-        ids, job = seqs.ids, _prepare_matrix_job(seqs, options)
+        ids, job = list(map(id_text, seqs.ids)), _prepare_matrix_job(seqs, options)
     else:
         options.check(aligned=True)
         inputs = encode_inputs(seqs, None, alignment.resources.host_threads, alignment.read_options)
@@ -171,10 +179,41 @@ def _prepare_matrix_job(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
 def matrix_pairs(matrix: Matrix, purpose: str) -> MatrixOfPairs:
     """Return the distances or identities in a matrix. Scores are interpreted as edit distances. purpose: name of the result in messages.
 
-    Raises `InputError` for a matrix of two sets, and for values that are not distances.
+    Raises `InputError` for a matrix of two sets, for values that are not distances, and for what only a matrix that a caller made can have:
+    repeated ids, and values that are no distances within one set.
     """
     if not matrix.one_set:
         raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")
     if matrix.value in METRICS and METRICS[matrix.value].is_similarity:
         raise InputError(f"a matrix of {METRICS[matrix.value].value_name}s, which are no distances; dist(..., metric='ibs') has distances")
-    return MatrixOfPairs(matrix.ids, matrix.values)
+    ids, values = checked_names("matrix.ids", matrix.ids, "ids"), checked_values(matrix)
+    for name, count in Counter(ids).items():
+        if count > 1:
+            raise InputError(f"matrix: {count} records have the same id {name!r}; make ids unique")
+    return MatrixOfPairs(ids, _checked_distances(values, ids, matrix.value == "identity"))
+
+
+def _checked_distances(values: npt.NDArray[Any], ids: Sequence[str], are_identities: bool) -> npt.NDArray[Any]:
+    """Return distances or identities within one set, without rounding errors below 0 and above 1. They are copied only if they have some.
+
+    Raises `InputError` for values that are not symmetric, infinite or out of range.
+    """
+    highest = 1 if are_identities else np.inf
+    rounded = False
+    for start in range(0, len(values), _TILE_SIDE):
+        for other in range(start, len(values), _TILE_SIDE):
+            tile = values[start : start + _TILE_SIDE, other : other + _TILE_SIDE]
+            mirrored = values[other : other + _TILE_SIDE, start : start + _TILE_SIDE].T
+            wrong = np.isinf(tile) | (tile < -_ROUNDING_ERROR) | (tile > highest + _ROUNDING_ERROR)
+            if not np.array_equal(tile, mirrored):
+                wrong |= ~np.isclose(tile, mirrored, rtol=_ROUNDING_ERROR, atol=_ROUNDING_ERROR, equal_nan=True)
+            if wrong.any():
+                i, j = (int(place) for place in np.argwhere(wrong)[0])
+                expected = "identities from 0 to 1" if are_identities else "distances that are finite and not negative"
+                one, back = different_numbers(tile[i, j], mirrored[i, j])
+                raise InputError(
+                    f"matrix: expected {expected}, the same in both directions; found {one} for {ids[start + i]!r} and {ids[other + j]!r}"
+                    f"{'' if one == back else f', and {back} the other way'}"
+                )
+            rounded |= bool((tile < 0).any() or (tile > highest).any() or (mirrored < 0).any() or (mirrored > highest).any())
+    return np.clip(values, 0, highest) if rounded else values

@@ -6,13 +6,11 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from gpualign._cluster import matrix_pairs
 from gpualign._execution_options import LOG, checked_number
 from gpualign._output import checked_output_path
 from gpualign._record_annotations import GroupsInput, row_annotations
-from gpualign._results import Matrix
+from gpualign._results import Matrix, checked_values
 from gpualign._sequences import StrPath
 from gpualign._tree import Tree
 from gpualign.core.common.errors import InputError, parameter, quoted
@@ -71,6 +69,7 @@ def plot(
     missing, or if the file cannot be written.
 
     >>> import tempfile
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     plot(Matrix(np.array([[0, 3], [3, 0]]), ["a", "b"], ["a", "b"], "hamming", True), f"{folder}/x.png")
     """
@@ -139,10 +138,7 @@ def _draw_network(
 
 def _value_kind_and_label(matrix: Matrix) -> tuple[str, str]:
     """Return (kind of values, label for the colour bar). Raises `InputError` for a matrix that neither `nw` nor `dist` could return."""
-    values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
-        found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
-        raise InputError(f"matrix: expected an array of numbers of shape {shape}, no dimension of it 0; found {found}")
+    values = checked_values(matrix)
     if matrix.value in METRICS:
         return METRICS[matrix.value].value_name, DISTANCE_LABELS[matrix.value]
     if matrix.value in ALIGNMENT_KINDS:

@@ -66,6 +66,15 @@ class Matrix:
         return f"<Matrix of {self.value}: {rows:,} x {columns:,} {self.values.dtype}>"
 
 
+def checked_values(matrix: Matrix) -> npt.NDArray[Any]:
+    """Return the values of a matrix. Raises `InputError` if they are not one number per pair, which a caller may have given."""
+    values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
+        found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise InputError(f"matrix: expected an array of numbers of shape {shape}, no dimension of it 0; found {found}")
+    return values
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Selected pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]. Iterating yields (query id, target id,

@@ -66,4 +66,4 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None, *, leaves:
     check_memory(TREE_MATRIX_USES[method], "matrix", *matrix.values.shape)
     result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
     shown = result.with_records_as_leaves() if leaves else result
-    return Tree("".join(format_newick(shown)).rstrip("\n"), list(matrix.ids), method)
+    return Tree("".join(format_newick(shown)).rstrip("\n"), list(precomputed.ids), method)
