@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign._execution_options import LOG, ProgressCallback, ProgressReporter, checked_choice, checked_names, make_resources
 from gpualign._nw import nw_options, pair_thresholds
-from gpualign._results import Matrix, checked_values
+from gpualign._results import Matrix, checked_values, text_series
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, encode_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -68,12 +68,12 @@ class Clusters:
         distance."""
         import pandas as pd
 
-        names = np.array(self.ids, dtype=object)
+        names = text_series(self.ids)
         columns = {
-            "id": self.ids,
+            "id": names,
             "cluster": self.labels + 1,
             "size": self.sizes[self.labels],
-            "representative": names[self.representatives[self.labels]],
+            "representative": names.take(self.representatives[self.labels]).reset_index(drop=True),
             "distance": self.distances,
         }
         return pd.DataFrame(columns)

@@ -59,7 +59,7 @@ class Matrix:
         """Return a pandas.DataFrame with the ids as row and column labels."""
         import pandas as pd
 
-        return pd.DataFrame(self.values, index=self.ids, columns=self.target_ids)
+        return pd.DataFrame(self.values, index=pd.Index(text_series(self.ids)), columns=pd.Index(text_series(self.target_ids)))
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape
@@ -117,7 +117,7 @@ class Pairs:
         """Return a pandas.DataFrame with the columns query, target, and one named by `kind`: score, distance or identity."""
         import pandas as pd
 
-        queries, targets = np.array(self.ids, dtype=object)[self.i], np.array(self.target_ids, dtype=object)[self.j]
+        queries, targets = (text_series(ids).take(k).reset_index(drop=True) for ids, k in ((self.ids, self.i), (self.target_ids, self.j)))
         return pd.DataFrame({"query": queries, "target": targets, self.kind: self.value})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -164,7 +164,7 @@ class Table:
         """Return a pandas.DataFrame with the same columns."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns)
+        return pd.DataFrame({name: text_series(column) if isinstance(column, list) else column for name, column in self.columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns as an Arrow stream, readable with `polars.DataFrame`, `pyarrow.table` and others. Unknown numbers are null.
@@ -194,6 +194,16 @@ class Hits(Table):
 
     def __repr__(self) -> str:
         return f"<Hits: {len(self):,} of {self.query}>"
+
+
+def text_series(texts: Sequence[str]) -> pd.Series[str]:
+    """Return a pandas.Series of texts, with the same type if there are none."""
+    import pandas as pd
+
+    try:
+        return pd.Series(texts, dtype=str)
+    except UnicodeEncodeError:  # from pandas 3 on, for ids that are not UTF-8
+        return pd.Series(texts, dtype=object)
 
 
 def join_columns(tables: Sequence[ColumnData], fields: Sequence[Field], task: Task) -> ColumnData:
