@@ -57,6 +57,10 @@ class Alignment:
         task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguity=ambiguous)
         return RectangleBlock(task, DEFAULT_DEFINITION, self._results)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes without the cached block, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_block"}
+
     @property
     def cigar(self) -> str:
         """Runs of = (equal), X (unequal), I (query only), D (target only); "*" if no letters are aligned."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 
 from gpualign._execution_options import checked_choice, checked_count, checked_flag
 from gpualign.core.common.errors import InputError
@@ -60,8 +60,10 @@ class Scoring:
             object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
         object.__setattr__(self, "edit", has_distances(vars(self)))
         for name in ("matrix", "v_genes"):
-            if (value := getattr(self, name)) is not None and not isinstance(value, (str, PathLike)):
-                raise InputError(f"{name}: expected a name or a path; found {type(value).__name__}")
+            if (value := getattr(self, name)) is not None:
+                if not isinstance(value, (str, PathLike)) or not isinstance(path := fspath(value), str):
+                    raise InputError(f"{name}: expected a name or a path; found {type(value).__name__}")
+                object.__setattr__(self, name, path)
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""

@@ -185,6 +185,9 @@ def read(
         checked_choice("unknown", unknown, ("n", "x"))
     loci = tuple(name.upper() for name in checked_names("locus", (locus,) if isinstance(locus, str) else locus, "loci"))
     titles = checked_titles("annotations", annotations)
+    for name, title in (("id_column", id_column), ("sequence_column", sequence_column)):
+        if title is not None and not isinstance(title, str):
+            raise InputError(f"{name}: expected the title of a column; found {title!r}")
     options = ReadOptions(
         checked_alphabet_name(alphabet),
         checked_flag("allow_duplicates", allow_duplicates),

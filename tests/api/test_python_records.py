@@ -1,5 +1,7 @@
 """Records and ids that the functions of the package take from memory."""
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,13 @@ def test_records_whose_letters_are_unknown_have_none(unknown):
         gpualign.Sequences(["ACGT", SeqRecord(unknown, id="a")])
     with pytest.raises(gpualign.InputError, match="the target has no letters"):
         gpualign.align("ACGT", SeqRecord(unknown, id="a"))
+
+
+def test_alignments_are_copied_and_pickled_also_once_their_paths_are_known():
+    found = gpualign.align("ACGTTGCA", "AGTTGCAA")
+    for copied in (copy.deepcopy(found), pickle.loads(pickle.dumps(found)), found):
+        assert (copied.score, copied.cigar, copied.query) == (15, "1=1I5=1D1=", "ACGTTGC-A")
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
 
 
 def test_a_path_is_no_sequence():

@@ -5,6 +5,7 @@ import io
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +109,9 @@ REFUSED = [
     (lambda: gpualign.dist(np.array([[0, 1]]), ids=[["a"]]), r"ids: expected a list of ids; one of them is \['a'\]"),
     (lambda: gpualign.dist(np.array([[0, 1]]), metric=[]), r"metric \[\]: expected one of hamming, "),
     (lambda: gpualign.align("ACGT", "ACGT", gpualign.Scoring(matrix=5)), "matrix: expected a name or a path; found int"),
+    (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(matrix=Path("no/such"))), "no matrix file or matrix is called 'no/such'"),
+    (lambda: gpualign.read("x.tsv", id_column=5), "id_column: expected the title of a column; found 5"),
+    (lambda: gpualign.read("x.tsv", sequence_column=["seq"]), r"sequence_column: expected the title of a column; found \['seq'\]"),
     (
         lambda: gpualign.nw(["ACGT" * 20], gpualign.Sequences(["MEEPQSDPSV"])),
         "record '0' looks like DNA, and the other sequences are proteins",
