@@ -24,7 +24,7 @@ from gpualign._execution_options import (
     is_missing,
     make_resources,
 )
-from gpualign._output import checked_output_path, make_filled_array
+from gpualign._output import checked_array_path, make_filled_array
 from gpualign._results import Matrix
 from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index
 from gpualign.core.common.errors import InputError, parameter
@@ -166,7 +166,7 @@ def dist(
         ),
         resources=make_resources(device, threads, memory, executor),
     )
-    path = None if out is None else checked_output_path(out, *_input_files(samples), *_input_files(others), regions, mask)
+    path = checked_array_path(out, *_input_files(samples), *_input_files(others), regions, mask)
     options.task()  # contradictions are refused before anything is read
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
     inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]

@@ -21,7 +21,7 @@ from gpualign._execution_options import (
     checked_titles,
     make_resources,
 )
-from gpualign._output import checked_output_path, make_filled_array
+from gpualign._output import checked_array_path, make_filled_array
 from gpualign._record_annotations import GroupsInput, group_pair_selector
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring, checked_scoring_of_every_pair
@@ -104,7 +104,7 @@ def nw(
     )
     options.make_filter()
     matrix_value = MatrixValueKind(value, options.identity_def, options.scoring.edit)
-    path = None if out is None else checked_output_path(out, seqs, targets)
+    path = checked_array_path(out, seqs, targets)
     job = prepare(encode_inputs(seqs, targets, options.resources.host_threads), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpualign._execution_options import LOG
 from gpualign._sequences import StrPath
 from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.memory import MemoryArray
 from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_file_name, translate_output_errors
@@ -38,6 +39,18 @@ def checked_output_path(out: StrPath, *inputs: object) -> FilePath:
     if not (is_file_name(path) or path.is_dir()):  # writing will report a folder
         raise wrong
     check_outputs(map(_underlying_file, inputs), [path])
+    return path
+
+
+def checked_array_path(out: StrPath | None, *inputs: object) -> FilePath | None:
+    """Return the path of the .npy file to write, or None for None. Raises the same errors as `checked_output_path`, and `InputError` for a
+    name with the suffix of another format, such as .tsv."""
+    if out is None:
+        return None
+    path = checked_output_path(out, *inputs)
+    others = {suffix for one in FORMATS.values() for suffix in one.suffixes} - {".npy"}
+    if path.suffix.lower() in {*others, ".gz"}:
+        raise InputError(f"out {os.fspath(out)!r}: the file is an .npy array; choose a name that ends in .npy")
     return path
 
 

@@ -140,6 +140,8 @@ REFUSED = [
     (lambda: gpualign.nw(["ACGT"], out="a\0b"), r"out 'a\\x00b': expected the path of a file"),
     (lambda: gpualign.dist(np.zeros((2, 3)), out=b"x.npy"), "out b'x.npy': expected the path of a file"),
     (lambda: gpualign.Index.build(__file__, None), "out None: expected the path of a file"),
+    (lambda: gpualign.nw(["ACGT"], out="x.tsv"), r"out 'x\.tsv': the file is an \.npy array; choose a name that ends in \.npy"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), out="x.npy.gz"), r"out 'x\.npy\.gz': the file is an \.npy array"),
     (lambda: gpualign.nw(["ACGT"], out="."), r"out '\.': expected the path of a file"),
     (lambda: gpualign.nw(["ACGT"], out="\ud800x.npy"), r"out '\\ud800x.npy': expected the path of a file"),
 ]
