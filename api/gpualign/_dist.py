@@ -168,6 +168,8 @@ def dist(
     )
     path = checked_array_path(out, *_input_files(samples), *_input_files(others), regions, mask)
     options.task()  # contradictions are refused before anything is read
+    if others is None and other_ids is not None:
+        raise InputError("other_ids names the rows of others; give that too")
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
     inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with ScratchFiles() as files:
@@ -196,7 +198,7 @@ def _missing_codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Return the cell values that denote missing calls, as text. Raises `InputError` for anything but text and numbers."""
     if isinstance(value, str):
         return tuple(code.strip() for code in value.split(","))
-    some = [value] if isinstance(value, (int, float, np.number)) or not is_iterable(value) else list(value)
+    some = [value] if isinstance(value, (bytes, int, float, np.number)) or not is_iterable(value) else list(value)
     for code in some:
         if not isinstance(code, (str, int, float, np.number)) or is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
@@ -206,7 +208,9 @@ def _missing_codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
 def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
     arrays = [_is_file(one) for one, _ in inputs]
     if not any(arrays):
-        named = [_call_array(one, names, options.call_options.missing_codes) for one, names in inputs]
+        roles = ["samples", "others"] if len(inputs) > 1 else [None]
+        missing = options.call_options.missing_codes
+        named = [_call_array(one, names, missing, role) for (one, names), role in zip(inputs, roles, strict=True)]
         return read_arrays(named, options.call_options, LOG.warn)
     if not all(arrays):
         raise InputError("expected two files or two arrays, found one of each")
@@ -222,16 +226,17 @@ def _is_file(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike)) or hasattr(value, "read")
 
 
-def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str]) -> CallArray:
+def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str], role: str | None) -> CallArray:
     """Return the calls of an array, lists or a DataFrame. Raises `InputError` for anything but a rectangle of calls.
 
     ids: sample ids; None: the ids of a DataFrame, if there are any
     missing_texts: additional texts that denote missing calls
+    role: name of the argument, if there are two arrays
     """
     ids = None if ids is None else list(ids)
+    what = role or ("array" if isinstance(calls, np.ndarray) else builtins.type(calls).__name__)
     if isinstance(calls, np.ndarray):
-        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _normalise_calls(calls, "array", missing_texts), ids, "array")
-    what = builtins.type(calls).__name__
+        return CallArray(_normalise_calls(calls, what, missing_texts), ids, what)
     if hasattr(calls, "to_numpy") and getattr(calls, "ndim", 0) == 2:  # a DataFrame
         names = getattr(calls, "index", None)
         if ids is None and names is not None and not is_default_index(names):
@@ -240,9 +245,13 @@ def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[s
         values = calls.to_numpy() if plain else calls.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
         return CallArray(_normalise_calls(values, what, missing_texts), ids, what, list(map(str, calls.columns)))
     if not isinstance(calls, (Sequence, np.generic)) and not hasattr(calls, "__array__"):
-        raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
+        found = builtins.type(calls).__name__
+        raise InputError(
+            f"{role or 'samples'}: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {found}"
+        )
     try:
-        array = np.asarray(calls)
+        are_masked = isinstance(calls, Sequence) and any(isinstance(row, np.ma.MaskedArray) for row in calls)
+        array = np.ma.array(calls) if are_masked else np.asarray(calls)
     except ValueError:
         raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
     return CallArray(_normalise_calls(array, what, missing_texts), ids, what)
@@ -254,17 +263,20 @@ _MISSING_CALL_TEXTS = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A",
 
 def _normalise_calls(array: npt.NDArray[Any], source: str, missing_texts: Sequence[str]) -> npt.NDArray[Any]:
     """Convert an array of objects, or of strings longer than one character, to numbers or to one-character strings. Missing calls become
-    nan or "". Other arrays are returned unchanged.
+    nan or "". Other arrays are returned unchanged, also with their masks.
 
     Raises an `InputError` that quotes the cell if a cell among letters is not a single character.
 
     source: name of the input, for messages
     missing_texts: additional strings that denote missing calls
     """
-    if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
+    if array.dtype.kind not in "OSTU" or array.dtype in (np.dtype("U1"), np.dtype("S1")):
         return array
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(object), np.nan)
     words = _MISSING_CALL_TEXTS.union(missing_texts)
-    texts = ["" if is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
+    cells = (one.decode("latin-1") if isinstance(one, bytes) else one for one in array.ravel().tolist())
+    texts = ["" if is_missing(one) or (isinstance(one, str) and one in words) else one for one in cells]
     of_numbers = all(isinstance(one, (int, float, np.number)) or one == "" for one in texts)
     if of_numbers or any(isinstance(one, str) and len(one) > 1 for one in texts):
         try:

@@ -36,10 +36,20 @@ def no_warning():
         ([np.array([0, 1]), np.array([1, 1])], [[0, 1], [1, 0]]),
         (np.array([[0, "A"], [0, "C"]], dtype=object)[:, 1:], [[0, 1], [1, 0]]),
         (np.array([["A", "C"], ["A", "T"]], dtype="U5"), [[0, 1], [1, 0]]),
+        (np.array([[b"A", b"C"], [b"A", b"T"]], dtype="S5"), [[0, 1], [1, 0]]),
+        (np.array([[b"A", b"C"], [b"A", b"T"]], dtype=object), [[0, 1], [1, 0]]),
+        (np.ma.array([["A", "C"], ["T", "T"]], mask=[[0, 1], [0, 0]], dtype=object), [[0, 1], [1, 0]]),
+        (np.ma.array([[0, 2], [1, 1]], mask=[[0, 1], [0, 0]], dtype=object), [[0, 1], [1, 0]]),
+        ([np.ma.array([0, 2], mask=[0, 1]), np.ma.array([1, 1])], [[0, 1], [1, 0]]),
     ],
 )
 def test_lists_and_arrays_of_objects(calls, expected):
     assert dist(calls).values.tolist() == expected
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 is needed")
+def test_text_of_any_length():
+    assert dist(np.array([["A", "C"], ["A", "T"]], dtype=np.dtypes.StringDType())).values.tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize(
