@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign._execution_options import checked_choice
 from gpualign._scoring import Scoring, checked_scoring_of_every_pair
-from gpualign._sequences import letters_of_record
+from gpualign._sequences import arguments_of_read, letters_of_record
 from gpualign.core.alignment.ambiguity import AmbiguityRule, count_ambiguity, default_rule
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -173,5 +173,6 @@ def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
     encoded = text.translate(_ENCODING_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
     if _INVALID_CODE in encoded:
         raw = np.frombuffer(text, dtype=np.uint8)
-        encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # raises, naming the letter
+        with arguments_of_read():
+            encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # raises, naming the letter
     return np.frombuffer(encoded, dtype=np.uint8)

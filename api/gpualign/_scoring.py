@@ -123,6 +123,6 @@ def checked_scoring(scoring: Scoring | None, local: bool = False, metric: str | 
         return DEFAULT_SCORING
     if not isinstance(scoring, Scoring):
         raise InputError(f"scoring: expected gpualign.Scoring(...) or gpualign.EDIT; found {type(scoring).__name__}")
-    if local and scoring.edit:
+    if local and scoring.edit and not selected_distances(vars(scoring)):
         raise InputError("edit distances need global alignments; the best local alignment by edit distance is empty")
     return scoring

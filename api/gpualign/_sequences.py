@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOBase
 from os import PathLike, fspath
@@ -44,7 +45,23 @@ AnnotationsInput: TypeAlias = "Mapping[str, Iterable[str]] | pd.DataFrame"
 RecordInput: TypeAlias = Any
 """str, bytes, or an object with `.seq` and `.id`, such as Biopython's SeqRecord."""
 
+_READING_ARGUMENTS = "degap", "unknown", "drop_empty", "allow_duplicates"
+"""Arguments of `read` that functions which read a file themselves do not have."""
+
 READ_DEFAULTS = ReadOptions(columns=TableColumns(reads_abundances=True, reads_v_calls=True))
+
+
+@contextmanager
+def arguments_of_read() -> Iterator[None]:
+    """Add to an `InputError` that advises an argument of `read` where that argument is, for functions that do not have it."""
+    try:
+        yield
+    except InputError as error:
+        advised = [name for name in _READING_ARGUMENTS if parameter(name)[:-1] in error.message]
+        if not advised:
+            raise
+        word = "argument" if len(advised) == 1 else "arguments"
+        raise InputError(f"{error.message} (gpualign.read has the {word} {' and '.join(advised)}, for files)") from None
 
 
 class Sequences:
@@ -74,7 +91,8 @@ class Sequences:
         annotations: AnnotationsInput | None = None,
     ) -> None:
         raw = raw_records(records, ids)
-        chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
+        with arguments_of_read():
+            chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
         if annotations is not None:
             named = ids is None and _has_labels(records)
             encoded = replace(encoded, annotations=_annotation_columns(_rows_of_ids(annotations, raw.ids, named), len(encoded)))
@@ -348,6 +366,7 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
     return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
+@arguments_of_read()
 def encode_inputs(
     queries: SequencesInput, targets: SequencesInput | None, threads: int, read_options: ReadOptions = READ_DEFAULTS
 ) -> Inputs:
@@ -395,6 +414,7 @@ def _check_annotations(records: SequenceSet, titles: Iterable[str]) -> None:
             )
 
 
+@arguments_of_read()
 def encode_translated_inputs(
     queries: SequencesInput,
     targets: SequencesInput | None,

@@ -25,7 +25,7 @@ from gpualign._execution_options import (
 )
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
-from gpualign._scoring import Scoring, checked_scoring
+from gpualign._scoring import Scoring, checked_scoring_of_every_pair
 from gpualign._sequences import READ_DEFAULTS, SequencesInput, StrPath, checked_path, encode_inputs, encode_translated_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
@@ -143,7 +143,7 @@ def sw(
             checked_choice(name, one, _METHOD_NAMES[name])
     traceback = checked_flag("traceback", traceback)
     options = SwOptions(
-        scoring=checked_scoring(scoring, local=True).options(),
+        scoring=checked_scoring_of_every_pair(scoring, local=True).options(),
         resources=make_resources(device, threads, memory, executor),
         strand=strand,
         translate=translate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, different_numbers, parameter
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -26,8 +26,9 @@ def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: 
     """
     if value is None or 0 <= value <= maximum:
         return
-    hint = f" ({_fraction_text(value)})" if maximum < value <= 100 * maximum else ""
-    raise InputError(f"{parameter(name)} is {meaning} from 0 to {maximum:g}; found {value:g}{hint}")
+    found, _ = different_numbers(value, maximum)
+    hint = f" ({_fraction_text(value)})" if maximum < value <= 100 * maximum and found == f"{value:g}" else ""
+    raise InputError(f"{parameter(name)} is {meaning} from 0 to {maximum:g}; found {found}{hint}")
 
 
 def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fraction:
