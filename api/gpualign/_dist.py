@@ -115,7 +115,7 @@ def dist(
     columns: titles of the table columns to read
     ignore_columns: titles of the table columns to ignore
     all_letters: whether every letter is compared, and gaps too unless `missing` is given (default: only A, C, G and T, or amino acids of
-        proteins; other letters are missing calls)
+        proteins; other letters are missing calls). In tables and arrays N, -, ?, . and empty cells are always missing calls
     transpose: whether the rows of the table are sites and the columns are samples
     no_header: whether the first line of the table is data
     allow_duplicates: whether repeated sample ids are numbered

@@ -72,6 +72,9 @@ class ProgressReporter:
 
 
 _MAX_COUNT = (1 << 63) - 1
+_DECIMALS = 12
+"""Number of decimals of a fraction that a caller is taken to mean if it differs by a rounding error only."""
+
 _MAX_SCORE = 1 << 62
 """Greater than any score."""
 
@@ -178,6 +181,15 @@ def checked_number(name: str, value: float | None) -> float | None:
     return value if isinstance(value, int) else number
 
 
+def checked_fraction(name: str, value: float | None) -> float | None:
+    """Return a number as `checked_number` does, without the rounding error of arithmetic: 0.1 for 1 - 0.9, which is a little less."""
+    number = checked_number(name, value)
+    if number is None or isinstance(number, int):
+        return number
+    rounded = round(number, _DECIMALS)
+    return rounded if rounded and abs(number - rounded) <= sys.float_info.epsilon else number
+
+
 def checked_score(name: str, value: float | None) -> int | None:
     """Return the lowest integer score that reaches the threshold; None for None. Raises `InputError` for anything but a finite number."""
     if value is None:
@@ -188,9 +200,9 @@ def checked_score(name: str, value: float | None) -> int | None:
 
 
 def _to_float(value: Any) -> float:
-    """Return the number, or nan for anything else, including text that spells a number."""
+    """Return the number, or nan for anything else, including text that spells a number. A float32 of 0.1 is 0.1, as NumPy prints it."""
     try:
-        return math.nan if isinstance(value, (str, bytes)) else float(value)
+        return math.nan if isinstance(value, (str, bytes)) else float(str(value) if isinstance(value, np.floating) else value)
     except (OverflowError, TypeError, ValueError):
         return math.nan
 

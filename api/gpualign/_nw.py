@@ -14,9 +14,9 @@ from gpualign._execution_options import (
     checked_choice,
     checked_count,
     checked_flag,
+    checked_fraction,
     checked_identity_definition,
     checked_names,
-    checked_number,
     checked_score,
     checked_titles,
     make_resources,
@@ -342,9 +342,9 @@ def pair_thresholds(
         checked_choice("coverage_of", coverage_of, (one.value for one in CoveredSequence))
     return PairThresholds(
         checked_score("min_score", min_score),
-        checked_number("min_identity", min_identity),
-        checked_number("min_coverage", min_coverage),
-        checked_number("max_distance", max_distance),
+        checked_fraction("min_identity", min_identity),
+        checked_fraction("min_coverage", min_coverage),
+        checked_fraction("max_distance", max_distance),
         coverage_of=coverage_of,
     )
 

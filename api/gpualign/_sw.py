@@ -17,6 +17,7 @@ from gpualign._execution_options import (
     checked_choice,
     checked_count,
     checked_flag,
+    checked_fraction,
     checked_identity_definition,
     checked_names,
     checked_number,
@@ -158,7 +159,7 @@ def sw(
         max_hsps=checked_count("max_hsps", max_hsps, 1) or 1,
         min_score=checked_score("min_score", min_score),
         max_evalue=checked_number("max_evalue", max_evalue),
-        min_identity=checked_number("min_identity", min_identity),
+        min_identity=checked_fraction("min_identity", min_identity),
         identity_def=checked_identity_definition(identity_def),
         no_traceback=not traceback,
     )

@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 
+import numpy as np
 import pytest
 from places import ROOT
 
@@ -111,3 +112,17 @@ def test_text_below_the_command_line_names_no_option_of_it(folder):
                 options = set(OPTION.findall(node.value)) - OF_OTHER_PROGRAMS
                 found += [f"{path}:{node.lineno}: {option}" for option in sorted(options)]
     assert found == []
+
+
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_a_pair_at_a_threshold_passes_it_after_arithmetic_and_in_any_type(tenths):
+    """1 - 0.9 is a little less than 0.1, and float32(0.3) a little more than 0.3."""
+    pair, scoring = ["A" * 10, "A" * tenths + "C" * (10 - tenths)], gpualign.Scoring(match=1, mismatch=0, gap=50)
+    identity, distance = tenths / 10, (10 - tenths) / 10
+    for most in (1 - identity, np.float32(distance), np.float16(distance), np.float64(1) - identity):
+        assert len(gpualign.pairs(pair, scoring=scoring, max_distance=most)) == 1
+        assert len(gpualign.cluster(pair, scoring=scoring, max_distance=most)) == 1
+    for least in (1 - distance, np.float32(identity), np.float16(identity), sum([0.1] * tenths)):
+        assert len(gpualign.pairs(pair, scoring=scoring, min_identity=least)) == 1
+    for missed in (1 - identity - 1e-9, distance - 1e-9):
+        assert len(gpualign.pairs(pair, scoring=scoring, max_distance=missed)) == 0
