@@ -52,12 +52,12 @@ def group_pair_selector(
         return lambda inputs: shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, LOG)
     if groups is None:
         return lambda inputs: None
-    columns = _columns_of_groups(groups)
+    _columns_of_groups(groups, None)
 
     def chosen(inputs: Inputs) -> GroupPairSelector:
         sets = inputs.queries.ids, inputs.targets.ids
         ids = list(dict.fromkeys([*sets[0], *sets[1]]))
-        own = [make_grouping(*column) for column in _cells_of_records(columns, ids, "the sequences")]
+        own = [make_grouping(*column) for column in _cells_of_records(_columns_of_groups(groups, ids), ids, "the sequences")]
         return group_pairs(own, ids, sets, bool(within), parameter("groups"))
 
     return chosen
@@ -72,7 +72,7 @@ def row_annotations(groups: GroupsInput | None, ids: Sequence[str]) -> list[Grou
         return []
     from gpualign.jobs.plotting.quantities import parse_quantity
 
-    columns = _cells_of_records(_columns_of_groups(groups), ids, "the matrix")
+    columns = _cells_of_records(_columns_of_groups(groups, ids), ids, "the matrix")
     return [
         (parse_quantity(title, own) if title != _DEFAULT_TITLE else None) or make_grouping(title, cells, own)
         for title, cells, own in columns
@@ -95,13 +95,14 @@ def _cells_of_records(columns: _TitledColumns, ids: Sequence[str], ids_source: s
     return matched
 
 
-def _columns_of_groups(groups: Any) -> _TitledColumns:
+def _columns_of_groups(groups: Any, ids: Sequence[str] | None) -> _TitledColumns:
+    """Return the columns of groups. ids: ids of the records; None: not known yet, so that of a DataFrame only the cells are checked"""
     dimensions = getattr(groups, "ndim", None) if hasattr(groups, "iloc") else None
     if dimensions == 1:  # a Series
         title = _DEFAULT_TITLE if groups.name is None else str(groups.name)
         columns = [(title, _cells(zip(groups.index, groups, strict=True)))]
     elif dimensions == 2:
-        columns = _dataframe_columns(groups)
+        columns = _dataframe_columns(groups, ids)
     elif not isinstance(groups, Mapping):
         raise InputError(
             f"{parameter('groups')}: expected a dict of ids and their groups, or a pandas.DataFrame with the ids as its index;"
@@ -116,12 +117,14 @@ def _columns_of_groups(groups: Any) -> _TitledColumns:
     return columns
 
 
-def _dataframe_columns(dataframe: Any) -> _TitledColumns:
-    """Return the columns of a DataFrame. With pandas' default index and several columns, the first column contains the ids."""
+def _dataframe_columns(dataframe: Any, record_ids: Sequence[str] | None) -> _TitledColumns:
+    """Return the columns of a DataFrame. With pandas' default index, or what sorting and dropping rows have left of it, and several
+    columns, the first column contains the ids. record_ids: as in `_columns_of_groups`"""
     titles = [str(title) for title in dataframe.columns]
     columns = [dataframe.iloc[:, k].tolist() for k in range(len(titles))]
-    ids = dataframe.index.tolist()
-    if is_default_index(dataframe.index) and len(titles) > 1:
+    ids = list(range(len(dataframe))) if record_ids is None else dataframe.index.tolist()
+    is_of_numbers = getattr(dataframe.index.dtype, "kind", "") in "iu" and not {*map(str, ids)}.intersection(record_ids or ())
+    if record_ids is not None and len(titles) > 1 and (is_default_index(dataframe.index) or is_of_numbers):
         ids, titles, columns = columns[0], titles[1:], columns[1:]
     return [(title, _cells(zip(ids, column, strict=True))) for title, column in zip(titles, columns, strict=True)]
 

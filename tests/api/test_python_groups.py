@@ -63,6 +63,19 @@ def test_groups_of_pandas():
     assert [row["target"] for row in rows_of([FOUNDER, "ACGT", "AC"], groups=unnamed, within=True)] == ["2"]
 
 
+def test_sorted_and_filtered_dataframes():
+    """Of pandas' default index numbers are left, which are no ids."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.Series(GROUPS).rename_axis("id").reset_index(name="ward")
+    repeated = pandas.concat([frame, pandas.DataFrame({"id": ["another"], "ward": ["x"]})])
+    expected = wanted(rows_of(GENES), GROUPS, True)
+    for groups in (frame[::-1], frame.sample(frac=1, random_state=1), repeated[repeated["id"] != "none"]):
+        assert rows_of(GENES, groups=groups, within=True) == expected
+    records = gpualign.Sequences([FOUNDER, "ACGT", "AC"], ids=["7", "8", "9"])
+    numbered = pandas.DataFrame({"ward": [1, 2, 1], "host": ["x", "y", "z"]}, index=[9, 8, 7])[["ward"]]
+    assert [row["target"] for row in rows_of(records, groups=numbered, within=True)] == ["9"]
+
+
 def test_names_that_other_formats_change():
     genes = gpualign.Sequences(["ACGT", "ACGA"], ids=["a 1", "a 2"])
     with pytest.warns(gpualign.InputWarning, match="groups: 2 names match ids if blanks and underscores are alike"):
