@@ -9,7 +9,7 @@ from gpualign._execution_options import checked_choice, checked_count, checked_f
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.listed_distances import ListedDistance, has_distances, selected_distances
-from gpualign.core.scoring.scoring import ScoringOptions
+from gpualign.core.scoring.scoring import ScoringOptions, check_combination
 from gpualign.jobs.v_gene_tables import load_v_genes
 
 
@@ -34,7 +34,8 @@ class Scoring:
     align_distance: whether to compute how far the score of the pair is below the score of a sequence with itself (the lower of the two),
         which also sets `edit` and needs a maximum distance; can be combined with all letter scores and gap costs
 
-    Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
+    Raises `InputError` for numbers that are not integers, for fields that exclude each other, such as `gap` and `gap_open`, or if `matrix`
+    is neither a name nor a path.
 
     >>> Scoring(matrix="BLOSUM62", gap_open=12, gap_extend=1).gap_open
     12
@@ -53,7 +54,7 @@ class Scoring:
     v_genes: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
+        """Check the fields. Raises the errors that the class documents."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
         for name in ("edit", *(one.value for one in ListedDistance)):
@@ -64,6 +65,7 @@ class Scoring:
                 if not isinstance(value, (str, PathLike)) or not isinstance(path := fspath(value), str):
                     raise InputError(f"{name}: expected a name or a path; found {type(value).__name__}")
                 object.__setattr__(self, name, path)
+        check_combination(ScoringOptions(**vars(self)))
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""

@@ -174,11 +174,8 @@ def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
 
 
 def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
-    """Return the scoring of TCRdist. Raises `InputError` for nucleotides and conflicting options."""
+    """Return the scoring of TCRdist. Raises `InputError` for nucleotides."""
     name = parameter(ListedDistance.TCRDIST.value)
-    for other in ("match", "mismatch", "gap_open", "gap_extend", "matrix"):
-        if getattr(o, other) is not None:
-            raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(other)}")
     if alphabet is not PROTEIN:
         raise InputError(f"{name} compares amino acids; these are nucleotides (if not, add {parameter('alphabet', 'protein')})")
     gap = GAP_COST if o.gap is None else o.gap
@@ -201,6 +198,27 @@ def _make_alignment_distance(scores: Scoring, alphabet: Alphabet) -> Scoring:
     return replace(scores, name=f"alignment distance by {scores.name}", edit=True, listed_distance=ListedDistance.ALIGNMENT)
 
 
+def check_combination(o: ScoringOptions) -> None:
+    """Raise `InputError` for options that contradict each other whatever the alphabet is."""
+    listed = o.listed_distance
+    name = parameter("edit" if listed is None else listed.value)
+    given = [other for other in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, other) is not None]
+    if listed is ListedDistance.TCRDIST:
+        if others := [other for other in given if other != "gap"]:
+            raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(others[0])}")
+        return
+    if o.v_genes is not None:
+        raise InputError(f"{parameter('v_genes')} adds distances of V genes to those of CDR3s; it needs {parameter('tcrdist')}")
+    if o.edit and listed is not ListedDistance.ALIGNMENT and given:
+        raise InputError(f"{name} fixes every cost at 1; it cannot be combined with {parameter(given[0])}")
+    if o.matrix is not None and (o.match is not None or o.mismatch is not None):
+        one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
+        raise InputError(f"{one} and {other} exclude each other; give one of them")
+    if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
+        linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
+        raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")
+
+
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """Return the scoring for the options, using the alphabet's defaults for options that the user has not given.
 
@@ -213,27 +231,15 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
 
     Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit in 32 bits.
     """
+    check_combination(options)
     o, listed = options, options.listed_distance
     if listed is ListedDistance.TCRDIST:
         return _make_tcrdist(alphabet, o)
-    if o.v_genes is not None:
-        raise InputError(f"{parameter('v_genes')} adds distances of V genes to those of CDR3s; it needs {parameter('tcrdist')}")
     if listed is ListedDistance.ALIGNMENT:
         return _make_alignment_distance(make_scoring(alphabet, replace(o, edit=False, align_distance=False), sets), alphabet)
     if o.edit:
-        conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
-        if conflicting:
-            name = parameter("edit" if listed is None else listed.value)
-            raise InputError(f"{name} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
         name = "edit distance" if listed is None else "Hamming distance"
         return Scoring(name, _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True, listed_distance=listed)
-    if o.matrix is not None and (o.match is not None or o.mismatch is not None):
-        one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
-        raise InputError(f"{one} and {other} exclude each other; give one of them")
-    if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
-        linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
-        raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")
-
     match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULT_SCORES[alphabet.name]
     if local:
         gap_open, gap_extend = _DEFAULT_LOCAL_GAP_COSTS[alphabet.name]
