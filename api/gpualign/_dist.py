@@ -26,7 +26,7 @@ from gpualign._execution_options import (
 )
 from gpualign._output import checked_array_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import StrPath, check_binary, checked_path, is_default_index
+from gpualign._sequences import StrPath, checked_path, checked_stream_name, is_default_index
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, site_count_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -304,8 +304,7 @@ def _type_advice(wrong_value: object, array: npt.NDArray[Any]) -> str:
 def _open_call_files(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
     for one in files:
         if hasattr(one, "read"):
-            check_binary(one, str(getattr(one, "name", "samples")))
-            yield CallFile(one, str(getattr(one, "name", "a stream")), None)
+            yield CallFile(one, checked_stream_name(one), None)
             continue
         path = fileset_path(os.fspath(one))
         yield CallFile(stack.enter_context(open_file(path)), path, path)

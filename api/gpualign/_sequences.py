@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from io import TextIOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast, overload
 
@@ -229,9 +228,7 @@ def checked_path(name: str, value: object) -> str:
 
 def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOptions) -> RawRecords:
     if hasattr(source, "read"):
-        name = str(getattr(source, "name", "a stream"))
-        check_binary(source, name)
-        return _read_stream(cast("BinaryIO", source), name, options, threads)
+        return _read_stream(cast("BinaryIO", source), checked_stream_name(source), options, threads)
     name = checked_path("source", source)
     with open_file(name) as stream:
         return _read_stream(stream, name, options, threads)
@@ -296,10 +293,17 @@ def _rows_of_ids(annotations: Any, ids: Iterable[str], named_by_series: bool) ->
     return annotations.iloc[[rows[name] for name in names]]
 
 
-def check_binary(stream: object, name: str) -> None:
-    """Raise `InputError` for a file opened in text mode."""
-    if isinstance(stream, TextIOBase):
+def checked_stream_name(stream: Any) -> str:
+    """Return the name of an open file for messages. Raises `InputError` for a file opened in text mode, closed, or not for reading."""
+    name = getattr(stream, "name", None)
+    name = name if isinstance(name, str) else "a stream"
+    try:
+        is_text = isinstance(stream.read(0), str)
+    except (OSError, TypeError, ValueError):
+        raise InputError(f"{name}: closed, or not open for reading; open it with mode 'rb'") from None
+    if is_text:
         raise InputError(f"{name}: opened as text; open it with mode 'rb'")
+    return name
 
 
 def is_default_index(index: Any) -> bool:

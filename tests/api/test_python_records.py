@@ -1,7 +1,10 @@
 """Records and ids that the functions of the package take from memory."""
 
+import codecs
 import copy
+import io
 import pickle
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +49,23 @@ def test_alignments_are_copied_and_pickled_also_once_their_paths_are_known():
 def test_a_path_is_no_sequence():
     with pytest.raises(gpualign.InputError, match="query: expected str, bytes or SeqRecord"):
         gpualign.align(Path("ACGT"), "ACGT")
+
+
+def test_files_that_cannot_be_read_or_are_opened_as_text(tmp_path):
+    for function in (gpualign.read, gpualign.nw, gpualign.dist):
+        with tempfile.NamedTemporaryFile("w+") as stream, pytest.raises(gpualign.InputError, match=f"{stream.name}: opened as text"):
+            function(stream)
+        with pytest.raises(gpualign.InputError, match="a stream: opened as text"):
+            function(codecs.getreader("utf-8")(io.BytesIO(b">a\nACGT\n")))
+        (tmp_path / "x.fa").write_bytes(b">a\nACGT\n")
+        with open(tmp_path / "x.fa", "ab") as stream, pytest.raises(gpualign.InputError, match=r"x\.fa: closed, or not open for reading"):
+            function(stream)
+        with open(tmp_path / "x.fa", "rb") as stream:
+            function(stream)
+        with pytest.raises(gpualign.InputError, match=r"x\.fa: closed, or not open for reading; open it with mode 'rb'"):
+            function(stream)
+        with tempfile.SpooledTemporaryFile() as stream, pytest.raises(gpualign.InputError, match="a stream: empty file"):
+            function(stream)
 
 
 def test_ids_may_be_bytes():
