@@ -215,8 +215,7 @@ def describe_plan(
     seconds = None
     if task.targets.is_mapped and isinstance(prepared, TimedPreparedTask):
         seconds = estimate_seconds(plan, prepared, _MAPPED_MEASUREMENT_SECONDS)
-    if seconds is None:
-        seconds = cells / measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
+    rate = cells / seconds if seconds else measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),
@@ -230,7 +229,7 @@ def describe_plan(
             f"sequences {format_bytes(sequence_bytes(task))}{_describe_mapped(task)}, results {format_bytes(plan.result_bytes)}, "
             f"kernels {format_bytes(plan.limits.scratch_bytes)}",
         ),
-        ("estimate", f"{seconds:.1f} s at {cells / seconds / 1e9:.0f} GCUPS, measured on a sample"),
+        ("estimate", f"{cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
     ]
 
 
