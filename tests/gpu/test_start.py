@@ -188,6 +188,7 @@ def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path
         path = str(tmp_path / name)
         assert near_pair_seconds([path], None) == pytest.approx(one_set, rel=0.1)
         assert near_pair_seconds([path], [path, path]) == pytest.approx(4 * one_set, rel=0.1)
+        assert near_pair_seconds([path], None, aligned=True) == pytest.approx(2 * one_set, rel=0.1)
     text = reads["reads.fa"].encode()
     for size in (len(text), 60_000, 4_000):  # members, as of bgzip
         members = [gzip.compress(text[k : k + size], 1) for k in range(0, len(text), size)]
@@ -250,6 +251,18 @@ def test_commands_say_whether_thresholds_leave_pairs_out(monkeypatch, tmp_path, 
     plan, _ = gpualign_here(command, path, *options, "--device", "cpu", "--dry-run")
     assert asked == [bounded]
     assert (b"edits" in plan) == bounded
+
+
+@pytest.mark.parametrize(("cells_per_second", "begun"), [(EDIT_CELLS_PER_SECOND, False), (GLOBAL_CELLS_PER_SECOND, True)])
+def test_cuda_starts_earlier_if_near_pairs_are_aligned(monkeypatch, tmp_path, cells_per_second, begun):
+    """20,000 genes of 1.5 kb: 0.17 s on 16 processors to find near pairs, 3 s with their alignments."""
+    path, started = tmp_path / "genes.fa", []
+    path.write_text("".join(f">gene{n:05}\n{'ACGT' * 375}\n" for n in range(20_000)))
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpu_count", lambda: 16)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: object())
+    monkeypatch.setattr("gpualign.gpu.runtime.inventory.start_selected_devices", started.append)
+    early.prestart_for_pairs("auto", [str(path)], None, cells_per_second, bounded=True)
+    assert started == ["cuda"] * begun
 
 
 def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):
