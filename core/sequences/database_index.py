@@ -13,6 +13,7 @@ the CRC-32 of all these fields (uint32). Readers reject unknown versions.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import zlib
@@ -150,7 +151,13 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
 def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False) -> dict[str, npt.NDArray[Any]]:
     """Map the sections of an index. scattered: whether single records are read, in any order: the system then reads no more than their
     pages, instead of megabytes around each"""
-    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        problem = f"an index of {layout.size:,} bytes is mapped twice, which the limit of address space (ulimit -v) does not allow"
+        raise RunError(f"{file.name}: {problem}; raise the limit") from None
     if scattered:
         content.madvise(mmap.MADV_RANDOM)
     return {

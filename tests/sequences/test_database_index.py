@@ -1,5 +1,6 @@
 """Indexes: what goes in comes out; what is damaged is refused; building keeps little in memory."""
 
+import errno
 import gzip
 import io
 import json
@@ -14,7 +15,7 @@ from command import gpualign, gpualign_here
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.files.paths import is_index
 from gpualign.core.sequences import database_index as index
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
@@ -356,3 +357,15 @@ def test_letters_of_an_index_are_sent_to_other_processes_once(tmp_path, rng):
     np.testing.assert_array_equal(copy.codes, targets.codes)
     assert not copy.is_mapped
     assert copy.scattered is copy
+
+
+def test_too_little_address_space_is_told(tmp_path, monkeypatch):
+    (tmp_path / "db.fa").write_text(">a\nMKVL\n")
+    gpualign_here("index", tmp_path / "db.fa", "-o", tmp_path / "db.gpa")
+
+    def fail(*given, **options):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(index.mmap, "mmap", fail)
+    with pytest.raises(RunError, match=r"db.gpa: an index of 24,580 bytes is mapped twice, which .*\(ulimit -v\) does not allow; raise"):
+        open_index(str(tmp_path / "db.gpa"))
