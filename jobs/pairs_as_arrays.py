@@ -36,13 +36,13 @@ def passing_blocks(
     The job's detail must be STATISTICS if the filter uses statistics.
     """
     for block in result_blocks(job, identity_definition, progress):
-        passing = block.output_mask(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.lowest_identity is None:
-            values = block.scores[passing]
+            values = block.scores
         else:
-            values = (block.identity_fraction if filter.max_distance is None else block.identity_distance)[passing]
-        yield (*block.written_record_numbers(passing), values)
+            values = block.identity_fraction if filter.max_distance is None else block.identity_distance
+        passing = filter.mask(block)
+        yield (*block.written_record_numbers(passing), block.written_values(values, passing))
 
 
 def passing_pairs(

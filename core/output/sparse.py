@@ -99,7 +99,7 @@ class CsrSink(PairsSink):
         self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        self._rows.add(*block.written_record_numbers(mask), self._value.block_values(block)[block.output_mask(mask)])
+        self._rows.add(*block.written_record_numbers(mask), block.written_values(self._value.block_values(block), mask))
 
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:

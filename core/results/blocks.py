@@ -128,11 +128,14 @@ class Block(ABC):
 
     def written_record_numbers(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the indices of the query and target input records for the pairs to write, in order: int64[pairs] each."""
+        return self.written_values(self.query_record_numbers, mask), self.written_values(self.target_record_numbers, mask)
+
+    def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
+        """Return the values of the pairs to write, in order: [pairs]. values: one per pair, in a shape that broadcasts to that of
+        `scores`"""
         selected = self.output_mask(mask)
-        queries, targets = (
-            np.broadcast_to(records, selected.shape)[selected] for records in (self.query_record_numbers, self.target_record_numbers)
-        )
-        return queries, targets
+        written: npt.NDArray[T] = np.broadcast_to(values, selected.shape)[selected]
+        return written
 
     @abstractmethod
     def query_text_column(self, texts: StringColumn) -> Column:
@@ -372,6 +375,10 @@ class ListBlock(Block):
 
     def output_mask(self, mask: Booleans | None) -> Booleans:
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
+
+    def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
+        every: npt.NDArray[T] = np.broadcast_to(values, self.scores.shape)
+        return every if mask is None else every[mask]
 
     @property
     def target_record_numbers(self) -> Integers:

@@ -77,7 +77,9 @@ class Filter:
             mask &= block.identity_distance <= self.max_distance
         if self.min_coverage is not None:
             mask &= fraction(*block.paired_letter_counts(self.coverage_of)) >= self.min_coverage
-        return mask if self.nearest_count is None else self._nearest_mask(block, block.output_mask(mask), self.nearest_count)
+        if self.nearest_count is not None:
+            return self._nearest_mask(block, block.output_mask(mask), self.nearest_count)
+        return None if mask.all() else mask  # most near pairs were found by the same thresholds
 
     def _nearest_mask(self, block: Block, mask: Booleans, limit: int) -> Booleans:
         """Return a mask of the pairs in `mask` that are among the `limit` nearest pairs of their query."""

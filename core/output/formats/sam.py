@@ -98,7 +98,7 @@ class Sam:
         queries, targets = (
             np.concatenate(sides) for sides in zip(*(block.written_record_numbers(mask) for block, mask in blocks), strict=True)
         )
-        scores = np.concatenate([alignment_scores(block)[block.output_mask(mask)] for block, mask in blocks])
+        scores = np.concatenate([block.written_values(alignment_scores(block), mask) for block, mask in blocks])
         order = np.lexsort((-scores, queries))
         is_best = np.diff(queries[order], prepend=self._last_query) > 0
         self._primary_queries, self._primary_targets = queries[order][is_best], targets[order][is_best]
